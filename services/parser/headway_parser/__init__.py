@@ -1,0 +1,1 @@
+"""The parser service: DAG files in, serialized DAG versions out."""

@@ -1,0 +1,1 @@
+"""The scheduler service: creates runs, queues tasks, adopts what the dead leave."""

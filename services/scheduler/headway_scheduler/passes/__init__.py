@@ -1,0 +1,1 @@
+"""One module per scheduling pass: lock, decide, write, commit."""

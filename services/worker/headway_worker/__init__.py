@@ -1,0 +1,1 @@
+"""The worker service: claims attempts and runs them in child processes."""

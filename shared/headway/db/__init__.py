@@ -1,0 +1,1 @@
+"""The only SQL of Headway: schema, migrations, and one module per table."""

@@ -1,0 +1,1 @@
+"""The decisions of the scheduler: pure functions over snapshots."""

@@ -1,0 +1,1 @@
+"""Pure types of the domain: specifications, states and their moves, trigger rules, errors."""

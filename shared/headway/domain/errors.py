@@ -1,0 +1,41 @@
+"""The one tree of errors.  Every message says what is wrong and what to do about it."""
+
+
+class HeadwayError(Exception):
+    """Anything that a user can act on; the command line shows its text alone."""
+
+
+class DagError(HeadwayError):
+    """A DAG, or one of its tasks, cannot be accepted as it was written."""
+
+
+class TimetableError(DagError):
+    """A schedule cannot be understood."""
+
+
+class SerializationError(HeadwayError):
+    """Bytes that claim to be a serialized DAG are not, or are of another format version."""
+
+
+class SettingsError(HeadwayError):
+    """A setting is missing, malformed, or contradicts another one."""
+
+
+class DatabaseError(HeadwayError):
+    """The database is absent, not migrated, or of another schema version."""
+
+
+class EmbeddedError(HeadwayError):
+    """An embedded component (Postgres, Java) cannot be found or started."""
+
+
+class NotFoundError(HeadwayError):
+    """A DAG, run, task or pool that was named does not exist."""
+
+
+class ConflictError(HeadwayError):
+    """What was asked for contradicts what is there."""
+
+
+class FencedError(HeadwayError):
+    """This process was declared dead; whatever it holds belongs to another one now."""

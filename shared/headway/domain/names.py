@@ -1,0 +1,24 @@
+"""Identifiers: what may name a DAG, a task, a run or a pool."""
+
+import re
+
+from headway.domain.errors import DagError
+
+LONGEST_NAME = 250
+_KEY = re.compile(r"[A-Za-z0-9_.\-]+")
+
+
+def check_key(kind: str, value: object) -> str:
+    """Return `value` when it may name a `kind` ("DAG", "task", …), else raise DagError."""
+    if not isinstance(value, str):
+        raise DagError(f"A {kind} id must be a string, not {type(value).__name__}: {value!r}.")
+    if not value or len(value) > LONGEST_NAME:
+        raise DagError(
+            f"A {kind} id must have 1 to {LONGEST_NAME} characters; {value[:60]!r} has {len(value)}."
+        )
+    if not _KEY.fullmatch(value) or set(value) == {"."}:
+        raise DagError(
+            f"The {kind} id {value!r} may hold only letters of the English alphabet, digits, "
+            "dashes, dots and underscores."
+        )
+    return value

@@ -1,0 +1,78 @@
+"""What a DAG is, as data: the form that is stored, scheduled and shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from headway.domain.arguments import JsonValue
+from headway.domain.trigger_rules import TriggerRule
+
+DEFAULT_POOL = "default_pool"
+DEFAULT_QUEUE = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimetableSpec:
+    """A timetable as data: the name it is registered under, and plain arguments."""
+
+    name: str
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """One task of a DAG.  Durations are in seconds."""
+
+    task_id: str
+    operator: str
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+    upstream: tuple[str, ...] = ()
+    trigger_rule: TriggerRule = TriggerRule.ALL_SUCCESS
+    retries: int = 0
+    retry_delay: float = 300.0
+    retry_exponential_backoff: bool = False
+    max_retry_delay: float | None = None
+    execution_timeout: float | None = None
+    pool: str = DEFAULT_POOL
+    pool_slots: int = 1
+    priority_weight: int = 1
+    queue: str = DEFAULT_QUEUE
+    depends_on_past: bool = False
+    is_setup: bool = False
+    is_teardown: bool = False
+    needs_spark: bool = False
+    doc_md: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagSpec:
+    """One DAG: everything that decides when it runs and what its runs are made of.
+
+    `tasks` are in topological order.  `relative_path` is the DAG file's path below
+    its bundle; `files` are further bundle files that its tasks need when they run.
+    """
+
+    dag_id: str
+    relative_path: str
+    timetable: TimetableSpec
+    timezone: str
+    tasks: tuple[TaskSpec, ...]
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    catchup: bool = False
+    max_active_runs: int = 16
+    max_active_tasks: int = 16
+    dagrun_timeout: timedelta | None = None
+    params: Mapping[str, JsonValue] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    description: str | None = None
+    doc_md: str | None = None
+    is_paused_upon_creation: bool | None = None
+    files: tuple[str, ...] = ()
+
+    def task(self, task_id: str) -> TaskSpec:
+        """Return the task of that id; KeyError when the DAG has none."""
+        for task in self.tasks:
+            if task.task_id == task_id:
+                return task
+        raise KeyError(task_id)

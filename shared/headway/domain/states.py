@@ -1,0 +1,140 @@
+"""States, and who may move what.
+
+At a handover to another process only certain states may be set by each process.
+The table below is the one place that says so: it makes the guard of every UPDATE.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class RunType(StrEnum):
+    """What a DAG run was created by."""
+
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+class RunState(StrEnum):
+    """The states of a DAG run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class TaskState(StrEnum):
+    """The states of a task instance."""
+
+    NONE = "none"
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    RUNNING = "running"
+    RESTARTING = "restarting"
+    DEFERRED = "deferred"
+    UP_FOR_RETRY = "up_for_retry"
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UPSTREAM_FAILED = "upstream_failed"
+    REMOVED = "removed"
+
+
+class Phase(StrEnum):
+    """The phases of a task attempt."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+class Outcome(StrEnum):
+    """How a task attempt ended."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class Role(StrEnum):
+    """Who moves a task instance."""
+
+    SCHEDULER = "scheduler"
+    WORKER = "worker"
+    USER = "user"
+
+
+_S = TaskState
+_SCHEDULER = frozenset({Role.SCHEDULER})
+_WORKER = frozenset({Role.WORKER})
+_USER = frozenset({Role.USER})
+
+MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
+    _S.NONE: {
+        _S.SCHEDULED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER | _USER,
+        _S.UPSTREAM_FAILED: _SCHEDULER,
+        _S.REMOVED: _SCHEDULER,
+        _S.SUCCESS: _USER,
+        _S.FAILED: _SCHEDULER | _USER,
+    },
+    _S.SCHEDULED: {
+        _S.QUEUED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER,
+        _S.FAILED: _SCHEDULER | _USER,
+        _S.SUCCESS: _USER,
+        _S.NONE: _USER,
+    },
+    _S.QUEUED: {
+        _S.RUNNING: _WORKER,
+        _S.SCHEDULED: _SCHEDULER,
+        _S.FAILED: _SCHEDULER | _USER,
+        _S.SUCCESS: _USER,
+        _S.NONE: _USER,
+    },
+    _S.RUNNING: {
+        _S.SUCCESS: _WORKER | _USER,
+        _S.FAILED: _WORKER | _SCHEDULER | _USER,
+        _S.SKIPPED: _WORKER,
+        _S.UP_FOR_RETRY: _WORKER | _SCHEDULER,
+        _S.DEFERRED: _WORKER,
+        _S.RESTARTING: _USER,
+    },
+    _S.RESTARTING: {
+        _S.NONE: _WORKER | _SCHEDULER,
+        _S.FAILED: _USER,
+        _S.SUCCESS: _USER,
+    },
+    _S.DEFERRED: {_S.SCHEDULED: _SCHEDULER, _S.FAILED: _SCHEDULER | _USER, _S.NONE: _USER},
+    _S.UP_FOR_RETRY: {
+        _S.SCHEDULED: _SCHEDULER,
+        _S.FAILED: _SCHEDULER | _USER,
+        _S.SUCCESS: _USER,
+        _S.NONE: _USER,
+    },
+    _S.SUCCESS: {_S.NONE: _USER, _S.FAILED: _USER},
+    _S.FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER},
+    _S.SKIPPED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER},
+    _S.UPSTREAM_FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER},
+    _S.REMOVED: {_S.NONE: _USER},
+}
+
+TERMINAL: Final = frozenset({_S.SUCCESS, _S.FAILED, _S.SKIPPED, _S.UPSTREAM_FAILED, _S.REMOVED})
+"""States in which a task instance stays until a user moves it."""
+
+HOLDS_SLOTS: Final = frozenset({_S.QUEUED, _S.RUNNING, _S.RESTARTING})
+"""States in which a task instance occupies its pool slots and its place in the DAG."""
+
+UNFINISHED_RUN: Final = frozenset({RunState.QUEUED, RunState.RUNNING})
+
+
+def sources(target: TaskState, role: Role) -> list[str]:
+    """Return the states from which `role` may move a task to `target`, for an SQL guard."""
+    return sorted(state for state, moves in MOVES.items() if role in moves.get(target, ()))

@@ -1,0 +1,1 @@
+"""What every daemon needs: clock, loop, children, settings, logs.  Knows no SQL."""

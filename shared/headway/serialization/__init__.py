@@ -1,0 +1,1 @@
+"""A DAG as bytes and back, and its fingerprint."""

@@ -1,0 +1,1 @@
+"""Support for tests: a fake clock, builders, throw-away Postgres servers."""

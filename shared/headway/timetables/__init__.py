@@ -1,0 +1,1 @@
+"""When runs fall due: pure, and serializable as data."""
