@@ -5,14 +5,19 @@ have a form as data: JSON values as they are, dates and durations and references
 to another task's XCom as a tagged map.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from math import isfinite
+from typing import Final
+
+from typing_extensions import TypeAliasType
 
 from headway.domain.errors import DagError
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue = TypeAliasType(
+    "JsonValue", "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+)
 
 RETURN_VALUE: Final = "return_value"
 """The XCom key under which a task's return value is stored."""
@@ -44,31 +49,8 @@ def encode_argument(value: object, where: str) -> JsonValue:
     return _encode_tagged(value, where)
 
 
-def decode_argument(value: JsonValue, resolve: Callable[[XComReference], object]) -> object:
-    """Turn plain data back into the argument; `resolve` fetches what another task left."""
-    if isinstance(value, list):
-        return [decode_argument(item, resolve) for item in value]
-    if not isinstance(value, dict):
-        return value
-    match value.get(TAG):
-        case None:
-            return {key: decode_argument(item, resolve) for key, item in value.items()}
-        case "xcom":
-            return resolve(XComReference(str(value["task_id"]), str(value["key"])))
-        case "datetime":
-            return datetime.fromisoformat(str(value["value"]))
-        case "timedelta":
-            return timedelta(seconds=float(str(value["seconds"])))
-        case "set":
-            items = value["items"]
-            assert isinstance(items, list)
-            return {decode_argument(item, resolve) for item in items}
-        case unknown:
-            raise DagError(f"An argument has the unknown form {unknown!r}.")
-
-
 def _finite(value: float, where: str) -> float:
-    if value != value or value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         raise DagError(f"{where} is {value}, which has no form as data; pass None instead.")
     return value
 

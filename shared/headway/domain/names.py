@@ -14,11 +14,22 @@ def check_key(kind: str, value: object) -> str:
         raise DagError(f"A {kind} id must be a string, not {type(value).__name__}: {value!r}.")
     if not value or len(value) > LONGEST_NAME:
         raise DagError(
-            f"A {kind} id must have 1 to {LONGEST_NAME} characters; {value[:60]!r} has {len(value)}."
+            f"A {kind} id must have 1 to {LONGEST_NAME} characters; "
+            f"{value[:60]!r} has {len(value)}."
         )
     if not _KEY.fullmatch(value) or set(value) == {"."}:
         raise DagError(
             f"The {kind} id {value!r} may hold only letters of the English alphabet, digits, "
             "dashes, dots and underscores."
+        )
+    return value
+
+
+def check_run_id(value: str) -> str:
+    """Return `value` when it may name a run: printable, without a slash, and not too long."""
+    if not 0 < len(value) <= LONGEST_NAME or not value.isprintable() or "/" in value:
+        raise DagError(
+            f"The run id {value[:60]!r} must have 1 to {LONGEST_NAME} printable characters, and "
+            "no slash."
         )
     return value

@@ -1,0 +1,119 @@
+"""What an attempt's child process does: load the DAG file, run the task, say how it ended."""
+
+from dataclasses import dataclass, field
+from socket import socket
+from typing import Any, Final, Protocol
+
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import DagError
+from headway.domain.states import Outcome
+from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.sdk.execution import Result, execute
+from headway.sdk.loading import load_dag_file
+from headway.sdk.operator import BaseOperator
+from headway.sdk.runtime import SparkApplication
+from headway.sdk.tracebacks import message_of, traceback_of
+from headway.sdk.xcom import check_xcom
+from headway_worker.conclusion import result_to_frame
+from headway_worker.order import Order
+
+TARGET: Final = "headway_worker.child:run"
+
+
+class Spark(Protocol):
+    """The attempt's way to Spark."""
+
+    def spark_session(self) -> Any:
+        """Return the attempt's own session."""
+
+    def submit_spark(self, application: SparkApplication) -> None:
+        """Run an application with spark-submit."""
+
+    def close(self) -> None:
+        """End the session and what is left of its jobs."""
+
+
+@dataclass(slots=True)
+class ChannelRuntime:
+    """A task's runtime: it asks the supervisor over the channel, one question at a time."""
+
+    channel: socket
+    order: Order
+    _spark: Spark | None = field(default=None)
+
+    def pull_xcom(self, task_id: str, key: str) -> JsonValue:
+        """Return what another task of the run left; KeyError when nothing."""
+        answer = self._ask({"ask": "pull_xcom", "task_id": task_id, "key": key})
+        if not answer["found"]:
+            raise KeyError((task_id, key))
+        value: JsonValue = answer["value"]
+        return value
+
+    def push_xcom(self, key: str, value: JsonValue) -> None:
+        """Leave a value for other tasks."""
+        check_xcom(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
+        self._ask({"ask": "push_xcom", "key": key, "value": value})
+
+    def spark_session(self) -> Any:
+        """Return the attempt's own Spark session."""
+        return self._access().spark_session()
+
+    def submit_spark(self, application: SparkApplication) -> None:
+        """Run an application with spark-submit."""
+        self._access().submit_spark(application)
+
+    def close(self) -> None:
+        """End what the task has of Spark."""
+        if self._spark is not None:
+            self._spark.close()
+
+    def _access(self) -> Spark:
+        if self._spark is None:
+            # Here and not above: most tasks need no Spark, and it takes a second to import.
+            from headway_worker.spark.attempt import spark_of
+
+            self._spark = spark_of(self.order, self._ask)
+        return self._spark
+
+    def _ask(self, question: Frame) -> Frame:
+        send_frame(self.channel, question)
+        answer = receive_frame(self.channel)
+        if answer is None:
+            raise ConnectionError("The worker has gone.")
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+
+def run(argument: Frame, channel: socket) -> None:
+    """Run one attempt, and tell its result as the last frame of the channel."""
+    order = Order.from_frame(argument)
+    result = _run(order, ChannelRuntime(channel, order))
+    if result.traceback:
+        print(result.traceback, flush=True)  # noqa: T201 - it belongs into the task's log
+    send_frame(channel, {"result": result_to_frame(result)})
+
+
+def _run(order: Order, runtime: ChannelRuntime) -> Result:
+    try:
+        operator = _load(order)
+    except DagError as error:
+        return Result(outcome=Outcome.FAILED, error=str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - here one attempt is isolated
+        message = f"The DAG file cannot be imported on this worker: {message_of(error)}"
+        return Result(outcome=Outcome.FAILED, error=message, traceback=traceback_of(error))
+    try:
+        return execute(operator, order.facts, runtime)
+    finally:
+        runtime.close()
+
+
+def _load(order: Order) -> BaseOperator:
+    facts = order.facts
+    for dag in load_dag_file(order.code / order.relative_path, order.code):
+        if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:
+            return dag.task_dict[facts.task_id]
+    raise DagError(
+        f"The code of this version, read again, makes no task {facts.task_id!r} in a DAG "
+        f"{facts.dag_id!r}. Let the DAG file make the same tasks each time that it is read."
+    )

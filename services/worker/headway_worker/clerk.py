@@ -1,0 +1,121 @@
+"""The worker's dealings with the database, one transaction each.
+
+Nothing here may be called from the thread that watches the attempts: the database
+may be slow or away, and attempts must be stopped in time even then.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from headway.db import attempts, leases, processes, versions, xcoms
+from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.processes import Identity
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import ConflictError, HeadwayError
+from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.states import Outcome
+from headway.runtime.settings import WorkerSettings
+from headway.sdk.execution import Result
+from headway.serialization import codec
+from headway_worker.code import CodeCache
+from headway_worker.conclusion import report_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A claimed attempt with the task to run, and the folder of its version's code."""
+
+    claimed: Claimed
+    dag: DagSpec
+    task: TaskSpec
+    code: Path
+
+
+@dataclass(slots=True)
+class Clerk:
+    """Claim, renew, report; and what tasks ask for."""
+
+    engine: Engine
+    me: Identity
+    settings: WorkerSettings
+    code: CodeCache
+    _dags: dict[int, DagSpec] = field(default_factory=dict)
+
+    def claim(self, free_slots: int) -> list[Work]:
+        """Take queued attempts into free slots.  One that cannot be prepared fails by itself."""
+        with self.engine.begin() as conn:
+            processes.confirm(conn, self.me)
+            claimed = attempts.claim(
+                conn, self.me, self.settings.queues, free_slots, self.settings.lease_duration
+            )
+        prepared = [self._prepare(each) for each in claimed]
+        return [work for work in prepared if work is not None]
+
+    def renew(self, keys: Sequence[AttemptKey]) -> set[AttemptKey]:
+        """Say that this worker is alive, and extend the leases of its attempts."""
+        with self.engine.begin() as conn:
+            processes.beat(conn, self.me)
+            seconds = self.settings.lease_duration
+            return leases.renew(conn, keys, seconds) if keys else set()
+
+    def report(self, reports: Sequence[Report]) -> None:
+        """End attempts.  One that was given away meanwhile is refused, which is only logged."""
+        with self.engine.begin() as conn:
+            processes.confirm(conn, self.me)
+            accepted = attempts.report(conn, reports)
+            for report in reports:
+                if report.key in accepted:
+                    continue
+                if attempts.reported(conn, report.key) is not report.outcome:
+                    log.warning(
+                        "action=refused task_instance=%d attempt=%d outcome=%s: it is no longer "
+                        "this worker's",
+                        report.key.task_instance_id,
+                        report.key.attempt,
+                        report.outcome,
+                    )
+
+    def pull_xcom(self, claimed: Claimed, task_id: str, key: str) -> tuple[JsonValue] | None:
+        """Return what another task of the run left, in a tuple; None when nothing."""
+        with self.engine.connect() as conn:
+            return xcoms.pull(conn, claimed.dag_run_id, task_id, key)
+
+    def push_xcom(self, claimed: Claimed, key: str, value: JsonValue) -> None:
+        """Leave a value of the attempt."""
+        with self.engine.begin() as conn:
+            if not xcoms.push(conn, claimed.key, key, value):
+                raise ConflictError(GIVEN_AWAY)
+
+    def save_handle(self, claimed: Claimed, handle: Mapping[str, JsonValue]) -> None:
+        """Record what the attempt has running elsewhere."""
+        with self.engine.begin() as conn:
+            if not attempts.set_handle(conn, claimed.key, handle):
+                raise ConflictError(GIVEN_AWAY)
+
+    def _prepare(self, claimed: Claimed) -> Work | None:
+        try:
+            with self.engine.connect() as conn:
+                dag = self._dag(conn, claimed.version_id)
+                folder = self.code.fetch(conn, claimed.manifest_hash)
+            return Work(claimed, dag, dag.task(claimed.task_id), folder)
+        except (HeadwayError, OSError, SQLAlchemyError, KeyError) as error:
+            log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
+            lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
+            task = TaskSpec(task_id=claimed.task_id, operator="")
+            self.report([report_of(claimed.key, task, claimed.failures, lost)])
+            return None
+
+    def _dag(self, conn: Connection, version_id: int) -> DagSpec:
+        if version_id not in self._dags:
+            self._dags[version_id] = codec.decode(versions.load(conn, [version_id])[version_id])
+        return self._dags[version_id]
+
+
+GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

@@ -1,0 +1,52 @@
+"""The code of DAG versions, fetched from the database once and kept in a folder."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sqlalchemy import Connection
+
+from headway.db import versions
+from headway.domain.errors import SerializationError
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCache:
+    """Folders of code by manifest hash.  What is there is complete and never changes."""
+
+    folder: Path
+
+    def fetch(self, conn: Connection, manifest_hash: str) -> Path:
+        """Return the folder that holds exactly the files of the manifest."""
+        target = self.folder / manifest_hash
+        if not target.is_dir():
+            files = versions.manifest(conn, manifest_hash)
+            contents = versions.contents(conn, sorted(set(files.values())))
+            self._write(target, {path: contents[key] for path, key in files.items()})
+        return target
+
+    def _write(self, target: Path, files: dict[str, bytes]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            draft = Path(scratch) / "code"
+            draft.mkdir()
+            for name, content in files.items():
+                path = draft / _inside(name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            # Two workers may share the folder: whoever comes second finds it done.
+            try:
+                os.rename(draft, target)  # noqa: PTH104
+            except OSError:
+                if not target.is_dir():
+                    raise
+                shutil.rmtree(draft)
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise SerializationError(f"A code manifest names {name!r}, which is not in its bundle.")
+    return path

@@ -1,0 +1,117 @@
+"""How an attempt ended, from what its child said and how its process went."""
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from headway.db.attempts import AttemptKey, Report
+from headway.domain.retry import Next, after_attempt
+from headway.domain.spec import TaskSpec
+from headway.domain.states import Outcome, TaskState
+from headway.runtime.forker import Exit
+from headway.runtime.frames import Frame
+from headway.sdk.execution import Result
+
+LONGEST_ERROR = 4000
+"""Characters of an error that are kept in the database; the log has it whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a worker has seen of an attempt's end.
+
+    `said` is the result that the child sent, if it did.  `timed_out` and `handed_back`
+    tell why the worker itself stopped it.
+    """
+
+    exit: Exit
+    said: Result | None = None
+    timed_out: bool = False
+    handed_back: bool = False
+
+
+def conclude(ending: Ending, task: TaskSpec) -> Result:
+    """Return the attempt's result.  A child's word counts, unless it was stopped before."""
+    if ending.timed_out:
+        return Result(
+            outcome=Outcome.TIMED_OUT,
+            error="The task ran longer than its execution_timeout of "
+            f"{task.execution_timeout:g} s, and was stopped.",
+        )
+    if ending.said is not None:
+        return ending.said
+    if ending.handed_back:
+        return Result(outcome=Outcome.LOST, error="The worker was stopped, and handed it back.")
+    if ending.exit.lost is not None:
+        return Result(outcome=Outcome.LOST, error=f"Its process was lost: {ending.exit.lost}")
+    return Result(outcome=Outcome.FAILED, error=_explain(ending.exit))
+
+
+def report_of(key: AttemptKey, task: TaskSpec, failures: int, result: Result) -> Report:
+    """Return the report of a result; `failures` counts the task's failures before this attempt."""
+    if result.outcome is Outcome.LOST:
+        following = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+    else:
+        following = after_attempt(task, result.outcome, failures + 1, may_retry=result.may_retry)
+    return Report(
+        key=key,
+        outcome=result.outcome,
+        following=following,
+        error=_storable(result.error),
+        skips=result.skip_tasks,
+    )
+
+
+def result_to_frame(result: Result) -> Frame:
+    """Return a result as plain data."""
+    return {
+        "outcome": str(result.outcome),
+        "error": result.error,
+        "traceback": result.traceback,
+        "may_retry": result.may_retry,
+        "skip_tasks": list(result.skip_tasks),
+    }
+
+
+def result_from_frame(frame: Mapping[str, object]) -> Result:
+    """Return what a child says of its attempt; ValueError or TypeError when it makes no sense."""
+    outcome = Outcome(str(frame["outcome"]))
+    if outcome not in (Outcome.SUCCESS, Outcome.FAILED, Outcome.SKIPPED):
+        raise ValueError(f"a task cannot end as {outcome}")
+    skips = frame["skip_tasks"]
+    if not isinstance(skips, list):
+        raise TypeError("skip_tasks is no list")
+    return Result(
+        outcome=outcome,
+        error=_text(frame["error"]),
+        traceback=_text(frame["traceback"]),
+        may_retry=bool(frame["may_retry"]),
+        skip_tasks=tuple(str(task_id) for task_id in skips),
+    )
+
+
+def _explain(exit_status: Exit) -> str:
+    if exit_status.signal is None:
+        return (
+            f"The task's process ended with exit code {exit_status.code} before the task was done; "
+            "return from the function instead of leaving the process."
+        )
+    try:
+        name = signal.Signals(exit_status.signal).name
+    except ValueError:
+        name = f"signal {exit_status.signal}"
+    if exit_status.signal == signal.SIGKILL:
+        return f"The task's process was killed by {name}; it may have run out of memory."
+    return f"The task's process was killed by {name}."
+
+
+def _storable(text: str | None) -> str | None:
+    if text is None:
+        return None
+    clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+    return clean if len(clean) <= LONGEST_ERROR else f"{clean[:LONGEST_ERROR]} …"
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

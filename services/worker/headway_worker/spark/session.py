@@ -1,0 +1,111 @@
+"""Sessions on a Spark Connect server: one for each attempt, isolated from all others.
+
+This module imports pyspark.  It belongs in the processes of attempts, which are
+forked from one that has imported it, and never in the worker's supervisor.
+"""
+
+import os
+import uuid
+from contextlib import suppress
+from typing import Final
+
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
+from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.session import SparkSession
+
+from headway_worker.spark.endpoint import ConnectEndpoint
+from headway_worker.spark.errors import SparkError
+from headway_worker.spark.handle import OnHandle
+
+# A session is known to the server by its id and its user; releasing it needs both.
+_USER: Final = "headway"
+_CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
+
+
+def open_session(endpoint: ConnectEndpoint, attempt_key: str, on_handle: OnHandle) -> SparkSession:
+    """Open a new session for an attempt and make it the active one of this process.
+
+    `on_handle` is told of the session before the server is, so whatever comes of
+    this process, the session can be found and released.  SparkError when the server
+    does not answer or refuses the token.
+    """
+    session_id, tag = str(uuid.uuid4()), operation_tag(attempt_key)
+    on_handle({"kind": "connect", "session_id": session_id, "tag": tag})
+    # pyspark looks here only, for what `SparkSession.builder` and `functions` are to mean.
+    variables = {"SPARK_CONNECT_MODE_ENABLED": "1", "SPARK_REMOTE": endpoint.url}
+    os.environ.update(variables)  # noqa: TID251
+    spark = SparkSession.builder.channelBuilder(_channel(endpoint, session_id)).create()
+    spark.client.set_retry_policies([_brief_retries()])
+    spark.addTag(tag)
+    try:
+        spark.version  # noqa: B018 - the first call makes the server create the session
+    except PySparkException as error:
+        close_session(spark)
+        raise SparkError(explain(error) or f"Cannot open a Spark session: {error}") from error
+    return spark
+
+
+def close_session(spark: SparkSession) -> None:
+    """Interrupt what the session still runs, and release it; a dead server is no error."""
+    spark.client.set_retry_policies([])
+    with suppress(PySparkException):
+        spark.interruptAll()
+    spark.stop()
+
+
+def release_session(endpoint: ConnectEndpoint, session_id: str) -> None:
+    """End all that a session runs and refuse it from now on, from whatever process.
+
+    A session that the server has not heard of is refused as well, so an attempt that
+    was just about to open it cannot.  SparkError unless that is certain.
+    """
+    client = SparkConnectClient(_channel(endpoint, session_id))
+    client.set_retry_policies([_brief_retries()])
+    try:
+        client.interrupt_all()  # this creates a session that is not there
+        client.release_session()
+        client.interrupt_all()
+    except PySparkException as error:
+        if _CLOSED in str(error):
+            return
+        raise SparkError(explain(error) or f"Cannot end Spark session: {error}") from error
+    finally:
+        client.close()
+    raise SparkError(f"Spark session {session_id} was released and still answers.")
+
+
+def explain(error: BaseException) -> str | None:
+    """Return what to tell a user whose code met this error, when it is about the server."""
+    if not isinstance(error, SparkConnectGrpcException):
+        return None
+    match error.getGrpcStatusCode().name:
+        case "UNAVAILABLE":
+            return (
+                "The Spark Connect server does not answer: it was stopped, killed or ran out "
+                "of memory. What the attempt was running there is lost; a retry gets a new server."
+            )
+        case "UNAUTHENTICATED":
+            return "The Spark Connect server refuses the token that it was given."
+    return None
+
+
+def operation_tag(attempt_key: str) -> str:
+    """Return the tag of an attempt's operations; a comma would end it."""
+    return "headway-" + attempt_key.replace(",", "_")
+
+
+def _channel(endpoint: ConnectEndpoint, session_id: str) -> DefaultChannelBuilder:
+    # The token is set apart from the URL, which turns up in messages of errors.
+    channel = DefaultChannelBuilder(endpoint.url)
+    channel.set(DefaultChannelBuilder.PARAM_TOKEN, endpoint.token)
+    channel.set(DefaultChannelBuilder.PARAM_SESSION_ID, session_id)
+    channel.set(DefaultChannelBuilder.PARAM_USER_ID, _USER)
+    channel.set(DefaultChannelBuilder.PARAM_USER_AGENT, "headway")
+    return channel
+
+
+def _brief_retries() -> DefaultPolicy:
+    """Give up after three seconds; left to itself, a client tries for ten minutes."""
+    return DefaultPolicy(max_retries=5, initial_backoff=100, backoff_multiplier=2, max_backoff=1000)

@@ -1,0 +1,63 @@
+"""For how long the attempts of this worker are its own, on its own clock."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from headway.db.attempts import AttemptKey
+from headway.runtime.clock import Clock
+from headway.runtime.settings import WorkerSettings
+from headway_worker.chore import Chore
+from headway_worker.clerk import Clerk
+
+
+@dataclass(slots=True)
+class Tenure:
+    """Renew the leases, and know until when each attempt may run.
+
+    An attempt ends `kill_grace` seconds before its lease can run out, counted from
+    when the claim or renewal was *asked for*: so it is dead before the database may
+    give it away, whatever the delay of the answer.
+    """
+
+    clerk: Clerk
+    settings: WorkerSettings
+    clock: Clock
+    chore: Chore[set[AttemptKey]]
+    _until: dict[AttemptKey, float] = field(default_factory=dict)
+    _asked: tuple[float, tuple[AttemptKey, ...]] = (0.0, ())
+
+    def grant(self, key: AttemptKey, since: float) -> None:
+        """Enter an attempt whose claim was asked for at that time."""
+        self._until[key] = since + self.settings.lease_duration - self.settings.kill_grace
+
+    def forget(self, key: AttemptKey) -> None:
+        """Leave an attempt out that has ended."""
+        self._until.pop(key, None)
+
+    def has_ended(self, key: AttemptKey) -> bool:
+        """Whether the attempt must not run any longer."""
+        return self.clock.monotonic() >= self._until.get(key, 0.0)
+
+    def step(self, keys: Iterable[AttemptKey]) -> None:
+        """Collect the last renewal and begin the next one, when it is time for it."""
+        if self.chore.done():
+            self._collect()
+        if self.chore.may_begin():
+            asked = self.clock.monotonic(), tuple(keys)
+            self._asked = asked
+            self.chore.begin(
+                lambda: self.clerk.renew(asked[1]), every=self.settings.heartbeat_interval
+            )
+
+    def _collect(self) -> None:
+        renewed = self.chore.collect()
+        if renewed is None:
+            return
+        since, keys = self._asked
+        for key in keys:
+            if key not in self._until:
+                continue  # it has ended meanwhile
+            if key in renewed[0]:
+                self.grant(key, since)
+            else:
+                self._until[key] = 0.0

@@ -1,0 +1,28 @@
+"""Set and delete pools."""
+
+from sqlalchemy import Connection
+
+from headway.db import events, pools
+from headway.db.events import Event
+from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.names import LONGEST_NAME
+from headway.domain.spec import DEFAULT_POOL
+
+
+def set_pool(conn: Connection, name: str, slots: int, description: str, actor: str) -> None:
+    """Create a pool, or change its slots."""
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise DagError(f"A pool's name has 1 to {LONGEST_NAME} printable characters.")
+    if slots < 0:
+        raise DagError(f"A pool has 0 or more slots, not {slots}.")
+    pools.set_slots(conn, name, slots, description)
+    events.add(conn, Event(actor=actor, action="pool.set", details={"pool": name, "slots": slots}))
+
+
+def delete_pool(conn: Connection, name: str, actor: str) -> None:
+    """Delete a pool.  Tasks that name it wait until there is one of that name again."""
+    if name == DEFAULT_POOL:
+        raise ConflictError(f"The pool {DEFAULT_POOL} cannot be deleted; set its slots instead.")
+    if not pools.delete(conn, name):
+        raise NotFoundError(f"There is no pool {name!r}; `headway pools list` shows them all.")
+    events.add(conn, Event(actor=actor, action="pool.delete", details={"pool": name}))

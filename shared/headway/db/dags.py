@@ -1,0 +1,212 @@
+"""SQL on DAGs: the version in force, and when the next run falls due."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+from headway.domain.interval import DataInterval
+from headway.domain.spec import DagSpec
+from headway.timetables.base import DagRunInfo
+
+OWNER = text(
+    "SELECT bundle, relative_path FROM dag WHERE dag_id = :dag_id AND active FOR NO KEY UPDATE"
+)
+
+# The parser writes what the file says; the next run and the pause are not its business.
+STORE = text("""
+    INSERT INTO dag (dag_id, bundle, relative_path, description, tags, active, paused,
+                     max_active_runs, max_active_tasks)
+    VALUES (:dag_id, :bundle, :relative_path, :description, CAST(:tags AS text[]), true, :paused,
+            :max_active_runs, :max_active_tasks)
+        ON CONFLICT (dag_id) DO UPDATE
+       SET bundle = excluded.bundle, relative_path = excluded.relative_path,
+           description = excluded.description, tags = excluded.tags, active = true,
+           max_active_runs = excluded.max_active_runs,
+           max_active_tasks = excluded.max_active_tasks
+""")
+
+SET_VERSION = text("UPDATE dag SET version_id = :version_id WHERE dag_id = :dag_id")
+
+DEACTIVATE = text("""
+    UPDATE dag SET active = false
+     WHERE bundle = :bundle AND relative_path = :relative_path AND active
+       AND NOT dag_id = ANY (CAST(:present AS text[]))
+ RETURNING dag_id
+""")
+
+PAUSE = text("""
+    UPDATE dag SET paused = :paused, planned_version_id = NULL WHERE dag_id = :dag_id AND active
+""")
+
+# A DAG is to be planned when its next run is due and may be created, or when what
+# its next run was computed from has changed.
+LOCK_DUE = text("""
+    SELECT dag_id, version_id, max_active_runs
+      FROM dag
+     WHERE active AND NOT paused AND version_id IS NOT NULL
+       AND (planned_version_id IS DISTINCT FROM version_id
+            OR next_run_after <= :now
+               AND (SELECT count(*) FROM dag_run
+                     WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                       AND state IN ('queued', 'running')) < max_active_runs)
+     ORDER BY next_run_after NULLS FIRST, dag_id
+     LIMIT :limit
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+SCHEDULED = text("""
+    SELECT dag.dag_id, last.interval_start, last.interval_end,
+           (SELECT count(*) FROM dag_run
+             WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+               AND state IN ('queued', 'running')) AS unfinished
+      FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
+      LEFT JOIN LATERAL (
+           SELECT interval_start, interval_end FROM dag_run
+            WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+            ORDER BY schedule_date DESC
+            LIMIT 1) AS last ON true
+""")
+
+PLAN = text("""
+    UPDATE dag
+       SET planned_version_id = :version_id, next_run_after = :run_after,
+           next_interval_start = :interval_start, next_interval_end = :interval_end
+     WHERE dag_id = :dag_id
+""")
+
+LOCK_STARTING = text("""
+    SELECT dag_id, max_active_runs
+      FROM dag
+     WHERE active AND NOT paused
+       AND EXISTS (
+           SELECT FROM (SELECT DISTINCT backfill_id FROM dag_run
+                         WHERE dag_run.dag_id = dag.dag_id AND state = 'queued'
+                           AND run_after <= :now) AS lane
+            WHERE (SELECT count(*) FROM dag_run AS active
+                    WHERE active.dag_id = dag.dag_id AND active.state = 'running'
+                      AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
+                  < coalesce((SELECT max_active_runs FROM backfill WHERE id = lane.backfill_id),
+                             dag.max_active_runs))
+     ORDER BY dag_id
+     LIMIT :limit
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+LOCK_PLACES = text("""
+    SELECT dag_id, max_active_tasks, paused
+      FROM dag
+     WHERE dag_id = ANY (:dag_ids)
+     ORDER BY dag_id
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+OCCUPIED = text("""
+    SELECT dag_id, count(*) AS occupied
+      FROM task_attempt
+     WHERE dag_id = ANY (:dag_ids) AND ended_at IS NULL
+     GROUP BY dag_id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class DueDag:
+    """A locked DAG whose next runs are to be created, or whose next run is to be computed.
+
+    `last` is the interval of its newest scheduled run; `room` is how many more
+    scheduled runs it may have unfinished.
+    """
+
+    dag_id: str
+    version_id: int
+    last: DataInterval | None
+    room: int
+
+
+def owner(conn: Connection, dag_id: str) -> tuple[str, str] | None:
+    """Lock the DAG and return the (bundle, path) of the file that it is active in."""
+    row = conn.execute(OWNER, {"dag_id": dag_id}).one_or_none()
+    return None if row is None else (row.bundle, row.relative_path)
+
+
+def store(conn: Connection, bundle: str, spec: DagSpec, *, paused: bool) -> None:
+    """Enter the DAG, or refresh what its file says of it; `paused` counts for a new one alone."""
+    conn.execute(
+        STORE,
+        {
+            "dag_id": spec.dag_id,
+            "bundle": bundle,
+            "relative_path": spec.relative_path,
+            "description": spec.description,
+            "tags": list(spec.tags),
+            "paused": paused,
+            "max_active_runs": spec.max_active_runs,
+            "max_active_tasks": spec.max_active_tasks,
+        },
+    )
+
+
+def set_version(conn: Connection, dag_id: str, version_id: int) -> None:
+    """Put a version in force."""
+    conn.execute(SET_VERSION, {"dag_id": dag_id, "version_id": version_id})
+
+
+def deactivate_missing(
+    conn: Connection, bundle: str, relative_path: str, present: Iterable[str]
+) -> list[str]:
+    """Deactivate the file's DAGs that it no longer defines; return their ids."""
+    rows = conn.scalars(
+        DEACTIVATE, {"bundle": bundle, "relative_path": relative_path, "present": list(present)}
+    )
+    return list(rows)
+
+
+def set_paused(conn: Connection, dag_id: str, *, paused: bool) -> bool:
+    """Pause or unpause; False when there is no such DAG.  Its next run is computed anew."""
+    return conn.execute(PAUSE, {"dag_id": dag_id, "paused": paused}).rowcount > 0
+
+
+def lock_due(conn: Connection, now: datetime, limit: int) -> list[DueDag]:
+    """Lock DAGs that need a run created or planned, the longest overdue first."""
+    locked = {row.dag_id: row for row in conn.execute(LOCK_DUE, {"now": now, "limit": limit})}
+    due = []
+    for row in conn.execute(SCHEDULED, {"dag_ids": list(locked)}):
+        dag = locked[row.dag_id]
+        last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
+        room = dag.max_active_runs - row.unfinished
+        due.append(DueDag(row.dag_id, dag.version_id, last, max(room, 0)))
+    return due
+
+
+def plan(conn: Connection, dag: DueDag, following: DagRunInfo | None) -> None:
+    """Store when the next run of a locked DAG falls due."""
+    interval = following and following.data_interval
+    conn.execute(
+        PLAN,
+        {
+            "dag_id": dag.dag_id,
+            "version_id": dag.version_id,
+            "run_after": following and following.run_after,
+            "interval_start": interval and interval.start,
+            "interval_end": interval and interval.end,
+        },
+    )
+
+
+def lock_starting(conn: Connection, now: datetime, limit: int) -> dict[str, int]:
+    """Lock DAGs that have a queued run and room for it; return their max_active_runs."""
+    rows = conn.execute(LOCK_STARTING, {"now": now, "limit": limit})
+    return {row.dag_id: row.max_active_runs for row in rows}
+
+
+def lock_places(conn: Connection, dag_ids: Sequence[str]) -> dict[str, int]:
+    """Lock these DAGs and return how many more tasks each may have active.
+
+    A DAG that another scheduler holds is left out; a paused one has no place.
+    """
+    rows = conn.execute(LOCK_PLACES, {"dag_ids": list(dag_ids)}).all()
+    places = {row.dag_id: 0 if row.paused else row.max_active_tasks for row in rows}
+    for row in conn.execute(OCCUPIED, {"dag_ids": list(places)}):
+        places[row.dag_id] = max(places[row.dag_id] - row.occupied, 0)
+    return places

@@ -1,0 +1,14 @@
+"""What Alembic runs to migrate: on the connection that headway.db.migrate hands over."""
+
+from alembic import context
+
+from headway.db.schema import METADATA
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=METADATA,
+    compare_server_default=True,
+    transaction_per_migration=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

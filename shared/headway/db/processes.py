@@ -1,0 +1,132 @@
+"""SQL on processes: who runs, who is alive, who was declared dead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from headway.domain.errors import FencedError
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A registered process.  Whoever declares it dead ends its row, and so fences it."""
+
+    id: int
+    epoch: int
+
+
+REGISTER = text("""
+    WITH registered AS (
+        INSERT INTO process (kind, hostname, pid, version, queues, slots)
+        VALUES (:kind, :hostname, :pid, :version, CAST(:queues AS text[]), :slots)
+     RETURNING id, epoch
+    ), beating AS (
+        INSERT INTO process_beat (process_id) SELECT id FROM registered
+    )
+    SELECT id, epoch FROM registered
+""")
+
+# FOR SHARE, because it conflicts with the update of whoever declares this process
+# dead; FOR KEY SHARE would not.
+CONFIRM = text("""
+    SELECT 1
+      FROM process
+     WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
+       FOR SHARE
+""")
+
+BEAT = text("""
+    UPDATE process_beat
+       SET beat_at = clock_timestamp()
+      FROM process
+     WHERE process_beat.process_id = :id
+       AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
+""")
+
+LEAVE = text("""
+    UPDATE process SET ended_at = now() WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
+""")
+
+LOCK_DEAD = text("""
+    SELECT process.id, process.kind, process.hostname, process.pid
+      FROM process
+      JOIN process_beat AS beat ON beat.process_id = process.id
+     WHERE process.ended_at IS NULL
+       AND beat.beat_at < now() - make_interval(secs => :threshold)
+     ORDER BY process.id
+     LIMIT :limit
+       FOR NO KEY UPDATE OF process SKIP LOCKED
+""")
+
+END = text("""
+    UPDATE process SET ended_at = now(), epoch = epoch + 1 WHERE id = ANY (:ids)
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadProcess:
+    """A process that has not been heard of for too long."""
+
+    id: int
+    kind: str
+    hostname: str
+    pid: int
+
+
+def register(
+    conn: Connection,
+    kind: str,
+    host: tuple[str, int],
+    version: str,
+    queues: Sequence[str] = (),
+    slots: int = 0,
+) -> Identity:
+    """Enter a process that starts now; `host` is its host's name and its pid there."""
+    row = conn.execute(
+        REGISTER,
+        {
+            "kind": kind,
+            "hostname": host[0],
+            "pid": host[1],
+            "version": version,
+            "queues": list(queues),
+            "slots": slots,
+        },
+    ).one()
+    return Identity(row.id, row.epoch)
+
+
+def confirm(conn: Connection, me: Identity) -> None:
+    """Begin a transaction of a service: raise FencedError when it was declared dead.
+
+    Nobody can declare it dead from here until the transaction ends.
+    """
+    if conn.execute(CONFIRM, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
+        raise FencedError(_FENCED)
+
+
+def beat(conn: Connection, me: Identity) -> None:
+    """Say that this process is alive; FencedError when it was declared dead."""
+    if conn.execute(BEAT, {"id": me.id, "epoch": me.epoch}).rowcount == 0:
+        raise FencedError(_FENCED)
+
+
+def leave(conn: Connection, me: Identity) -> None:
+    """Say that this process ends in good order."""
+    conn.execute(LEAVE, {"id": me.id, "epoch": me.epoch})
+
+
+def end_dead(conn: Connection, threshold: float, limit: int) -> list[DeadProcess]:
+    """Declare those dead that have not beaten for `threshold` seconds, and return them."""
+    rows = conn.execute(LOCK_DEAD, {"threshold": threshold, "limit": limit})
+    dead = [DeadProcess(row.id, row.kind, row.hostname, row.pid) for row in rows]
+    if dead:
+        conn.execute(END, {"ids": [process.id for process in dead]})
+    return dead
+
+
+_FENCED = (
+    "This process was declared dead by another one, because its heartbeat was late. "
+    "It stops now; what it held is being done again elsewhere."
+)

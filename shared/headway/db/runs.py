@@ -1,0 +1,161 @@
+"""SQL on DAG runs: create, start, settle, end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from json import dumps
+
+from sqlalchemy import Connection, text
+
+from headway.decide.start import QueuedRun
+from headway.domain.arguments import JsonValue
+from headway.domain.states import RunState, RunType
+from headway.timetables.base import DagRunInfo
+
+# An interval that has a run already is left alone, whoever created it.
+CREATE = text("""
+    INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
+                         run_after, conf, version_id, backfill_id)
+    SELECT :dag_id, new.run_id, :run_type, new.run_after, new.interval_start, new.interval_end,
+           new.run_after, CAST(:conf AS json), :version_id, :backfill_id
+      FROM unnest(CAST(:run_ids AS text[]), CAST(:starts AS timestamptz[]),
+                  CAST(:ends AS timestamptz[]), CAST(:run_afters AS timestamptz[]))
+           AS new (run_id, interval_start, interval_end, run_after)
+     ORDER BY new.run_after
+        ON CONFLICT DO NOTHING
+ RETURNING run_id
+""")
+
+# Only as many runs of a lane (a backfill, or the DAG's own runs) as could start at
+# all, so that a long backfill does not push the others out of the batch.
+QUEUED = text("""
+    SELECT id, dag_id, backfill_id
+      FROM (SELECT id, dag_id, backfill_id, run_after,
+                   row_number() OVER (PARTITION BY dag_id, backfill_id
+                                      ORDER BY run_after, id) AS place
+              FROM dag_run
+             WHERE dag_id = ANY (:dag_ids) AND state = 'queued' AND run_after <= :now) AS waiting
+     WHERE place <= :limit
+     ORDER BY run_after, id
+     LIMIT :limit
+""")
+
+FREE_LANES = text("""
+    SELECT dag_run.dag_id, dag_run.backfill_id, backfill.max_active_runs,
+           count(*) FILTER (WHERE dag_run.state = 'running') AS running
+      FROM dag_run
+      LEFT JOIN backfill ON backfill.id = dag_run.backfill_id
+     WHERE dag_run.dag_id = ANY (:dag_ids) AND dag_run.state IN ('queued', 'running')
+     GROUP BY dag_run.dag_id, dag_run.backfill_id, backfill.max_active_runs
+""")
+
+START = text("""
+    WITH started AS (
+        UPDATE dag_run SET state = 'running', started_at = :now
+         WHERE id = ANY (:ids) AND state = 'queued'
+     RETURNING id, dag_id, version_id
+    ), woken AS (
+        INSERT INTO wake (dag_run_id) SELECT id FROM started
+    )
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, pool, pool_slots, queue, priority)
+    SELECT started.id, started.dag_id, task.task_id, task.pool, task.pool_slots, task.queue,
+           task.priority
+      FROM started
+      JOIN dag_task AS task ON task.version_id = started.version_id
+     ORDER BY started.id, task.position
+""")
+
+LOCK_WOKEN = text("""
+    SELECT id, version_id, state
+      FROM dag_run
+     WHERE id IN (SELECT dag_run_id FROM wake)
+     ORDER BY id
+     LIMIT :limit
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+END = text("""
+    UPDATE dag_run SET state = :state, ended_at = :now WHERE id = ANY (:ids) AND state = 'running'
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRuns:
+    """Runs of one DAG to create, oldest first, pinned to a version."""
+
+    dag_id: str
+    run_type: RunType
+    version_id: int
+    infos: Sequence[DagRunInfo]
+    conf: Mapping[str, JsonValue]
+    backfill_id: int | None = None
+
+    def run_ids(self) -> list[str]:
+        """Return what the runs are called: their type and the start of their interval."""
+        return [f"{self.run_type}__{info.data_interval.start.isoformat()}" for info in self.infos]
+
+
+@dataclass(frozen=True, slots=True)
+class WokenRun:
+    """A locked run in which something has changed."""
+
+    id: int
+    version_id: int
+    state: RunState
+
+
+def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[str]:
+    """Create runs, in state queued; return the ids of those that did not exist yet."""
+    rows = conn.scalars(
+        CREATE,
+        {
+            "dag_id": new.dag_id,
+            "run_type": str(new.run_type),
+            "version_id": new.version_id,
+            "backfill_id": new.backfill_id,
+            "conf": dumps(dict(new.conf)),
+            "run_ids": list(run_ids or new.run_ids()),
+            "starts": [info.data_interval.start for info in new.infos],
+            "ends": [info.data_interval.end for info in new.infos],
+            "run_afters": [info.run_after for info in new.infos],
+        },
+    )
+    return list(rows)
+
+
+def queued(
+    conn: Connection, dag_ids: Sequence[str], now: datetime, limit: int
+) -> dict[str, list[QueuedRun]]:
+    """Return the queued runs of locked DAGs whose time has come, oldest first, by DAG."""
+    rows = conn.execute(QUEUED, {"dag_ids": list(dag_ids), "now": now, "limit": limit})
+    waiting: dict[str, list[QueuedRun]] = {}
+    for row in rows:
+        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id))
+    return waiting
+
+
+def free_lanes(
+    conn: Connection, max_active_runs: Mapping[str, int]
+) -> dict[str, dict[int | None, int]]:
+    """Return how many more runs may be active in each lane of these locked DAGs."""
+    free: dict[str, dict[int | None, int]] = {}
+    for row in conn.execute(FREE_LANES, {"dag_ids": list(max_active_runs)}):
+        limit = row.max_active_runs if row.backfill_id else max_active_runs[row.dag_id]
+        free.setdefault(row.dag_id, {})[row.backfill_id] = limit - row.running
+    return free
+
+
+def start(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+    """Start runs: they get their task instances, and are looked at next."""
+    conn.execute(START, {"ids": list(ids), "now": now})
+
+
+def lock_woken(conn: Connection, limit: int) -> list[WokenRun]:
+    """Lock runs in which something has changed, the oldest first."""
+    rows = conn.execute(LOCK_WOKEN, {"limit": limit})
+    return [WokenRun(row.id, row.version_id, RunState(row.state)) for row in rows]
+
+
+def end(conn: Connection, ids: Sequence[int], state: RunState, now: datetime) -> None:
+    """End running runs of which every task has ended."""
+    conn.execute(END, {"ids": list(ids), "state": str(state), "now": now})

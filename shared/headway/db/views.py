@@ -1,0 +1,129 @@
+"""What people look at: DAGs, runs, task instances and attempts as they stand.  Reads only."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, text
+
+DAGS = text("""
+    SELECT dag.dag_id, dag.active, dag.paused, dag.tags, dag.description, dag.bundle,
+           dag.relative_path, version.number AS version, dag.max_active_runs,
+           dag.max_active_tasks, dag.next_run_after, dag.next_interval_start,
+           dag.next_interval_end,
+           (SELECT count(*) FROM dag_task WHERE version_id = dag.version_id) AS tasks,
+           (SELECT count(*) FROM dag_run
+             WHERE dag_run.dag_id = dag.dag_id AND state = 'running') AS running
+      FROM dag
+      LEFT JOIN dag_version AS version ON version.id = dag.version_id
+     WHERE (CAST(:dag_id AS text) IS NULL OR dag.dag_id = :dag_id)
+       AND (dag.active OR :inactive)
+     ORDER BY dag.dag_id
+""")
+
+CURRENT_VERSION = text("""
+    SELECT version.id, version.serialized, dag.active, dag.paused
+      FROM dag
+      JOIN dag_version AS version ON version.id = dag.version_id
+     WHERE dag.dag_id = :dag_id
+""")
+
+RUNS = text("""
+    SELECT run.dag_id, run.run_id, run.run_type, run.state, run.interval_start,
+           run.interval_end, run.schedule_date, run.run_after, run.started_at, run.ended_at,
+           run.conf, version.number AS version, run.backfill_id
+      FROM dag_run AS run
+      JOIN dag_version AS version ON version.id = run.version_id
+     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+       AND (CAST(:state AS text) IS NULL OR run.state = :state)
+     ORDER BY run.schedule_date DESC, run.id DESC
+     LIMIT :limit
+""")
+
+TASKS = text("""
+    SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
+           task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
+           task.started_at, task.ended_at
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+     ORDER BY task.id
+""")
+
+ATTEMPTS = text("""
+    SELECT task.task_id, task.map_index, it.attempt, it.phase, it.outcome, it.error, it.handle,
+           it.queued_at, it.started_at, it.ended_at, process.hostname AS worker
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+      JOIN task_attempt AS it ON it.task_instance_id = task.id
+      LEFT JOIN process ON process.id = it.process_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+       AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
+     ORDER BY task.id, it.attempt
+""")
+
+PROCESSES = text("""
+    SELECT process.id, kind, hostname, pid, version, queues, slots, started_at, beat.beat_at
+      FROM process
+      JOIN process_beat AS beat ON beat.process_id = process.id
+     WHERE ended_at IS NULL
+     ORDER BY kind, process.id
+""")
+
+EDGES = text("""
+    SELECT edge.upstream, edge.downstream
+      FROM dag_edge AS edge
+      JOIN dag ON dag.version_id = edge.version_id
+     WHERE dag.dag_id = :dag_id
+     ORDER BY 1, 2
+""")
+
+
+def dags(
+    conn: Connection, dag_id: str | None = None, *, inactive: bool = False
+) -> Sequence[RowMapping]:
+    """Return DAGs, or the one of that id, with what is next for each."""
+    return _rows(conn, DAGS, {"dag_id": dag_id, "inactive": inactive or dag_id is not None})
+
+
+def current_version(conn: Connection, dag_id: str) -> RowMapping | None:
+    """Return the version in force (id, serialized), and whether the DAG is active and paused."""
+    return conn.execute(CURRENT_VERSION, {"dag_id": dag_id}).mappings().one_or_none()
+
+
+def runs(
+    conn: Connection,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    state: str | None = None,
+    limit: int = 100,
+) -> Sequence[RowMapping]:
+    """Return runs, the newest first."""
+    parameters = {"dag_id": dag_id, "run_id": run_id, "state": state, "limit": limit}
+    return _rows(conn, RUNS, parameters)
+
+
+def tasks(conn: Connection, dag_id: str, run_id: str) -> Sequence[RowMapping]:
+    """Return the task instances of a run, in topological order."""
+    return _rows(conn, TASKS, {"dag_id": dag_id, "run_id": run_id})
+
+
+def attempts(
+    conn: Connection, dag_id: str, run_id: str, task_id: str | None = None
+) -> Sequence[RowMapping]:
+    """Return every attempt of a run's task instances, or of one task's."""
+    return _rows(conn, ATTEMPTS, {"dag_id": dag_id, "run_id": run_id, "task_id": task_id})
+
+
+def processes(conn: Connection) -> Sequence[RowMapping]:
+    """Return the service processes that have not ended."""
+    return _rows(conn, PROCESSES, {})
+
+
+def edges(conn: Connection, dag_id: str) -> Sequence[RowMapping]:
+    """Return the edges of the DAG's version in force."""
+    return _rows(conn, EDGES, {"dag_id": dag_id})
+
+
+def _rows(conn: Connection, query: Any, parameters: Mapping[str, object]) -> Sequence[RowMapping]:
+    return conn.execute(query, parameters).mappings().all()

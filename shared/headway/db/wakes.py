@@ -1,0 +1,43 @@
+"""SQL on wakes: runs in which something has changed that the scheduler has not settled.
+
+A wake is written in the transaction of the change itself, so none is ever lost.
+It is deleted by whoever has locked its run, before the run's tasks are read: what
+is deleted was committed before the reading, what comes later stays.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, text
+
+ADD = text("INSERT INTO wake (dag_run_id) SELECT unnest(CAST(:runs AS bigint[]))")
+
+TAKE = text("DELETE FROM wake WHERE dag_run_id = ANY (:runs)")
+
+# depends_on_past: the run after this one may have waited for it.
+ADD_FOLLOWING = text("""
+    INSERT INTO wake (dag_run_id)
+    SELECT following.id
+      FROM dag_run AS settled
+     CROSS JOIN LATERAL (
+           SELECT id FROM dag_run
+            WHERE dag_id = settled.dag_id
+              AND (schedule_date, id) > (settled.schedule_date, settled.id)
+            ORDER BY schedule_date, id
+            LIMIT 1) AS following
+     WHERE settled.id = ANY (:runs)
+""")
+
+
+def add(conn: Connection, runs: Sequence[int]) -> None:
+    """Ask for these runs to be looked at."""
+    conn.execute(ADD, {"runs": list(runs)})
+
+
+def add_following(conn: Connection, runs: Sequence[int]) -> None:
+    """Ask for the run that follows each of these, in its DAG's schedule, to be looked at."""
+    conn.execute(ADD_FOLLOWING, {"runs": list(runs)})
+
+
+def take(conn: Connection, runs: Sequence[int]) -> None:
+    """Remove the wakes of runs that this transaction has locked and is about to read."""
+    conn.execute(TAKE, {"runs": list(runs)})

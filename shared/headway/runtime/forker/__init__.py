@@ -1,0 +1,45 @@
+"""The fork server: run user code in child processes that cannot outlive their supervisor.
+
+    supervisor ──control──▶ forker ──fork──▶ nanny ──fork──▶ child ──▶ its descendants
+        ├───────────reins──────────────────────┘              │
+        └───────────channel───────────────────────────────────┘
+
+A supervisor (parser or worker) starts one *forker*, a program of its own with a
+scrubbed environment, which imports what children need and then only forks.  Each
+child has a *nanny* above it; the *reins* join it to the supervisor, which drives it
+(stop, kill) and hears from it (the child's pid, then its exit).  The child and the
+supervisor talk in frames over the *channel*.
+
+The child's target is called as `target(argument, channel)`.  It is the leader of a
+new session, reads nothing from stdin, writes stdout and stderr to its log, has no
+other open file but the channel, default signals, umask 022, no core dumps, and the
+forker's environment plus what was asked for.  When the target returns, output is
+flushed and the process leaves at once: no atexit function runs, no thread is
+awaited.  An exception is printed to the log and gives exit code 1.
+
+What holds, on Linux:
+1. When an exit is reported no descendant of the child lives, setsid and daemons or
+   not: the nanny is their subreaper and kills until the kernel knows of none.
+2. When the supervisor dies, every tree is killed: reins and control end.
+3. When the forker dies, every tree is killed and every child is reported lost: only
+   the forker holds the other end of the nannies' lifeline, a pipe.
+4. When a nanny is killed (a child of the same user can do that), its child dies with
+   it, the forker kills the rest of the tree, and the child is reported lost.
+
+What does not hold: a child that kills its nanny *and* the forker may leave daemons
+behind; a descendant that became another user (a setuid program) is waited for, not
+killed, and an exit is not reported before it ends; a fork bomb needs a limit of the
+platform (pids cgroup).  On macOS there is no subreaper: the child's process group is
+killed, and what has left it survives.
+
+Two notes for modules that are preloaded: they must open no connection and leave no
+thread running; and random generators other than Python's own (NumPy's global one)
+continue alike in all children unless the module reseeds them with
+`os.register_at_fork(after_in_child=…)`.
+"""
+
+from headway.runtime.forker.client import Forker
+from headway.runtime.forker.handle import Child
+from headway.runtime.forker.records import ChildSpec, Exit, ForkerError, Limits
+
+__all__ = ["Child", "ChildSpec", "Exit", "Forker", "ForkerError", "Limits"]

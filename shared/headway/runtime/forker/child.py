@@ -1,0 +1,102 @@
+"""From a fork of the nanny to user code: what a child finds when its target is called."""
+
+import importlib
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+from headway.runtime.forker.linux import die_with
+from headway.runtime.forker.records import ChildSpec, Limits
+from headway.runtime.forker.wire import close_all_but
+
+Target = Callable[[dict[str, Any], socket.socket], object]
+
+
+def run_child(spec: ChildSpec, channel: int, log: int, nanny: int) -> NoReturn:
+    """Become the child and call its target; leave without any clean-up of the forker's.
+
+    The caller's frames are never returned to, so nothing of theirs is run or closed.
+    """
+    code = 1
+    try:
+        die_with(nanny)
+        os.setsid()
+        _take_files(channel, log)
+        _prepare(spec)
+        target = _load(spec.target)
+        target(dict(spec.argument), socket.socket(fileno=channel))
+        code = 0
+    except SystemExit as leaving:
+        code = _exit_code(leaving)
+    except BaseException:  # noqa: BLE001 - here ends whatever user code raises
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _prepare(spec: ChildSpec) -> None:
+    os.umask(0o022)
+    os.chdir(spec.directory)
+    os.environ.update(spec.environment)  # noqa: TID251 - the child's own, for its user code
+    _apply(spec.limits)
+    _reset_signals()
+
+
+def _take_files(channel: int, log: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    close_all_but([0, 1, 2, channel])
+    sys.stdout, sys.stderr = _output(1), _output(2)
+
+
+def _output(descriptor: int) -> TextIO:
+    return os.fdopen(
+        descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+    )
+
+
+def _apply(limits: Limits) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if limits.address_space_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (limits.address_space_bytes,) * 2)
+    if limits.open_files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files,) * 2)
+    if limits.niceness:
+        os.nice(limits.niceness)
+
+
+def _reset_signals() -> None:
+    """Undo what the forker set; a signal that came meanwhile is delivered now."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _load(target: str) -> Target:
+    module, _, function = target.partition(":")
+    found: Target = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _exit_code(leaving: SystemExit) -> int:
+    if leaving.code is None:
+        return 0
+    if isinstance(leaving.code, int):
+        return leaving.code & 0xFF
+    print(leaving.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
+    return 1
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the log's reader is gone, or user code closed it
+            stream.flush()

@@ -1,0 +1,98 @@
+"""The supervisor's hold on one child: stop it, hear how it ended."""
+
+import select
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from headway.runtime.clock import SystemClock
+from headway.runtime.forker.records import Exit
+from headway.runtime.frames import FrameReader, send_frame
+
+_CLOCK: Final = SystemClock()
+
+
+class Child:
+    """A child, as its supervisor sees it; one thread at a time may use it.
+
+    `channel` joins it to the child.  The child itself can be put into a selector:
+    it becomes readable when `poll` has something to tell.  An exit is reported
+    only when no descendant of the child is left.
+    """
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        reins: socket.socket,
+        give_back: Callable[[socket.socket], None],
+    ) -> None:
+        self.channel = channel
+        self.pid: int | None = None
+        self._reins = reins
+        self._give_back = give_back
+        self._closed = False
+        self._frames = FrameReader()
+        self._exit: Exit | None = None
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when there is news."""
+        return self._reins.fileno()
+
+    def poll(self) -> Exit | None:
+        """Return how the child ended, None while it lives; never wait."""
+        if self._exit is None:
+            self._read_news()
+        return self._exit
+
+    def wait(self, seconds: float) -> Exit | None:
+        """Wait at most so long for the child's end; None if it still lives then."""
+        deadline = _CLOCK.monotonic() + seconds
+        news = select.poll()
+        news.register(self._reins, select.POLLIN)
+        while self.poll() is None:
+            left = deadline - _CLOCK.monotonic()
+            if left <= 0:
+                return None
+            news.poll(left * 1000 + 1)
+        return self._exit
+
+    def stop(self, grace_seconds: float) -> None:
+        """Ask the child to end (SIGTERM to its group); kill its tree after the grace."""
+        self._order({"stop": grace_seconds})
+
+    def kill(self) -> None:
+        """Kill the child and all its descendants at once."""
+        self._order({"stop": None})
+
+    def close(self) -> None:
+        """Let go of the child, after taking it out of any selector; if it lives, that kills it."""
+        if self._closed:
+            return
+        self._closed = True
+        self.channel.close()
+        if self._exit is None or self._exit.lost:
+            self._reins.close()
+        else:
+            self._give_back(self._reins)
+
+    def _order(self, order: Mapping[str, object]) -> None:
+        if self._exit is not None:
+            return
+        with suppress(OSError):  # its nanny is gone, which `poll` will tell
+            send_frame(self._reins, order)
+
+    def _read_news(self) -> None:
+        try:
+            data = self._reins.recv(4096, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        for frame in self._frames.feed(data):
+            if "pid" in frame:
+                self.pid = frame["pid"]
+            else:
+                self._exit = Exit.from_frame(frame["exit"])
+        if not data:
+            self._exit = Exit(lost="The forker and the child's nanny died.")

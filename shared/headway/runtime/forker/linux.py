@@ -1,0 +1,57 @@
+"""What Linux offers beyond POSIX to keep hold of processes.  Elsewhere these do nothing."""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+
+
+def become_subreaper() -> None:
+    """Become the parent of every descendant that loses its own, daemons included."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with(parent: int) -> None:
+    """Have this process killed as soon as its parent, the process `parent`, is gone."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the kernel was told
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def parents() -> dict[int, int]:
+    """Return the parent of each process of this machine; nothing where /proc is not Linux's."""
+    return dict(_parents()) if sys.platform == "linux" else {}
+
+
+def native_threads() -> list[str]:
+    """Return the names of this process's threads, those that Python does not know included."""
+    if sys.platform != "linux":
+        return []
+    return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each would double the time
+        if not entry.isdigit():
+            continue
+        try:
+            stat = Path("/proc", entry, "stat").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            continue
+        # The name of a program, in parentheses, may hold spaces and parentheses itself.
+        yield int(entry), int(stat.rpartition(b")")[2].split()[1])
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl({option}): {os.strerror(number)}")

@@ -1,0 +1,78 @@
+"""The nanny: the process above a child, which outlives it and leaves nothing behind.
+
+A nanny raises one child after the other.  Between two of them it has proved that
+no process is left below it, so the next one starts as from a new nanny, at half
+the cost: forking a process that has imported much is what takes the time.
+"""
+
+import os
+import select
+import socket
+import traceback
+from typing import NoReturn
+
+from headway.runtime.forker.child import run_child
+from headway.runtime.forker.linux import become_subreaper
+from headway.runtime.forker.records import ChildSpec, Exit
+from headway.runtime.forker.wakeup import Wakeup
+from headway.runtime.forker.watch import Watch
+from headway.runtime.forker.wire import close_all, close_all_but, receive_message
+from headway.runtime.frames import Frame
+
+
+def run_nanny(reins: int, lifeline: int) -> NoReturn:
+    """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
+
+    `reins` joins it to the supervisor; `lifeline` is the reading end of a pipe whose
+    other end only the forker holds.
+    """
+    code = 1
+    try:
+        close_all_but([0, 1, 2, reins, lifeline])
+        become_subreaper()
+        _Nanny(socket.socket(fileno=reins), lifeline).serve()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the forker's frames must never be returned to
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+class _Nanny:
+    def __init__(self, reins: socket.socket, lifeline: int) -> None:
+        self._reins = reins
+        self._lifeline = lifeline
+        self._wakeup = Wakeup()
+        self._pid = os.getpid()
+
+    def serve(self) -> None:
+        while (request := self._await_request()) is not None:
+            self._raise_child(*request)
+
+    def _await_request(self) -> tuple[Frame, list[int]] | None:
+        """Return the next request to start a child; None when there will be none."""
+        events = select.poll()
+        events.register(self._lifeline, select.POLLIN)
+        events.register(self._reins, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in events.poll()}
+            if self._lifeline in ready:
+                return None
+            message = receive_message(self._reins)
+            # An order to stop may come too late, when its child has just ended.
+            if message is None or "start" in message[0]:
+                return message
+
+    def _raise_child(self, request: Frame, files: list[int]) -> None:
+        watch = Watch(self._reins, self._lifeline, self._wakeup)
+        try:
+            channel, log = files
+            child = os.fork()
+        except (OSError, ValueError) as error:  # no process, or no descriptor, left for us
+            close_all(files)
+            watch.report(Exit(lost=f"The system refused to start it: {error}."))
+            return
+        if child == 0:
+            run_child(ChildSpec.from_frame(request["start"]), channel, log, self._pid)
+        close_all(files)
+        watch.over(child)

@@ -1,0 +1,81 @@
+"""What a supervisor asks of the forker, and what it is told."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from headway.domain.errors import HeadwayError
+from headway.runtime.frames import Frame
+
+
+class ForkerError(HeadwayError):
+    """The fork server cannot be started, or has died."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the kernel lets a child use; None leaves what the forker has.  No child dumps core."""
+
+    address_space_bytes: int | None = None
+    open_files: int | None = None
+    niceness: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSpec:
+    """A child to be started.
+
+    `target` is "package.module:function" and is called with `argument` and the
+    child's end of the channel.  It must be a constant of the supervisor's code,
+    never data that came from elsewhere.  `environment` is added to the forker's.
+    """
+
+    target: str
+    argument: Mapping[str, object] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: str = "/"
+    limits: Limits = field(default_factory=Limits)
+
+    def to_frame(self) -> Frame:
+        """Return this as plain data."""
+        return {
+            "target": self.target,
+            "argument": dict(self.argument),
+            "environment": dict(self.environment),
+            "directory": self.directory,
+            "limits": asdict(self.limits),
+        }
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> "ChildSpec":
+        """Return what `to_frame` made the data of."""
+        return cls(**{**frame, "limits": Limits(**frame["limits"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How a child ended: with a code, by a signal, or, where `lost` says why, unknown."""
+
+    code: int | None = None
+    signal: int | None = None
+    lost: str | None = None
+
+    @classmethod
+    def from_wait_status(cls, status: int) -> "Exit":
+        """Return what a status of `os.waitpid` says."""
+        code = os.waitstatus_to_exitcode(status)
+        return cls(code=code) if code >= 0 else cls(signal=-code)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the child returned from its target or exited with code 0."""
+        return self.code == 0
+
+    def to_frame(self) -> Frame:
+        """Return this as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> "Exit":
+        """Return what `to_frame` made the data of."""
+        return cls(**frame)

@@ -1,0 +1,80 @@
+"""Watch over one child: until it ends, is told to, or has nobody left to work for."""
+
+import select
+import signal
+import socket
+from contextlib import suppress
+from typing import Final
+
+from headway.runtime.clock import SystemClock
+from headway.runtime.forker.records import Exit
+from headway.runtime.forker.tree import kill_tree, reap, signal_group
+from headway.runtime.forker.wakeup import Wakeup
+from headway.runtime.forker.wire import receive_message
+from headway.runtime.frames import send_frame
+
+_CLOCK: Final = SystemClock()
+
+
+class Watch:
+    """A nanny's watch over one child."""
+
+    def __init__(self, reins: socket.socket, lifeline: int, wakeup: Wakeup) -> None:
+        self._reins = reins
+        self._lifeline = lifeline
+        self._wakeup = wakeup
+        self._child = 0
+        self._exit: Exit | None = None
+        self._kill_at: float | None = None
+
+    def over(self, child: int) -> None:
+        """Wait until the process `child` has ended or must; report once nothing of it lives."""
+        self._child = child
+        self._tell({"pid": child})
+        events = select.poll()
+        for source in (self._reins.fileno(), self._lifeline, self._wakeup.fileno()):
+            events.register(source, select.POLLIN)
+        while self._exit is None and not self._too_late():
+            self._attend({descriptor for descriptor, _ in events.poll(self._patience())})
+        kill_tree(child, self._bury)
+        self.report(self._exit or Exit(lost="It was not seen to end."))
+
+    def report(self, end: Exit) -> None:
+        """Tell the supervisor how the child ended."""
+        self._tell({"exit": end.to_frame()})
+
+    def _attend(self, ready: set[int]) -> None:
+        if self._wakeup.fileno() in ready:
+            self._wakeup.clear()
+            reap(self._bury)
+        if self._lifeline in ready:
+            self._exit = Exit(lost="The forker died, and the child was killed.")
+        elif self._reins.fileno() in ready and self._exit is None:
+            self._obey()
+
+    def _obey(self) -> None:
+        """Do as the supervisor says; its death is an order to kill."""
+        message = receive_message(self._reins)
+        grace = message[0]["stop"] if message else None
+        if grace is None:
+            self._kill_at = _CLOCK.monotonic()
+            return
+        signal_group(self._child, signal.SIGTERM)
+        kill_at = _CLOCK.monotonic() + grace
+        self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
+
+    def _too_late(self) -> bool:
+        return self._kill_at is not None and self._kill_at <= _CLOCK.monotonic()
+
+    def _patience(self) -> float | None:
+        if self._kill_at is None:
+            return None
+        return max(self._kill_at - _CLOCK.monotonic(), 0.0) * 1000 + 1
+
+    def _bury(self, pid: int, status: int) -> None:
+        if pid == self._child and self._exit is None:
+            self._exit = Exit.from_wait_status(status)
+
+    def _tell(self, frame: dict[str, object]) -> None:
+        with suppress(OSError):  # the supervisor is gone; there is nobody to tell
+            send_frame(self._reins, frame)

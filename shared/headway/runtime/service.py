@@ -1,0 +1,38 @@
+"""What the processes of all services share: how they start, say so, and stop."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from threading import Event
+from types import FrameType
+
+
+def stop_on_signals() -> Event:
+    """Return an event that SIGTERM and SIGINT set; nothing else happens in the handler."""
+    stop = Event()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)
+    return stop
+
+
+def log_to_stderr(name: str, level: str = "INFO") -> None:
+    """Write log lines of this process to stderr: time in UTC, level, service, message."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=level,
+        format=f"%(asctime)s.%(msecs)03dZ %(levelname)-7s {name}  %(message)s",
+        datefmt="%Y-%m-%dT%H:%M:%S",
+    )
+    logging.Formatter.converter = time.gmtime
+
+
+def host() -> tuple[str, int]:
+    """Return this host's name and this process's pid on it."""
+    return socket.gethostname(), os.getpid()

@@ -1,0 +1,79 @@
+"""What a DAG file imports: `from headway.sdk import DAG, dag, task, …`.
+
+Names are imported when they are first asked for, so that a DAG file pays only for
+what it uses.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from headway.domain.trigger_rules import TriggerRule
+    from headway.sdk.context import Context, get_current_context
+    from headway.sdk.decorators import setup, task, teardown
+    from headway.sdk.definition import DAG, dag
+    from headway.sdk.dependencies import chain, cross_downstream
+    from headway.sdk.operator import BaseOperator
+    from headway.sdk.operators.bash import BashOperator
+    from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+    from headway.sdk.operators.empty import EmptyOperator
+    from headway.sdk.operators.python import PythonOperator
+    from headway.sdk.operators.spark_submit import SparkSubmitOperator
+    from headway.sdk.xcom_arg import XComArg
+    from headway.timetables.cron import CronTimetable, DataTimetable
+    from headway.timetables.delta import TimeDeltaTimetable
+    from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+
+__all__ = [
+    "DAG",
+    "BaseOperator",
+    "BashOperator",
+    "BranchPythonOperator",
+    "Context",
+    "ContinuousTimetable",
+    "CronTimetable",
+    "DataTimetable",
+    "EmptyOperator",
+    "NullTimetable",
+    "OnceTimetable",
+    "PythonOperator",
+    "ShortCircuitOperator",
+    "SparkSubmitOperator",
+    "TimeDeltaTimetable",
+    "TriggerRule",
+    "XComArg",
+    "chain",
+    "cross_downstream",
+    "dag",
+    "get_current_context",
+    "setup",
+    "task",
+    "teardown",
+]
+
+_HOMES: Final = {
+    "headway.domain.trigger_rules": ("TriggerRule",),
+    "headway.sdk.context": ("Context", "get_current_context"),
+    "headway.sdk.decorators": ("setup", "task", "teardown"),
+    "headway.sdk.definition": ("DAG", "dag"),
+    "headway.sdk.dependencies": ("chain", "cross_downstream"),
+    "headway.sdk.operator": ("BaseOperator",),
+    "headway.sdk.operators.bash": ("BashOperator",),
+    "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),
+    "headway.sdk.operators.empty": ("EmptyOperator",),
+    "headway.sdk.operators.python": ("PythonOperator",),
+    "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
+    "headway.sdk.xcom_arg": ("XComArg",),
+    "headway.timetables.cron": ("CronTimetable", "DataTimetable"),
+    "headway.timetables.delta": ("TimeDeltaTimetable",),
+    "headway.timetables.simple": ("ContinuousTimetable", "NullTimetable", "OnceTimetable"),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,152 @@
+"""Checks of the values that a DAG file passes.
+
+A check takes a value and the place where it was passed, and returns the value in
+its stored form, or raises a DagError that names the place.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from enum import StrEnum
+from reprlib import Repr
+from typing import Any, Final, NoReturn, TypeAlias
+
+from headway.domain.errors import DagError
+from headway.domain.names import LONGEST_NAME, check_key
+
+Check: TypeAlias = Callable[[object, str], Any]
+
+_BRIEF: Final = Repr()
+_BRIEF.maxstring = _BRIEF.maxother = LONGEST_NAME
+
+LARGEST: Final = 2**31 - 1
+"""The largest whole number that the database stores in these columns."""
+
+
+def refuse(where: str, wanted: str, value: object) -> NoReturn:
+    """Raise the error of a value that is not what was wanted."""
+    raise DagError(f"{where} must be {wanted}, not {shown(value)}.")
+
+
+def shown(value: object) -> str:
+    """Return how messages show a value: shortened when it is long."""
+    return _BRIEF.repr(value)
+
+
+def whole(least: int) -> Check:
+    """Make the check of a whole number that is not below `least`."""
+
+    def check(value: object, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+            refuse(where, f"a whole number from {least} to {LARGEST}", value)
+        return value
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    """Make a check that accepts None as well."""
+    return lambda value, where: None if value is None else check(value, where)
+
+
+def flag(value: object, where: str) -> bool:
+    """Accept True and False."""
+    if not isinstance(value, bool):
+        refuse(where, "True or False", value)
+    return value
+
+
+def text(value: object, where: str) -> str:
+    """Accept text that the database can store."""
+    if not isinstance(value, str):
+        refuse(where, "a string", value)
+    if "\0" in value:
+        raise DagError(f"{where} holds a NUL character, which cannot be stored; remove it.")
+    return value
+
+
+def key(kind: str) -> Check:
+    """Make the check of the name of a `kind`, such as a pool."""
+
+    def check(value: object, where: str) -> str:
+        try:
+            return check_key(kind, value)
+        except DagError as error:
+            raise DagError(f"{where}: {error}") from None
+
+    return check
+
+
+def choice(kind: type[StrEnum]) -> Check:
+    """Make the check of a value that must be one of an enumeration."""
+
+    def check(value: object, where: str) -> StrEnum:
+        try:
+            return kind(str(value))
+        except ValueError:
+            refuse(where, f"one of {', '.join(kind)}", value)
+
+    return check
+
+
+def duration(value: object, where: str) -> timedelta:
+    """Accept a timedelta, or a number of seconds, that is not negative."""
+    wanted = "a timedelta or a number of seconds, and not negative"
+    if isinstance(value, bool) or not isinstance(value, timedelta | int | float):
+        refuse(where, wanted, value)
+    try:
+        length = value if isinstance(value, timedelta) else timedelta(seconds=value)
+    except (OverflowError, ValueError):
+        refuse(where, wanted, value)
+    if length < timedelta(0):
+        refuse(where, wanted, value)
+    return length
+
+
+def time_limit(value: object, where: str) -> timedelta:
+    """Accept a duration that is longer than nothing."""
+    limit = duration(value, where)
+    if not limit:
+        refuse(where, "longer than 0 seconds", value)
+    return limit
+
+
+def in_seconds(check: Check) -> Check:
+    """Make a check of a duration return it as a number of seconds."""
+    return lambda value, where: check(value, where).total_seconds()
+
+
+def aware(value: object, where: str) -> datetime:
+    """Accept a date and time with a time zone."""
+    advice = 'write pendulum.datetime(2013, 1, 1, tz="America/New_York")'
+    if not isinstance(value, datetime):
+        refuse(where, f"a datetime with a time zone ({advice})", value)
+    if value.tzinfo is None:
+        raise DagError(f"{where} is {value}, which has no time zone; {advice}.")
+    return value
+
+
+def texts(value: object, where: str) -> tuple[str, ...]:
+    """Accept a collection of strings; return them sorted, each once."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        refuse(where, "a list of strings", value)
+    return tuple(sorted({text(item, where) for item in value}))
+
+
+def mapping(value: object, where: str) -> dict[str, Any]:
+    """Accept a dictionary with string keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        refuse(where, "a dictionary with string keys", value)
+    return dict(value)
+
+
+def known(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
+    """Refuse the first of `names` that is not accepted, and show what was probably meant."""
+    accepted = sorted(accepted)
+    for name in names:
+        if name not in accepted:
+            near = get_close_matches(name, accepted)
+            hint = (
+                f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(accepted)}."
+            )
+            raise DagError(f"{where} does not know the argument {name!r}; {hint}")

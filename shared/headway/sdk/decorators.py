@@ -1,0 +1,124 @@
+"""The decorators `@task`, `@task.bash`, … that turn functions into makers of tasks."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import update_wrapper
+from typing import Any, TypeAlias, get_origin, overload
+
+from headway.domain.errors import DagError
+from headway.sdk.checks import shown
+from headway.sdk.current import current_dag
+from headway.sdk.operator import BaseOperator, place
+from headway.sdk.operators.bash import DecoratedBashOperator
+from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+from headway.sdk.operators.pyspark import PysparkOperator
+from headway.sdk.operators.python import PythonOperator, check_call
+from headway.sdk.xcom_arg import XComArg
+
+OperatorClass: TypeAlias = type[PythonOperator] | type[DecoratedBashOperator]
+
+
+@dataclass(eq=False)
+class TaskFactory:
+    """A decorated function: each call makes a task of the current DAG.
+
+    The arguments may be outputs of other tasks, which the new one then waits for.
+    `function` is the plain function, for a test to call.
+    """
+
+    function: Callable[..., Any]
+    operator: OperatorClass
+    options: Mapping[str, Any] = field(default_factory=dict)
+    mark: Callable[[BaseOperator], object] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DagError(f"@task decorates functions, not {shown(self.function)}.")
+        update_wrapper(self, self.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
+        """Make a task; a second one of the same name is called `name__1`."""
+        options = dict(self.options)
+        name = options.pop("task_id", self.function.__name__)
+        dag = options.get("dag") or current_dag()
+        if dag is None:
+            raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
+        check_call(self.function, args, kwargs, place(dag, name))
+        task = self.operator(
+            task_id=dag.free_task_id(name),
+            python_callable=self.function,
+            op_args=args,
+            op_kwargs=kwargs,
+            **self._defaults() | options,
+        )
+        if self.mark:
+            self.mark(task)
+        return XComArg(task)
+
+    def override(self, **options: Any) -> "TaskFactory":
+        """Return the same decorated function with other options."""
+        return replace(self, options={**self.options, **options})
+
+    def _defaults(self) -> dict[str, Any]:
+        defaults: dict[str, Any] = {}
+        if doc := inspect.getdoc(self.function):
+            defaults["doc_md"] = doc
+        if _returns_dictionary(self.function):
+            defaults["multiple_outputs"] = True
+        return defaults
+
+
+@dataclass(frozen=True)
+class OperatorDecorator:
+    """A decorator, usable with and without arguments, that makes tasks of one operator."""
+
+    operator: OperatorClass
+
+    @overload
+    def __call__(self, python_callable: Callable[..., Any], /) -> TaskFactory: ...
+
+    @overload
+    def __call__(self, /, **options: Any) -> Callable[[Callable[..., Any]], TaskFactory]: ...
+
+    def __call__(self, python_callable: Any = None, /, **options: Any) -> Any:
+        """Decorate a function, or return the decorator that has these options."""
+        if python_callable is None:
+            return lambda function: TaskFactory(function, self.operator, options)
+        return TaskFactory(python_callable, self.operator, options)
+
+
+class TaskDecorator(OperatorDecorator):
+    """`@task`, and the decorators for other kinds of task that are its attributes."""
+
+    bash = OperatorDecorator(DecoratedBashOperator)
+    branch = OperatorDecorator(BranchPythonOperator)
+    pyspark = OperatorDecorator(PysparkOperator)
+    python = OperatorDecorator(PythonOperator)
+    short_circuit = OperatorDecorator(ShortCircuitOperator)
+
+
+task = TaskDecorator(PythonOperator)
+
+
+def setup(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+    """Turn a function, decorated or not, into a maker of setup tasks."""
+    return replace(_factory(function), mark=BaseOperator.as_setup)
+
+
+def teardown(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+    """Turn a function, decorated or not, into a maker of teardown tasks."""
+    return replace(_factory(function), mark=BaseOperator.as_teardown)
+
+
+def _factory(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+    if isinstance(function, TaskFactory):
+        return function
+    return TaskFactory(function, PythonOperator)
+
+
+def _returns_dictionary(function: Callable[..., Any]) -> bool:
+    annotation = function.__annotations__.get("return")
+    if isinstance(annotation, str):
+        return annotation.split("[")[0] in ("dict", "Dict", "Mapping")
+    return annotation in (dict, Mapping) or get_origin(annotation) in (dict, Mapping)

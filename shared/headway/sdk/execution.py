@@ -1,0 +1,76 @@
+"""Run one task in this process, and say how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headway.domain.arguments import RETURN_VALUE
+from headway.domain.states import Outcome
+from headway.sdk.context import Context, build_context, running_in
+from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
+from headway.sdk.facts import RunFacts
+from headway.sdk.operator import BaseOperator
+from headway.sdk.runtime import TaskRuntime
+from headway.sdk.templates import rendered
+from headway.sdk.tracebacks import message_of, traceback_of
+from headway.sdk.xcom import check_xcom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How an attempt ended, in the task's own words.
+
+    `traceback` leads through the user's code only.  `skip_tasks` are direct
+    downstream tasks that a branch or a short circuit decided against.
+    """
+
+    outcome: Outcome
+    error: str | None = None
+    traceback: str | None = None
+    may_retry: bool = True
+    skip_tasks: tuple[str, ...] = ()
+
+
+def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Result:
+    """Render the task's templates, run it, and push what it returns.
+
+    Whatever user code raises becomes a Result; only an interrupt goes through.
+    The time limit of the task is the supervisor's to enforce.
+    """
+    try:
+        context = build_context(operator, facts, runtime)
+        with running_in(context):
+            operator = rendered(operator, context)
+            returned = operator.execute(context)
+            skips = operator.skips(returned)
+            _push(operator, returned, context)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated
+        return _failure(error)
+    return Result(outcome=Outcome.SUCCESS, skip_tasks=skips)
+
+
+def _push(operator: BaseOperator, returned: object, context: Context) -> None:
+    if returned is None or not operator.do_xcom_push:
+        return
+    where = f"The return value of task {operator.task_id!r}"
+    value = check_xcom(returned, where)
+    if operator.multiple_outputs:
+        if not isinstance(value, Mapping):
+            raise XComError(f"{where} must be a dictionary, because it has multiple_outputs.")
+        for key, item in value.items():
+            context.runtime.push_xcom(key, item)
+    context.runtime.push_xcom(RETURN_VALUE, value)
+
+
+def _failure(error: BaseException) -> Result:
+    if isinstance(error, AirflowSkipException):
+        return Result(outcome=Outcome.SKIPPED, error=message_of(error))
+    if isinstance(error, SystemExit):
+        message = f"The task called sys.exit({error.code!r}); return from the function instead."
+    else:
+        message = message_of(error)
+    return Result(
+        outcome=Outcome.FAILED,
+        error=message,
+        traceback=traceback_of(error),
+        may_retry=not isinstance(error, AirflowFailException),
+    )

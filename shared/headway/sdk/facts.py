@@ -1,0 +1,30 @@
+"""What a task is told about its run and its attempt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from headway.domain.arguments import JsonValue
+from headway.domain.interval import DataInterval
+from headway.domain.states import RunType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """The run and the attempt that a task is executed for.
+
+    `logical_date` is None for a run that has no other date than its data interval.
+    `start_date` is when the run started.
+    """
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    data_interval: DataInterval
+    run_type: RunType = RunType.MANUAL
+    logical_date: datetime | None = None
+    run_after: datetime | None = None
+    start_date: datetime | None = None
+    conf: Mapping[str, JsonValue] = field(default_factory=dict)
+    try_number: int = 1
+    map_index: int = -1

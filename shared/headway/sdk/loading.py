@@ -1,0 +1,72 @@
+"""Import a DAG file and find the DAGs that it makes."""
+
+import sys
+from collections import Counter
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType
+
+from headway.domain.errors import DagError
+from headway.sdk.current import DagFile, collect
+from headway.sdk.definition import DAG
+from headway.sdk.modules import module_name
+
+
+class SourceOnly(SourceFileLoader):
+    """Read the source each time: cached bytecode goes by second and size, and misses edits."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        """Compile the module from its file."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
+    """Import the file as a module of its own; return the DAGs that it makes.
+
+    The file's folder and the bundle's root come first on `sys.path`, and stay there,
+    because tasks may import more when they run.  Errors of the user's code go through.
+    """
+    path, bundle_root = path.absolute(), bundle_root.absolute()
+    if not path.is_file():
+        raise DagError(f"There is no DAG file {path}.")
+    if not path.is_relative_to(bundle_root):
+        raise DagError(f"The DAG file {path} is not below the folder {bundle_root}.")
+    _put_first_on_path(bundle_root)
+    _put_first_on_path(path.parent)
+    file = DagFile(module_name(path.relative_to(bundle_root)), path, bundle_root)
+    with collect(file):
+        _import(file)
+    _check_unique(file)
+    return file.dags
+
+
+def _import(file: DagFile) -> None:
+    loader = SourceOnly(file.module_name, str(file.path))
+    spec = spec_from_file_location(file.module_name, file.path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[file.module_name] = module
+    try:
+        loader.exec_module(module)
+    except SystemExit as error:
+        del sys.modules[file.module_name]
+        raise DagError(
+            f"{file.path.name} calls sys.exit({error.code!r}) while it is imported; "
+            "a DAG file must only define DAGs."
+        ) from None
+    except BaseException:
+        del sys.modules[file.module_name]
+        raise
+
+
+def _put_first_on_path(folder: Path) -> None:
+    if str(folder) in sys.path:
+        sys.path.remove(str(folder))
+    sys.path.insert(0, str(folder))
+
+
+def _check_unique(file: DagFile) -> None:
+    for dag_id, times in Counter(dag.dag_id for dag in file.dags).items():
+        if times > 1:
+            raise DagError(f"{file.path.name} makes {times} DAGs with the id {dag_id!r}; rename.")

@@ -1,0 +1,166 @@
+"""BaseOperator: one task of a DAG, and what happens when one is made."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
+
+from headway.domain.errors import DagError
+from headway.domain.spec import TaskSpec
+from headway.domain.trigger_rules import TriggerRule
+from headway.sdk import checks
+from headway.sdk.current import current_dag
+from headway.sdk.dependencies import Dependent, Tasks, connect, cross_downstream
+from headway.sdk.options import TASK_OPTIONS, TaskOptions, stored
+from headway.sdk.xcom_arg import XComArg, outputs_in
+
+if TYPE_CHECKING:
+    from headway.sdk.context import Context
+    from headway.sdk.definition import DAG
+
+
+class OperatorType(type):
+    """Make operators: fill in the DAG's default_args, refuse unknown arguments, join the DAG."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        """Make a task; keyword arguments only, as for Airflow."""
+        dag = given.get("dag") or current_dag()
+        where = place(dag, given.get("task_id"))
+        if args:
+            raise DagError(f"{where}: {cls.__name__} takes keyword arguments only: task_id=…")
+        checks.known(given, accepted_names(cls), f"{where}: {cls.__name__}")
+        arguments = {**_defaults(cls, dag), **given}
+        try:
+            inspect.signature(cls.__init__).bind(None, **arguments)  # type: ignore[misc]
+        except TypeError as error:
+            raise DagError(f"{where}: {cls.__name__}: {error}.") from None
+        operator = super().__call__(**arguments)
+        if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec"):
+            raise DagError(f"{where}: {cls.__name__} must call super().__init__(**kwargs).")
+        operator.arguments = {
+            name: value
+            for name, value in arguments.items()
+            if name not in TASK_OPTIONS and name != "task_id"
+        }
+        _join(operator, dag)
+        return operator
+
+
+class BaseOperator(Dependent, metaclass=OperatorType):
+    """One task.  Override `execute`; name in `template_fields` the attributes to render.
+
+    The arguments that every task takes are in TaskOptions.  What `execute` returns
+    is pushed as the task's XCom, unless it is None or `do_xcom_push` is False.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = ()
+    operator_name: ClassVar[str | None] = None
+    needs_spark: ClassVar[bool] = False
+
+    arguments: Mapping[str, object]
+
+    def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
+        self.dag: DAG | None = options.get("dag") or current_dag()
+        where = place(self.dag, task_id)
+        self.task_id: str = checks.key("task")(task_id, where)
+        checks.known(options, TASK_OPTIONS, where)
+        self.upstream_task_ids: set[str] = set()
+        self.downstream_task_ids: set[str] = set()
+        self.do_xcom_push = checks.flag(options.get("do_xcom_push", True), where + ": do_xcom_push")
+        self.multiple_outputs = checks.flag(
+            options.get("multiple_outputs", False), where + ": multiple_outputs"
+        )
+        self.spec = TaskSpec(
+            task_id=task_id,
+            operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
+            needs_spark=self.needs_spark,
+            **stored(options, where),
+        )
+
+    def execute(self, context: "Context") -> Any:
+        """Do the work of the task; what is returned becomes its XCom."""
+        raise NotImplementedError(f"{type(self).__name__} must define execute(self, context).")
+
+    def skips(self, returned: object) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the downstream tasks to skip after `execute` returned this."""
+        return ()
+
+    def bundle_files(self) -> Sequence[str]:
+        """Return the paths among the arguments that may name files beside the DAG file."""
+        return ()
+
+    @property
+    def output(self) -> XComArg:
+        """The task's return value, as an argument for other tasks."""
+        return XComArg(self)
+
+    @property
+    def where(self) -> str:
+        """The task's place, for messages."""
+        return place(self.dag, self.task_id)
+
+    def as_operator(self) -> "BaseOperator":
+        """Return this task."""
+        return self
+
+    def as_setup(self) -> "BaseOperator":
+        """Mark this task as one that prepares what a teardown removes."""
+        self.spec = replace(self.spec, is_setup=True)
+        return self
+
+    def as_teardown(self, *, setups: "Tasks | None" = None) -> "BaseOperator":
+        """Mark this task as one that cleans up once all is done, if a setup succeeded."""
+        rule = TriggerRule.ALL_DONE_SETUP_SUCCESS
+        self.spec = replace(self.spec, is_teardown=True, trigger_rule=rule)
+        if setups is not None:
+            for setup in [setups] if isinstance(setups, Dependent) else setups:
+                setup.as_operator().as_setup()
+            cross_downstream(setups, self)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Task({type(self).__name__}): {self.task_id}>"
+
+
+def place(dag: "DAG | None", task_id: object) -> str:
+    """Return how messages name a task."""
+    task = f"task {checks.shown(task_id)}" if task_id is not None else "a task without task_id"
+    return f"DAG {dag.dag_id!r}, {task}" if dag else task[0].upper() + task[1:]
+
+
+def accepted_names(operator: type) -> set[str]:
+    """Return the arguments that an operator class and its bases take."""
+    names: set[str] = set()
+    for base in operator.__mro__:
+        constructor = base.__dict__.get("__init__")
+        if base is object or constructor is None:
+            continue
+        parameters = list(inspect.signature(constructor).parameters.values())[1:]
+        for parameter in parameters:
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                names.add(parameter.name)
+            elif options := get_args(parameter.annotation):
+                names.update(options[0].__annotations__)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return names
+
+
+def _defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
+    if dag is None:
+        return {}
+    names = accepted_names(operator)
+    return {name: value for name, value in dag.default_args.items() if name in names}
+
+
+def _join(operator: BaseOperator, dag: "DAG | None") -> None:
+    if dag is not None:
+        dag.add_task(operator)
+    for field in operator.template_fields:
+        if not hasattr(operator, field):
+            raise DagError(
+                f"{operator.where}: template_fields names {field!r}, "
+                f"but {type(operator).__name__} sets no such attribute."
+            )
+        for output in outputs_in(getattr(operator, field)):
+            connect(output.operator, operator)

@@ -1,0 +1,1 @@
+"""The operators that come with Headway, one module each."""

@@ -1,0 +1,114 @@
+"""BashOperator, and the operator of @task.bash: run a command with bash."""
+
+import os
+import signal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+
+from headway.domain.errors import DagError
+from headway.sdk import checks
+from headway.sdk.context import Context
+from headway.sdk.exceptions import AirflowException, AirflowSkipException
+from headway.sdk.operator import BaseOperator
+from headway.sdk.operators.python import call
+from headway.sdk.options import TaskOptions
+from headway.sdk.templates import render
+from headway.sdk.xcom_arg import XComArg
+
+SKIP_EXIT_CODE: Final = 99
+
+
+class BashOptions(TaskOptions, total=False):
+    """What a bash task takes besides its command."""
+
+    env: Mapping[str, Any] | XComArg | None
+    append_env: bool
+    cwd: str | None
+    skip_on_exit_code: int | Collection[int] | None
+
+
+class BashOperator(BaseOperator):
+    """Run `bash_command` with `bash -c`; the last line of its output is the XCom.
+
+    `env` replaces the environment, or adds to it with `append_env`.  An exit code in
+    `skip_on_exit_code` skips the task; any other than 0 fails it.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = ("bash_command", "env", "cwd")
+    operator_name = "bash"
+
+    def __init__(
+        self, *, task_id: str, bash_command: str | XComArg, **options: Unpack[BashOptions]
+    ) -> None:
+        given: dict[str, Any] = dict(options)
+        self.bash_command = bash_command
+        self.env = given.pop("env", None)
+        self.append_env = given.pop("append_env", False)
+        self.cwd = given.pop("cwd", None)
+        codes = given.pop("skip_on_exit_code", SKIP_EXIT_CODE)
+        super().__init__(task_id, **given)
+        if not isinstance(bash_command, XComArg):
+            checks.text(bash_command, f"{self.where}: bash_command")
+        if self.env is not None and not isinstance(self.env, XComArg):
+            checks.mapping(self.env, f"{self.where}: env")
+        if self.cwd is not None and not isinstance(self.cwd, XComArg):
+            checks.text(self.cwd, f"{self.where}: cwd")
+        checks.flag(self.append_env, f"{self.where}: append_env")
+        self.skip_on_exit_code = _exit_codes(codes, f"{self.where}: skip_on_exit_code")
+
+    def execute(self, context: Context) -> str:  # noqa: ARG002
+        """Run the command; return the last line of its output."""
+        from headway.sdk.shell import run
+
+        code, last_line = run(str(self.bash_command), self._environment(), self.cwd)
+        if code in self.skip_on_exit_code:
+            raise AirflowSkipException(f"The command exited with {code}, which skips the task.")
+        if code < 0:
+            raise AirflowException(f"The command was killed by {signal.Signals(-code).name}.")
+        if code:
+            raise AirflowException(f"The command exited with {code}; its output is in the log.")
+        return last_line
+
+    def _environment(self) -> dict[str, str] | None:
+        if self.env is None:
+            return None
+        # This is what a command inherits from us, not a setting that we read.
+        inherited = dict(os.environ) if self.append_env else {}  # noqa: TID251
+        return inherited | {name: str(value) for name, value in self.env.items()}
+
+
+class DecoratedBashOperator(BashOperator):
+    """Call a function, then run the command that it returns."""
+
+    template_fields = ("op_args", "op_kwargs", "env", "cwd")
+    operator_name = "bash"
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        op_args: Collection[Any] = (),
+        op_kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(bash_command="", **options)
+        self.python_callable = python_callable
+        self.op_args = list(op_args)
+        self.op_kwargs = dict(op_kwargs or {})
+
+    def execute(self, context: Context) -> str:
+        """Call the function, render what it returns, and run it."""
+        command = call(self.python_callable, self.op_args, self.op_kwargs, context)
+        if not isinstance(command, str) or not command:
+            checks.refuse(f"{self.where}: what the function returns", "a command", command)
+        self.bash_command = render(command, context, f"{self.where}: the returned command")
+        return super().execute(context)
+
+
+def _exit_codes(value: object, where: str) -> frozenset[int]:
+    codes = [] if value is None else [value] if isinstance(value, int) else value
+    if not isinstance(codes, Collection) or not all(isinstance(code, int) for code in codes):
+        checks.refuse(where, "an exit code or a list of them", value)
+    if 0 in codes:
+        raise DagError(f"{where} holds 0, which means success; leave it out.")
+    return frozenset(codes)

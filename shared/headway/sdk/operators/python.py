@@ -1,0 +1,103 @@
+"""PythonOperator: call a function."""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter
+from typing import Any, Unpack
+
+from headway.domain.errors import DagError
+from headway.sdk.checks import refuse
+from headway.sdk.context import CONTEXT_NAMES, Context
+from headway.sdk.operator import BaseOperator
+from headway.sdk.options import TaskOptions
+
+
+class PythonOperator(BaseOperator):
+    """Call `python_callable` with `op_args` and `op_kwargs`; its result is the XCom.
+
+    Parameters that are named like entries of the context, and not given, receive
+    them: `ds`, `params`, `ti`, …; `**context` receives the whole context.
+    """
+
+    template_fields = ("op_args", "op_kwargs")
+    operator_name = "python"
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        op_args: Collection[Any] = (),
+        op_kwargs: Mapping[str, Any] | None = None,
+        task_id: str,
+        **options: Unpack[TaskOptions],
+    ) -> None:
+        super().__init__(task_id, **options)
+        if not callable(python_callable):
+            refuse(f"{self.where}: python_callable", "a function", python_callable)
+        if inspect.iscoroutinefunction(python_callable):
+            raise DagError(f"{self.where}: an async function; call asyncio.run inside a plain one.")
+        self.python_callable = python_callable
+        self.op_args = list(op_args)
+        self.op_kwargs = dict(op_kwargs or {})
+
+    def execute(self, context: Context) -> Any:
+        """Call the function."""
+        return call(self.python_callable, self.op_args, self.op_kwargs, context)
+
+
+def call(
+    function: Callable[..., Any],
+    args: Collection[Any],
+    kwargs: Mapping[str, Any],
+    context: Context,
+) -> Any:
+    """Call `function` with what it is given and what it asks of the context."""
+    return function(*args, **kwargs, **_from_context(function, args, kwargs, context))
+
+
+def _from_context(
+    function: Callable[..., Any],
+    args: Collection[Any],
+    kwargs: Mapping[str, Any],
+    context: Context,
+) -> dict[str, Any]:
+    parameters = _parameters(function)
+    given = {parameter.name for parameter in parameters[: len(args)]} | kwargs.keys()
+    injected = {
+        parameter.name: context[parameter.name]
+        for parameter in parameters
+        if parameter.name in CONTEXT_NAMES and parameter.name not in given and _by_name(parameter)
+    }
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+        rest = {name: value for name, value in context.items() if name not in given}
+        return rest | injected
+    return injected
+
+
+def check_call(
+    function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], where: str
+) -> None:
+    """Refuse a TaskFlow call whose arguments do not fit the function."""
+    try:
+        bound = inspect.signature(function).bind_partial(*args, **kwargs)
+    except TypeError as error:
+        raise DagError(f"{where}: {error}.") from None
+    for parameter in _parameters(function):
+        needed = parameter.default is Parameter.empty and not _variable(parameter)
+        if needed and parameter.name not in bound.arguments.keys() | CONTEXT_NAMES:
+            raise DagError(f"{where} is called without its argument {parameter.name!r}.")
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:  # some functions written in C do not tell
+        return []
+
+
+def _by_name(parameter: Parameter) -> bool:
+    return parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _variable(parameter: Parameter) -> bool:
+    return parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

@@ -1,0 +1,141 @@
+"""SparkSubmitOperator: run an application file with spark-submit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from os.path import normpath
+from typing import Any, Final, TypeAlias, Unpack
+
+from headway.sdk import checks
+from headway.sdk.context import Context
+from headway.sdk.operator import BaseOperator
+from headway.sdk.options import TaskOptions
+from headway.sdk.runtime import SparkApplication
+from headway.sdk.templates import is_static
+from headway.sdk.xcom_arg import XComArg
+
+Paths: TypeAlias = Sequence[str] | str | None
+
+
+class SparkSubmitOptions(TaskOptions, total=False):
+    """What SparkSubmitOperator takes besides the application; lists may be text with commas."""
+
+    application_args: Sequence[Any] | XComArg
+    conf: Mapping[str, Any] | None
+    py_files: Paths
+    jars: Paths
+    packages: Paths
+    files: Paths
+    name: str | None
+    java_class: str | None
+    num_executors: int | str | None
+    executor_cores: int | str | None
+    executor_memory: str | None
+    driver_memory: str | None
+    principal: str | None
+    keytab: str | None
+    proxy_user: str | None
+    deploy_mode: str | None
+    conn_id: str | None
+
+
+class SparkSubmitOperator(BaseOperator):
+    """Run `application` with spark-submit and wait for it.
+
+    A relative path that exists beside the DAG file is taken from there, in the
+    version of the code that the run has.
+    """
+
+    template_fields = tuple(field.name for field in fields(SparkApplication))
+    operator_name = "spark_submit"
+
+    def __init__(
+        self, *, task_id: str, application: str | XComArg, **options: Unpack[SparkSubmitOptions]
+    ) -> None:
+        given: dict[str, Any] = {"application": application, **options}
+        for name in self.template_fields:
+            setattr(self, name, given.pop(name, None))
+        super().__init__(task_id, **given)
+        if is_static(self._given()):
+            self.spark_application()
+
+    def execute(self, context: Context) -> None:
+        """Hand the application to the supervisor, which runs it."""
+        context.runtime.submit_spark(self.spark_application())
+
+    def spark_application(self) -> SparkApplication:
+        """Return the application, with every argument checked."""
+        checked = {
+            name: check(value, f"{self.where}: {name}")
+            for name, check in CHECKS.items()
+            if (value := self._given()[name]) is not None
+        }
+        checked.setdefault("name", self.task_id)
+        for name in FILES & checked.keys():
+            checked[name] = self._located(checked[name])
+        return SparkApplication(**checked)
+
+    def bundle_files(self) -> Sequence[str]:
+        """Return the paths that were given."""
+        if not is_static(self._given()):
+            return ()
+        given = [self._given()[name] for name in sorted(FILES)]
+        return [path for value in given if value is not None for path in _several(value, "")]
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.template_fields}
+
+    def _located(self, paths: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(paths, tuple):
+            return tuple(self._beside_dag_file(path) for path in paths)
+        return self._beside_dag_file(paths)
+
+    def _beside_dag_file(self, path: str) -> str:
+        file = self.dag.file if self.dag else None
+        if file is None or not (file.path.parent / path).exists():
+            return path
+        return normpath(file.path.parent / path)
+
+
+def _several(value: object, where: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if not isinstance(value, list | tuple):
+        checks.refuse(where, "a list of strings, or text with commas", value)
+    return tuple(checks.text(item, where) for item in value)
+
+
+def _arguments(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        checks.refuse(where, "a list", value)
+    return tuple(str(item) for item in value)
+
+
+def _configuration(value: object, where: str) -> dict[str, str]:
+    return {
+        name: str(item).lower() if isinstance(item, bool) else str(item)
+        for name, item in checks.mapping(value, where).items()
+    }
+
+
+def _count(value: object, where: str) -> int:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    return int(checks.whole(1)(number, where))
+
+
+def _deploy_mode(value: object, where: str) -> str:
+    if value not in ("client", "cluster"):
+        checks.refuse(where, "'client' or 'cluster'", value)
+    return str(value)
+
+
+CHECKS: Final[Mapping[str, checks.Check]] = {
+    **dict.fromkeys(SparkSubmitOperator.template_fields, checks.text),
+    "application_args": _arguments,
+    "conf": _configuration,
+    **dict.fromkeys(("py_files", "jars", "packages", "files"), _several),
+    **dict.fromkeys(("num_executors", "executor_cores"), _count),
+    "deploy_mode": _deploy_mode,
+}
+
+FILES: Final = frozenset({"application", "py_files", "jars", "files", "keytab"})
+"""The arguments that are paths, and may name files beside the DAG file."""

@@ -1,0 +1,59 @@
+"""The arguments that every task takes, and how each is checked."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+from headway.domain.trigger_rules import TriggerRule
+from headway.sdk import checks
+
+if TYPE_CHECKING:
+    from headway.sdk.definition import DAG
+
+
+class TaskOptions(TypedDict, total=False):
+    """What any operator and any task decorator takes besides its own arguments."""
+
+    dag: "DAG | None"
+    retries: int
+    retry_delay: timedelta | float
+    retry_exponential_backoff: bool
+    max_retry_delay: timedelta | float | None
+    execution_timeout: timedelta | float | None
+    pool: str
+    pool_slots: int
+    priority_weight: int
+    queue: str
+    trigger_rule: TriggerRule | str
+    depends_on_past: bool
+    doc_md: str | None
+    do_xcom_push: bool
+    multiple_outputs: bool
+
+
+STORED: Final[Mapping[str, checks.Check]] = {
+    "retries": checks.whole(0),
+    "retry_delay": checks.in_seconds(checks.duration),
+    "retry_exponential_backoff": checks.flag,
+    "max_retry_delay": checks.optional(checks.in_seconds(checks.time_limit)),
+    "execution_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
+    "pool": checks.key("pool"),
+    "pool_slots": checks.whole(1),
+    "priority_weight": checks.whole(1),
+    "queue": checks.key("queue"),
+    "trigger_rule": checks.choice(TriggerRule),
+    "depends_on_past": checks.flag,
+    "doc_md": checks.optional(checks.text),
+}
+"""The options that are part of a task's specification, under the same names."""
+
+TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
+
+
+def stored(options: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the given options that belong to the specification, checked."""
+    return {
+        name: check(options[name], f"{where}: {name}")
+        for name, check in STORED.items()
+        if name in options
+    }

@@ -1,0 +1,92 @@
+"""Jinja templates in the fields of a task."""
+
+import copy
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any, Final
+
+from headway.sdk.context import FORMATS, Context
+from headway.sdk.exceptions import TemplateError
+from headway.sdk.xcom_arg import XComArg, outputs_in, transform
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+    from headway.sdk.operator import BaseOperator
+
+MARKS: Final = ("{{", "{%", "{#")
+"""What text must contain to be a template; any other never loads the template engine."""
+
+
+def is_static(value: object) -> bool:
+    """Return whether an argument is known before the task runs: no template, no task output."""
+    templates: list[str] = []
+
+    def look(leaf: object) -> None:
+        if isinstance(leaf, str) and any(mark in leaf for mark in MARKS):
+            templates.append(leaf)
+
+    transform(value, look)
+    return not templates and not any(outputs_in(value))
+
+
+def rendered(operator: "BaseOperator", context: Context) -> "BaseOperator":
+    """Return a copy of `operator` whose template fields have their values for this run."""
+    operator = copy.copy(operator)
+    for field in operator.template_fields:
+        value = getattr(operator, field)
+        setattr(operator, field, render(value, context, f"{operator.where}: {field}"))
+    return operator
+
+
+def render(value: object, context: Context, where: str) -> Any:
+    """Render every template and fetch every task output inside an argument."""
+
+    def leaf(item: object) -> object:
+        if isinstance(item, XComArg):
+            return context["ti"].resolve(item)
+        if isinstance(item, str) and any(mark in item for mark in MARKS):
+            return _render_text(item, context, where)
+        return item
+
+    return transform(value, leaf)
+
+
+def _render_text(source: str, context: Context, where: str) -> str:
+    from jinja2 import TemplateError as JinjaError
+
+    try:
+        return _environment().from_string(source).render(context)
+    except (JinjaError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
+        line = getattr(e, "lineno", None) or _line(e)
+        raise TemplateError(
+            f"{where}, line {line}: the template does not render: {e}. {_hint(str(e), context)}"
+        ) from None
+
+
+def _line(error: Exception) -> int:
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if "<" in frame.filename]
+    return (lines[-1] if lines else None) or 1
+
+
+def _hint(message: str, known: Mapping[str, object]) -> str:
+    unknown = message.split("'")[1] if message.endswith("is undefined") else ""
+    near = get_close_matches(unknown, known)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Known names: {', '.join(sorted(known))}."
+
+
+@cache
+def _environment() -> "SandboxedEnvironment":
+    # Importing the template engine takes longer than all of the SDK, and most tasks have no use
+    # for it.
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined)
+    filters: Mapping[str, Callable[..., str]] = FORMATS
+    environment.filters.update(filters)
+    return environment

@@ -1,0 +1,79 @@
+"""A task's output as an argument of another task, before there is a value."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NoReturn
+
+from headway.domain.arguments import RETURN_VALUE, XComReference
+from headway.domain.errors import DagError
+from headway.sdk.dependencies import Dependent
+
+if TYPE_CHECKING:
+    from headway.sdk.operator import BaseOperator
+
+
+class XComArg(Dependent):
+    """The value that `operator` will leave under `key`: the result of a TaskFlow call."""
+
+    def __init__(self, operator: "BaseOperator", key: str = RETURN_VALUE) -> None:
+        self.operator = operator
+        self.key = key
+
+    def as_operator(self) -> "BaseOperator":
+        """Return the task that leaves the value."""
+        return self.operator
+
+    def as_teardown(self, *, setups: "Dependent | list[Dependent] | None" = None) -> "XComArg":
+        """Mark the task as a teardown, see BaseOperator.as_teardown."""
+        self.operator.as_teardown(setups=setups)
+        return self
+
+    def as_setup(self) -> "XComArg":
+        """Mark the task as a setup, see BaseOperator.as_setup."""
+        self.operator.as_setup()
+        return self
+
+    @property
+    def reference(self) -> XComReference:
+        """This argument as data."""
+        return XComReference(self.operator.task_id, self.key)
+
+    def __getitem__(self, key: str) -> "XComArg":
+        """Return the value under `key` of a task with multiple outputs."""
+        if not isinstance(key, str):
+            raise DagError(f"An XCom key must be a string, not {key!r}; index inside the task.")
+        return XComArg(self.operator, key)
+
+    def __iter__(self) -> NoReturn:
+        raise DagError(
+            f"The output of task {self.operator.task_id!r} has no value before the task has run; "
+            "loop over it inside another task."
+        )
+
+    def __str__(self) -> str:
+        """Return the template that pulls the value, so that it may stand inside an f-string."""
+        return f"{{{{ ti.xcom_pull(task_ids={self.operator.task_id!r}, key={self.key!r}) }}}}"
+
+
+def outputs_in(value: object) -> Iterator[XComArg]:
+    """Yield every task output inside an argument."""
+    if isinstance(value, XComArg):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from outputs_in(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from outputs_in(item)
+
+
+def transform(value: object, leaf: Callable[[object], object]) -> object:
+    """Rebuild an argument with `leaf` applied to everything that is no container."""
+    if isinstance(value, Mapping):
+        return {name: transform(item, leaf) for name, item in value.items()}
+    if isinstance(value, list):
+        return [transform(item, leaf) for item in value]
+    if isinstance(value, tuple):
+        return tuple(transform(item, leaf) for item in value)
+    if isinstance(value, set | frozenset):
+        return {transform(item, leaf) for item in value}
+    return leaf(value)

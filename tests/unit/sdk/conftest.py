@@ -1,0 +1,59 @@
+"""An open DAG, and a way to run its tasks in this process."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from headway.domain.arguments import JsonValue
+from headway.domain.interval import DataInterval
+from headway.sdk import DAG, BaseOperator, XComArg
+from headway.sdk.execution import Result, execute
+from headway.sdk.facts import RunFacts
+from headway.sdk.runtime import LocalRuntime
+
+NEW_YORK = ZoneInfo("America/New_York")
+DAY = DataInterval(
+    datetime(2013, 1, 1, tzinfo=NEW_YORK).astimezone(UTC),
+    datetime(2013, 1, 2, tzinfo=NEW_YORK).astimezone(UTC),
+)
+
+
+@pytest.fixture
+def dag() -> Iterator[DAG]:
+    """A daily DAG of New York, whose `with` block is open."""
+    start = datetime(2013, 1, 1, tzinfo=NEW_YORK)
+    params: dict[str, JsonValue] = {"carrier": "UA", "limit": 3}
+    with DAG("flights", schedule="@daily", start_date=start, params=params) as made:
+        yield made
+
+
+@pytest.fixture
+def xcoms() -> dict[tuple[str, str], JsonValue]:
+    """What the tasks of the run have left."""
+    return {}
+
+
+@pytest.fixture
+def run(xcoms: dict[tuple[str, str], JsonValue]) -> Callable[..., Result]:
+    """Run one task for the day 2013-01-01 of New York."""
+
+    def run_task(
+        task: BaseOperator | XComArg,
+        conf: dict[str, JsonValue] | None = None,
+        **runtime: Any,
+    ) -> Result:
+        operator = task.as_operator()
+        facts = RunFacts(
+            dag_id="flights",
+            run_id="scheduled__2013-01-01",
+            task_id=operator.task_id,
+            data_interval=DAY,
+            conf=conf or {},
+            try_number=2,
+        )
+        return execute(operator, facts, LocalRuntime(operator.task_id, xcoms, **runtime))
+
+    return run_task

@@ -1,0 +1,150 @@
+"""A DAG's own arguments: what they become, and what is refused."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pendulum
+import pytest
+
+from headway.domain.errors import DagError, TimetableError
+from headway.sdk import DAG, EmptyOperator, dag
+from headway.sdk.specification import to_spec
+
+
+def test_the_zone_of_the_start_date_is_the_zone_of_the_dag() -> None:
+    for start in (
+        pendulum.datetime(2013, 1, 1, tz="America/New_York"),
+        datetime(2013, 1, 1, tzinfo=ZoneInfo("America/New_York")),
+    ):
+        spec = DAG("flights", start_date=start).spec
+
+        assert spec.timezone == "America/New_York"
+        assert spec.start_date == datetime(2013, 1, 1, 5, tzinfo=UTC)
+        assert type(spec.start_date) is datetime
+
+
+def test_without_a_start_date_the_zone_is_utc_or_the_one_that_is_named() -> None:
+    assert DAG("a").spec.timezone == "UTC"
+    assert DAG("b", start_date=datetime(2013, 1, 1, tzinfo=UTC)).spec.timezone == "UTC"
+    assert DAG("c", timezone="Asia/Tokyo").spec.timezone == "Asia/Tokyo"
+    assert DAG("d", timezone=ZoneInfo("Asia/Tokyo")).spec.timezone == "Asia/Tokyo"
+
+
+def test_defaults_are_airflows() -> None:
+    spec = DAG("flights").spec
+
+    assert (spec.catchup, spec.max_active_runs, spec.max_active_tasks) == (False, 16, 16)
+
+
+def test_arguments_reach_the_specification() -> None:
+    spec = DAG(
+        "flights",
+        catchup=True,
+        dagrun_timeout=timedelta(hours=2),
+        params={"limit": 3, "routes": [["EWR", "IAH"]]},
+        tags=["nyc", "daily", "nyc"],
+        description="Flights",
+        doc_md="# Flights",
+        is_paused_upon_creation=True,
+        max_active_runs=1,
+    ).spec
+
+    assert spec.catchup
+    assert spec.dagrun_timeout == timedelta(hours=2)
+    assert spec.params == {"limit": 3, "routes": [["EWR", "IAH"]]}
+    assert spec.tags == ("daily", "nyc")
+    assert (spec.description, spec.doc_md) == ("Flights", "# Flights")
+    assert spec.is_paused_upon_creation is True
+    assert spec.max_active_runs == 1
+
+
+def test_schedules_differ_in_the_specification() -> None:
+    zoned = pendulum.datetime(2013, 1, 1, tz="America/New_York")
+    schedules: list[object] = [None, "@daily", "0 5 * * *", timedelta(hours=6)]
+    specs = [DAG("x", schedule=schedule, start_date=zoned).spec for schedule in schedules]
+
+    timetables = [(spec.timetable.name, str(spec.timetable.arguments)) for spec in specs]
+    assert len(set(timetables)) == len(schedules)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start_date": datetime(2013, 1, 1)}, r"start_date is .* no time zone; write pendulum"),  # noqa: DTZ001
+        ({"start_date": "2013-01-01"}, "start_date must be a datetime with a time zone"),
+        (
+            {
+                "start_date": datetime(2013, 1, 2, tzinfo=UTC),
+                "end_date": datetime(2013, 1, 1, tzinfo=UTC),
+            },
+            "end_date .* is before start_date",
+        ),
+        ({"timezone": "America/New_Yorck"}, "Did you mean America/New_York"),
+        ({"timezone": pendulum.timezone(3600)}, "must be a named zone"),
+        ({"max_active_runs": 0}, "max_active_runs must be a whole number from 1 to"),
+        ({"max_active_tasks": True}, "max_active_tasks must be a whole number"),
+        ({"catchup": "no"}, "catchup must be True or False, not 'no'"),
+        ({"dagrun_timeout": 0}, "dagrun_timeout must be longer than 0 seconds"),
+        ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
+        ({"params": [1]}, "params must be a dictionary"),
+        ({"tags": "nyc"}, "tags must be a list of strings"),
+        ({"doc_md": "a\0b"}, "doc_md holds a NUL character"),
+        ({"default_args": {"start_date": None}}, "pass start_date= to the DAG itself"),
+        ({"schedual": "@daily"}, "does not know the argument 'schedual'; did you mean schedule?"),
+    ],
+)
+def test_a_wrong_argument_is_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DagError, match=f"^DAG 'flights'.*{message}"):
+        DAG("flights", **options)
+
+
+def test_a_schedule_that_is_no_cron_is_refused() -> None:
+    with pytest.raises(TimetableError, match=r"^DAG 'flights': .*61"):
+        DAG("flights", schedule="61 * * * *")
+
+
+def test_an_id_that_cannot_be_stored_is_refused() -> None:
+    with pytest.raises(DagError, match="DAG id 'my flights' may hold only"):
+        DAG("my flights")
+
+
+def test_the_decorator_makes_a_dag_at_each_call() -> None:
+    @dag(schedule="@daily", tags=["nyc"])
+    def flights(first: str = "land") -> None:
+        """Land the flights."""
+        EmptyOperator(task_id=first)
+
+    made, other = flights(), flights("fetch")
+
+    assert (made.dag_id, made.spec.doc_md, made.spec.tags) == (
+        "flights",
+        "Land the flights.",
+        ("nyc",),
+    )
+    assert ([task.task_id for task in made.tasks], list(other.task_dict)) == (["land"], ["fetch"])
+
+
+def test_the_decorator_works_bare_and_its_docstring_gives_way() -> None:
+    @dag
+    def bare() -> None: ...
+
+    @dag("named", doc_md="explicit")
+    def documented() -> None:
+        """Docstring."""
+
+    assert bare().dag_id == "bare"
+    assert (documented().dag_id, documented().spec.doc_md) == ("named", "explicit")
+
+
+def test_a_dag_without_tasks_is_fine() -> None:
+    assert to_spec(DAG("empty"), "empty.py").tasks == ()
+
+
+def test_blocks_nest() -> None:
+    with DAG("outer") as outer:
+        with DAG("inner") as inner:
+            EmptyOperator(task_id="a")
+        EmptyOperator(task_id="b")
+
+    assert (list(outer.task_dict), list(inner.task_dict)) == (["b"], ["a"])

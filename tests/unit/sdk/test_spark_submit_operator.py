@@ -1,0 +1,151 @@
+"""SparkSubmitOperator: what reaches spark-submit, and where its files are found."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.domain.errors import DagError
+from headway.domain.states import Outcome
+from headway.sdk import DAG, BashOperator, SparkSubmitOperator
+from headway.sdk.exceptions import AirflowException
+from headway.sdk.execution import Result
+from headway.sdk.loading import load_dag_file
+from headway.sdk.runtime import SparkApplication
+from headway.sdk.specification import to_spec
+
+Run = Callable[..., Result]
+
+
+def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
+    task = SparkSubmitOperator(
+        task_id="submit",
+        application="local:///opt/app.jar",
+        application_args=["--day", "{{ ds }}", 3],
+        conf={"spark.ui.enabled": False, "spark.x": 2},
+        py_files="a.py, b.zip",
+        jars=["c.jar"],
+        packages="org:pack:1",
+        files=["d.txt"],
+        name="flights {{ ds }}",
+        java_class="org.example.Main",
+        num_executors=2,
+        executor_cores="{{ params.limit }}",
+        executor_memory="2g",
+        driver_memory="1g",
+        principal="me",
+        keytab="me.keytab",
+        proxy_user="you",
+        deploy_mode="cluster",
+        conn_id="yarn",
+    )
+    submitted: list[SparkApplication] = []
+
+    result = run(task, submit=submitted.append)
+
+    assert (result.outcome, result.error) == (Outcome.SUCCESS, None)
+    assert submitted == [
+        SparkApplication(
+            application="local:///opt/app.jar",
+            application_args=("--day", "2013-01-01", "3"),
+            conf={"spark.ui.enabled": "false", "spark.x": "2"},
+            py_files=("a.py", "b.zip"),
+            jars=("c.jar",),
+            packages=("org:pack:1",),
+            files=("d.txt",),
+            name="flights 2013-01-01",
+            java_class="org.example.Main",
+            num_executors=2,
+            executor_cores=3,
+            executor_memory="2g",
+            driver_memory="1g",
+            principal="me",
+            keytab="me.keytab",
+            proxy_user="you",
+            deploy_mode="cluster",
+            conn_id="yarn",
+        )
+    ]
+
+
+def test_the_name_is_the_tasks_unless_given(dag: DAG) -> None:
+    task = SparkSubmitOperator(task_id="submit", application="app.py")
+
+    assert task.spark_application() == SparkApplication(application="app.py", name="submit")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"application": 3}, "application must be a string"),
+        ({"application_args": "--day"}, "application_args must be a list"),
+        ({"conf": ["spark.x=1"]}, "conf must be a dictionary"),
+        ({"py_files": 3}, "py_files must be a list of strings, or text with commas"),
+        ({"num_executors": 0}, "num_executors must be a whole number from 1"),
+        ({"executor_cores": "two"}, "executor_cores must be a whole number from 1"),
+        ({"deploy_mode": "local"}, "deploy_mode must be 'client' or 'cluster', not 'local'"),
+    ],
+)
+def test_wrong_arguments_are_refused(dag: DAG, options: dict[str, Any], message: str) -> None:
+    given = {"application": "app.py", **options}
+
+    with pytest.raises(DagError, match=f"^DAG 'flights', task 'submit': {message}"):
+        SparkSubmitOperator(task_id="submit", **given)
+
+
+def test_templated_arguments_are_checked_when_they_are_rendered(dag: DAG, run: Run) -> None:
+    task = SparkSubmitOperator(
+        task_id="submit", application="app.py", num_executors="{{ params.carrier }}"
+    )
+
+    assert "num_executors must be a whole number from 1" in str(run(task).error)
+
+
+def test_an_output_may_be_an_argument(dag: DAG) -> None:
+    path = BashOperator(task_id="land", bash_command="echo app.py").output
+    SparkSubmitOperator(task_id="submit", application=path)
+
+    assert to_spec(dag, "x.py").task("submit").upstream == ("land",)
+
+
+def test_a_failed_application_fails_the_task(dag: DAG, run: Run) -> None:
+    def submit(application: SparkApplication) -> None:
+        raise AirflowException(f"{application.application} failed")
+
+    task = SparkSubmitOperator(task_id="submit", application="app.py")
+
+    assert run(task, submit=submit).error == "app.py failed"
+    assert run(task).error == "There is no spark-submit here to run app.py."
+
+
+def test_files_beside_the_dag_file_are_recorded_and_found(tmp_path: Path) -> None:
+    folder = tmp_path / "team"
+    (folder / "jobs").mkdir(parents=True)
+    for name in ("jobs/app.py", "lib.py"):
+        (folder / name).write_text("")
+    (tmp_path / "shared.py").write_text("")
+    (folder / "dag_file.py").write_text(
+        "from headway.sdk import DAG, SparkSubmitOperator\n"
+        "with DAG('flights'):\n"
+        "    SparkSubmitOperator(task_id='submit', application='jobs/app.py',\n"
+        "        py_files=['lib.py', '../shared.py', 'absent.py'], files='/etc/hosts')\n"
+    )
+
+    (dag,) = load_dag_file(folder / "dag_file.py", tmp_path)
+
+    assert to_spec(dag, "team/dag_file.py").files == (
+        "shared.py",
+        "team/jobs/app.py",
+        "team/lib.py",
+    )
+    task = dag.get_task("submit")
+    assert isinstance(task, SparkSubmitOperator)
+    application = task.spark_application()
+    assert application.application == str(folder / "jobs/app.py")
+    assert application.py_files == (
+        str(folder / "lib.py"),
+        str(tmp_path / "shared.py"),
+        "absent.py",
+    )
+    assert application.files == ("/etc/hosts",)
