@@ -105,6 +105,14 @@ def hang(argument: Argument, channel: socket) -> None:
             signal.pause()
 
 
+def flee(argument: Argument, channel: socket) -> None:
+    """Leave a process behind that never keeps its process id for long."""
+    if os.fork() == 0:
+        while True:
+            if os.fork():
+                os._exit(0)
+
+
 def _fork_sleeper(writer: int, *, new_session: bool) -> None:
     if os.fork() == 0:
         if new_session:

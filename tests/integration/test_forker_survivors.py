@@ -82,6 +82,12 @@ def test_the_log_ends_only_with_the_last_of_the_tree(forker: Forker) -> None:
     os.close(reader)
 
 
+def test_a_process_that_flees_by_forking_is_caught(forker: Forker) -> None:
+    child = start(forker, "flee")
+
+    assert child.wait(LONG) == Exit(code=0)
+
+
 def test_a_child_that_obeys_ends_within_its_grace(forker: Forker) -> None:
     child = start(forker, "wait_for_end")
     pids = told(child)["pids"]
@@ -124,13 +130,35 @@ def test_a_kill_does_not_wait_for_an_earlier_grace(forker: Forker) -> None:
     assert survivors(pids) == []
 
 
-def test_letting_go_of_a_child_kills_it(forker: Forker) -> None:
+def test_a_kill_that_comes_before_the_child_is_set_up_is_not_lost(forker: Forker) -> None:
+    for _ in range(20):
+        child = start(forker, "wait_for_end")
+        child.kill()
+        assert child.wait(LONG) == Exit(signal=signal.SIGKILL)
+        child.close()
+
+
+def test_a_second_stop_does_not_prolong_the_grace(forker: Forker) -> None:
+    child = start(forker, "hang")
+    told(child)
+
+    child.stop(grace_seconds=0.1)
+    child.stop(grace_seconds=1000)
+
+    assert child.wait(LONG) == Exit(signal=signal.SIGKILL)
+
+
+def test_letting_go_of_a_child_kills_it_and_keeps_no_file_of_it(forker: Forker) -> None:
+    files = Path(f"/proc/{forker.pid}/fd")
+    before = len(list(files.iterdir()))
     child = start(forker, "hang")
     pids = told(child)["pids"]
 
     child.close()
 
+    assert child.channel.fileno() == -1
     assert eventually(lambda: survivors(pids) == [])
+    assert eventually(lambda: len(list(files.iterdir())) == before)
 
 
 def test_a_nanny_raises_the_next_child_and_heeds_no_late_order(forker: Forker) -> None:
@@ -193,6 +221,19 @@ def test_when_the_nanny_is_killed_nothing_survives_and_the_supervisor_is_told(
     assert other.poll() is None
     other.channel.shutdown(SHUT_WR)
     assert other.wait(LONG) == Exit(code=0)
+
+
+def test_a_child_dies_with_its_nanny_even_if_the_forker_cannot_help(forker: Forker) -> None:
+    child = start(forker, "hang")
+    found = told(child)
+
+    os.kill(forker.pid, signal.SIGSTOP)
+    os.kill(found["nanny"], signal.SIGKILL)
+
+    assert eventually(lambda: not alive(found["pids"][0]))
+    os.kill(forker.pid, signal.SIGCONT)
+    assert child.wait(LONG) == Exit(lost="Its nanny died, and the child was killed.")
+    assert survivors(found["pids"]) == []
 
 
 def test_closing_the_forker_ends_all_children_first(forker: Forker) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,7 +33,7 @@ print("secret on a command line:", any(
 ))
 Path(sys.argv[1]).write_text(spark.sparkContext.applicationId)
 """
-ODD = "  a=b: #c!\\d\té "
+ODD = "a=b: #c!\\d\té"  # Spark itself drops spaces at the ends
 FAST_JAVA = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
@@ -87,3 +88,14 @@ def test_a_failing_application_ends_with_its_last_lines(
         submit("raise ValueError('no such day')")
 
     assert "ValueError: no such day" in str(caught.value)
+
+
+def test_a_process_that_an_application_leaves_behind_is_not_waited_for(
+    submit: Callable[..., list[Handle]], output: io.BytesIO
+) -> None:
+    left = "import subprocess; print(subprocess.Popen(['sleep', '300']).pid, 'stays')"
+
+    submit(left)
+
+    (line,) = [line for line in output.getvalue().splitlines() if line.endswith(b"stays")]
+    os.kill(int(line.split()[0]), signal.SIGKILL)

@@ -28,11 +28,11 @@ PROGRESS = text("""
                   count(*) FILTER (WHERE state = 'failed') AS failed
              FROM dag_run WHERE backfill_id = backfill.id) AS run
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum(version_tasks.tasks), 0) AS total,
-                  coalesce(sum(ended), 0) AS ended,
-                  coalesce(sum(succeeded), 0) AS succeeded,
-                  coalesce(sum(skipped), 0) AS skipped,
-                  coalesce(sum(failed), 0) AS failed
+           SELECT CAST(coalesce(sum(version_tasks.tasks), 0) AS bigint) AS total,
+                  CAST(coalesce(sum(ended), 0) AS bigint) AS ended,
+                  CAST(coalesce(sum(succeeded), 0) AS bigint) AS succeeded,
+                  CAST(coalesce(sum(skipped), 0) AS bigint) AS skipped,
+                  CAST(coalesce(sum(failed), 0) AS bigint) AS failed
              FROM dag_run
             CROSS JOIN LATERAL (SELECT count(*) AS tasks FROM dag_task
                                  WHERE version_id = dag_run.version_id) AS version_tasks

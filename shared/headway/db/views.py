@@ -1,9 +1,11 @@
 """What people look at: DAGs, runs, task instances and attempts as they stand.  Reads only."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, RowMapping, text
+from sqlalchemy import Connection, TextClause, text
+
+Row: TypeAlias = dict[str, Any]
 
 DAGS = text("""
     SELECT dag.dag_id, dag.active, dag.paused, dag.tags, dag.description, dag.bundle,
@@ -79,16 +81,15 @@ EDGES = text("""
 """)
 
 
-def dags(
-    conn: Connection, dag_id: str | None = None, *, inactive: bool = False
-) -> Sequence[RowMapping]:
+def dags(conn: Connection, dag_id: str | None = None, *, inactive: bool = False) -> list[Row]:
     """Return DAGs, or the one of that id, with what is next for each."""
     return _rows(conn, DAGS, {"dag_id": dag_id, "inactive": inactive or dag_id is not None})
 
 
-def current_version(conn: Connection, dag_id: str) -> RowMapping | None:
+def current_version(conn: Connection, dag_id: str) -> Row | None:
     """Return the version in force (id, serialized), and whether the DAG is active and paused."""
-    return conn.execute(CURRENT_VERSION, {"dag_id": dag_id}).mappings().one_or_none()
+    rows = _rows(conn, CURRENT_VERSION, {"dag_id": dag_id})
+    return rows[0] if rows else None
 
 
 def runs(
@@ -97,33 +98,31 @@ def runs(
     run_id: str | None = None,
     state: str | None = None,
     limit: int = 100,
-) -> Sequence[RowMapping]:
+) -> list[Row]:
     """Return runs, the newest first."""
     parameters = {"dag_id": dag_id, "run_id": run_id, "state": state, "limit": limit}
     return _rows(conn, RUNS, parameters)
 
 
-def tasks(conn: Connection, dag_id: str, run_id: str) -> Sequence[RowMapping]:
+def tasks(conn: Connection, dag_id: str, run_id: str) -> list[Row]:
     """Return the task instances of a run, in topological order."""
     return _rows(conn, TASKS, {"dag_id": dag_id, "run_id": run_id})
 
 
-def attempts(
-    conn: Connection, dag_id: str, run_id: str, task_id: str | None = None
-) -> Sequence[RowMapping]:
+def attempts(conn: Connection, dag_id: str, run_id: str, task_id: str | None = None) -> list[Row]:
     """Return every attempt of a run's task instances, or of one task's."""
     return _rows(conn, ATTEMPTS, {"dag_id": dag_id, "run_id": run_id, "task_id": task_id})
 
 
-def processes(conn: Connection) -> Sequence[RowMapping]:
+def processes(conn: Connection) -> list[Row]:
     """Return the service processes that have not ended."""
     return _rows(conn, PROCESSES, {})
 
 
-def edges(conn: Connection, dag_id: str) -> Sequence[RowMapping]:
+def edges(conn: Connection, dag_id: str) -> list[Row]:
     """Return the edges of the DAG's version in force."""
     return _rows(conn, EDGES, {"dag_id": dag_id})
 
 
-def _rows(conn: Connection, query: Any, parameters: Mapping[str, object]) -> Sequence[RowMapping]:
-    return conn.execute(query, parameters).mappings().all()
+def _rows(conn: Connection, query: TextClause, parameters: Mapping[str, object]) -> list[Row]:
+    return [dict(row) for row in conn.execute(query, parameters).mappings()]

@@ -31,6 +31,7 @@ def log_to_stderr(name: str, level: str = "INFO") -> None:
         datefmt="%Y-%m-%dT%H:%M:%S",
     )
     logging.Formatter.converter = time.gmtime
+    logging.getLogger("alembic").setLevel("WARNING")
 
 
 def host() -> tuple[str, int]:

@@ -83,9 +83,12 @@ def test_hostile_bytes_take_little_memory() -> None:
 import resource, struct
 from headway.domain.errors import SerializationError
 from headway.runtime.decoding import decode
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 lists = b"\\xdc" + struct.pack("!H", 60000) + b"\\x90" * 60000
-for data in [b"\\x91" * 1_000_000, b"\\xdd" + struct.pack("!I", 250) + lists * 250]:
+announced = b"\\xdd" + struct.pack("!I", 1_000_000)
+filled = b"\\xdd" + struct.pack("!I", 250) + lists * 250
+for data in [b"\\x91" * 1_000_000, announced * 1000, filled]:
     try:
         decode(data)
     except SerializationError:

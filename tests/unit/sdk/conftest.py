@@ -1,7 +1,7 @@
 """An open DAG, and a way to run its tasks in this process."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,8 +16,8 @@ from headway.sdk.runtime import LocalRuntime
 
 NEW_YORK = ZoneInfo("America/New_York")
 DAY = DataInterval(
-    datetime(2013, 1, 1, tzinfo=NEW_YORK).astimezone(UTC),
-    datetime(2013, 1, 2, tzinfo=NEW_YORK).astimezone(UTC),
+    datetime(2013, 1, 1, tzinfo=NEW_YORK),
+    datetime(2013, 1, 2, tzinfo=NEW_YORK),
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from headway.domain.errors import DagError
 from headway.sdk import DAG
+from headway.sdk.execution import Result
 from headway.sdk.loading import load_dag_file
 from headway.sdk.specification import to_spec
 
@@ -80,7 +81,10 @@ def test_the_folder_comes_before_the_root_and_both_stay_importable(
     assert __import__("late").here == "root"
 
 
-def test_an_edit_within_the_same_second_is_seen(tmp_path: Path, write: Write) -> None:
+def test_an_edit_within_the_same_second_is_seen(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     assert ids(load_dag_file(write("flights.py", "DAG('one')\n"), tmp_path)) == ["one"]
     assert ids(load_dag_file(write("flights.py", "DAG('two')\n"), tmp_path)) == ["two"]
     assert not (tmp_path / "__pycache__").exists()
@@ -108,6 +112,25 @@ def test_the_specification_does_not_tell_where_the_bundle_lies(
 
     assert specs[0] == specs[1]
     assert specs[0].tasks[0].operator == "flights.Mine"
+
+
+def test_messages_name_the_module_as_its_author_does(
+    tmp_path: Path, write: Write, run: Callable[..., Result]
+) -> None:
+    text = (
+        "class NoFlights(Exception): ...\n"
+        "with DAG('flights'):\n"
+        "    @task\n"
+        "    def land(): raise NoFlights('today')\n"
+        "    land()\n"
+    )
+    (dag,) = load_dag_file(write("flights.py", text), tmp_path)
+
+    result = run(dag.get_task("land"))
+
+    assert result.error == "flights.NoFlights: today"
+    assert "flights.NoFlights: today" in str(result.traceback)
+    assert "headway_dag_file" not in str(result.traceback)
 
 
 def test_the_same_id_twice_is_refused(tmp_path: Path, write: Write) -> None:

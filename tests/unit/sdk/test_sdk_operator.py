@@ -16,12 +16,12 @@ class Download(BaseOperator):
 
     template_fields: ClassVar[tuple[str, ...]] = ("url",)
 
-    def __init__(self, *, url: str, attempts: int = 1, **kwargs: Any) -> None:
+    def __init__(self, *, url: Any, attempts: Any = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.url = url
         self.attempts = attempts
 
-    def execute(self, context: Context) -> str:
+    def execute(self, context: Context) -> Any:
         return self.url
 
 
@@ -137,6 +137,14 @@ def test_a_subclass_is_described_by_its_class_and_its_arguments(dag: DAG) -> Non
     (spec,) = to_spec(dag, "x.py").tasks
     assert spec.operator.endswith(".Download")
     assert (spec.arguments, spec.retries) == ({"url": "http://x/{{ ds }}"}, 1)
+
+
+def test_only_template_fields_take_outputs(dag: DAG) -> None:
+    path = BashOperator(task_id="land", bash_command="echo 3").output
+    Download(task_id="own", url=path, attempts=path)
+
+    with pytest.raises(DagError, match=r"task 'own': attempts is the output .* these are: url"):
+        to_spec(dag, "x.py")
 
 
 def test_a_subclass_must_set_its_template_fields_and_call_its_base(dag: DAG) -> None:

@@ -78,7 +78,7 @@ def redraw(root: Path, draw: Callable[[Sequence[Summary], Path], None] = draw) -
     picture looks again and draws once more when a day has come meanwhile, so the
     picture that stays shows them all.
     """
-    picture = root / "report.png"
+    picture = root / "report" / "days.png"
     drawn: list[Summary] = []
     while (present := read_summaries(root)) != drawn:
         replace(picture, partial(draw, present))

@@ -96,11 +96,10 @@ class Submission:
 
     def _follow(self, process: "subprocess.Popen[bytes]") -> "deque[str]":
         """Copy what the driver prints until it has ended; return the last lines of it."""
-        assert process.stdout is not None
         known = frozenset(self._event_logs())
         found: str | None = None
         last: deque[str] = deque(maxlen=_LINES_SHOWN)
-        for line in _lines(process.stdout.fileno()):
+        for line in _lines(process):
             self.output.write(line)
             self.output.flush()
             text = line.decode(errors="replace").rstrip()
@@ -118,20 +117,22 @@ class Submission:
         return next(new, None)
 
 
-def _lines(descriptor: int) -> Iterator[bytes]:
-    """Yield each line as it comes; nothing, every now and then, while none does."""
-    buffer = b""
+def _lines(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
+    """Yield each line as it comes; nothing, every now and then, while none does.
+
+    This ends with the process, even where a child that it left behind keeps the pipe.
+    """
+    assert process.stdout is not None
+    descriptor, buffer = process.stdout.fileno(), b""
     while True:
         ready, _, _ = select.select([descriptor], [], [], _LOOK_SECONDS)
-        if not ready:
-            yield b""
-            continue
-        data = os.read(descriptor, _LONGEST_LINE)
+        data = os.read(descriptor, _LONGEST_LINE) if ready else b""
         *lines, buffer = (buffer + data).splitlines(keepends=True) or [b""]
-        if buffer.endswith(b"\n") or len(buffer) >= _LONGEST_LINE or not data:
+        is_over = (ready and not data) or (not ready and process.poll() is not None)
+        if is_over or buffer.endswith(b"\n") or len(buffer) >= _LONGEST_LINE:
             lines, buffer = [*lines, buffer], b""
-        yield from lines
-        if not data:
+        yield from lines or [b""]
+        if is_over:
             return
 
 

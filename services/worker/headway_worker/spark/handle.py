@@ -9,5 +9,5 @@ from typing import TypeAlias
 
 Handle: TypeAlias = Mapping[str, str]
 
-OnHandle: TypeAlias = Callable[[Handle], None]
+OnHandle: TypeAlias = Callable[[Handle], object]
 """Keeps a handle.  It is called before Spark is given anything to do, and may be called again."""

@@ -5,10 +5,11 @@
         └───────────channel───────────────────────────────────┘
 
 A supervisor (parser or worker) starts one *forker*, a program of its own with a
-scrubbed environment, which imports what children need and then only forks.  Each
-child has a *nanny* above it; the *reins* join it to the supervisor, which drives it
-(stop, kill) and hears from it (the child's pid, then its exit).  The child and the
-supervisor talk in frames over the *channel*.
+scrubbed environment, which imports what children need and then only forks nannies.
+Each living child has a *nanny* above it; the *reins* join it to the supervisor, which
+orders (start, stop, kill) and hears (the child's pid, then its exit).  When its child
+has ended, the nanny is kept for the next one.  The child and the supervisor talk in
+frames over the *channel*.
 
 The child's target is called as `target(argument, channel)`.  It is the leader of a
 new session, reads nothing from stdin, writes stdout and stderr to its log, has no

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -24,9 +24,16 @@ def die_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def parents() -> dict[int, int]:
-    """Return the parent of each process of this machine; nothing where /proc is not Linux's."""
-    return dict(_parents()) if sys.platform == "linux" else {}
+class Process(NamedTuple):
+    """Where a process stands among the others."""
+
+    parent: int
+    group: int
+
+
+def processes() -> dict[int, Process]:
+    """Return all processes of this machine; nothing where /proc is not Linux's."""
+    return dict(_processes()) if sys.platform == "linux" else {}
 
 
 def native_threads() -> list[str]:
@@ -36,7 +43,7 @@ def native_threads() -> list[str]:
     return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _processes() -> Iterator[tuple[int, Process]]:
     for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each would double the time
         if not entry.isdigit():
             continue
@@ -45,7 +52,8 @@ def _parents() -> Iterator[tuple[int, int]]:
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
         # The name of a program, in parentheses, may hold spaces and parentheses itself.
-        yield int(entry), int(stat.rpartition(b")")[2].split()[1])
+        _state, parent, group, *_ = stat.rpartition(b")")[2].split()
+        yield int(entry), Process(int(parent), int(group))
 
 
 def _prctl(option: int, value: int) -> None:

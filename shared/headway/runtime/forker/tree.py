@@ -8,10 +8,13 @@ nothing of the kind; there a process that leaves its group gets away.
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from typing import Final
 
-from headway.runtime.forker.linux import parents
+from headway.runtime.forker.linux import Process, processes
+
+_MOST_PASSES: Final = 10
 
 OnExit = Callable[[int, int], None]
 """Told the process id and the wait status of each child that has ended."""
@@ -57,31 +60,50 @@ def kill_descendants(on_exit: OnExit, spared: Collection[int] = ()) -> None:
         doomed = _freeze(spared)
         if not doomed:
             return
-        for pid in doomed:
-            _signal(pid, signal.SIGKILL)
+        _signal_all(doomed, signal.SIGKILL)
         on_exit(*os.waitpid(-1, 0))
 
 
-def _freeze(spared: Collection[int]) -> set[int]:
+def _freeze(spared: Collection[int]) -> dict[int, Process]:
     """Stop all descendants, so that none of them forks while the others are killed."""
-    stopped: set[int] = set()
-    while found := set(descendants(spared)) - stopped:
-        for pid in found:
-            _signal(pid, signal.SIGSTOP)
-        stopped |= found
+    stopped: dict[int, Process] = {}
+    for _ in range(_MOST_PASSES):
+        found = descendants(spared)
+        new = {pid: found[pid] for pid in found.keys() - stopped.keys()}
+        if not new:
+            break
+        _signal_all(new, signal.SIGSTOP)
+        stopped |= new
     return stopped
 
 
-def descendants(spared: Collection[int] = ()) -> Iterator[int]:
-    """Yield the descendants of this process that live, or wait to be buried."""
+def descendants(spared: Collection[int] = ()) -> dict[int, Process]:
+    """Return the descendants of this process that live, or wait to be buried."""
+    known = processes()
     children: dict[int, list[int]] = {}
-    for pid, parent in parents().items():
-        children.setdefault(parent, []).append(pid)
+    for pid, process in known.items():
+        children.setdefault(process.parent, []).append(pid)
+    found: dict[int, Process] = {}
     waiting = [pid for pid in children.get(os.getpid(), ()) if pid not in spared]
     while waiting:
         pid = waiting.pop()
-        yield pid
+        found[pid] = known[pid]
         waiting.extend(children.get(pid, ()))
+    return found
+
+
+def _signal_all(targets: Mapping[int, Process], number: signal.Signals) -> None:
+    """Signal these processes, and their groups.
+
+    A group gets its signal in one stroke, and with it a process that flees from
+    one process id to the next by forking.  All of a group descend from the child
+    that founded its session; only the one that we are in ourselves is exempt.
+    """
+    for group in {process.group for process in targets.values()} - {os.getpgrp()}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+    for pid in targets:
+        _signal(pid, number)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -1,0 +1,28 @@
+"""Spark for a process that runs tasks itself, such as `headway dags test`."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from headway.embedded.java import find_java_home
+from headway.runtime import settings
+from headway.runtime.scrub import scrubbed_environment
+from headway_worker.spark.access import LocalSpark, local_spark
+from headway_worker.spark.server import ServerSettings
+
+
+@contextmanager
+def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
+    """Give embedded Spark to this process; its server starts when it is first asked for."""
+    given = settings.read(settings.WorkerSettings)
+    seen = scrubbed_environment(environment)
+    with tempfile.TemporaryDirectory(prefix="headway-spark-") as scratch:
+        server = ServerSettings(
+            java_home=find_java_home(None, seen, Path(scratch)),
+            scratch=Path(scratch),
+            environment=seen,
+            driver_memory=given.spark_driver_memory,
+        )
+        with local_spark(server) as spark:
+            yield spark

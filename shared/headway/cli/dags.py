@@ -1,0 +1,127 @@
+"""`headway dags`: what there is to run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli.output import Format, Output
+
+app = typer.Typer(help="DAGs: list, show, pause, trigger and test them.", no_args_is_help=True)
+
+COLUMNS = ("dag_id", "version", "tasks", "paused", "running", "next_run_after", "tags")
+TASK_COLUMNS = ("task_id", "operator", "upstream", "trigger_rule", "pool", "retries")
+
+
+@app.command("list")
+def list_dags(
+    inactive: Annotated[
+        bool, typer.Option("--all", help="Also those that no file defines any more.")
+    ] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """List DAGs, and the files that could not be read."""
+    from dataclasses import asdict
+
+    from headway.cli.output import show
+    from headway.cli.session import transaction
+    from headway.db import files, views
+
+    with transaction() as conn:
+        rows = views.dags(conn, inactive=inactive)
+        errors = files.errors(conn)
+    show(rows, COLUMNS, output)
+    if errors and output is Format.TABLE:
+        print("\nImport errors:")
+        show([asdict(error) for error in errors], ("relative_path", "error"), output)
+
+
+@app.command()
+def show(dag_id: str, output: Output = Format.TABLE) -> None:
+    """Show one DAG: its schedule and its tasks."""
+    from headway.actions.lookup import current_dag
+    from headway.cli import output as rendering
+    from headway.cli.session import transaction
+    from headway.db import views
+    from headway.timetables import registry
+
+    with transaction() as conn:
+        spec = current_dag(conn, dag_id).spec
+        row = views.dags(conn, dag_id)[0]
+    tasks = [
+        {
+            "task_id": task.task_id,
+            "operator": task.operator,
+            "upstream": list(task.upstream),
+            "trigger_rule": str(task.trigger_rule),
+            "pool": task.pool,
+            "pool_slots": task.pool_slots,
+            "queue": task.queue,
+            "retries": task.retries,
+        }
+        for task in spec.tasks
+    ]
+    if output is Format.JSON:
+        rendering.show([{**row, "tasks": tasks}], (), output)
+        return
+    schedule = registry.decode(spec.timetable).summary
+    print(f"{dag_id}  version {row['version']}  {row['relative_path']}")
+    print(f"schedule: {schedule} ({spec.timezone}), catchup {'on' if spec.catchup else 'off'}")
+    if spec.description:
+        print(spec.description)
+    rendering.show([row], COLUMNS, output)
+    print()
+    rendering.show(tasks, TASK_COLUMNS, output)
+
+
+@app.command()
+def pause(dag_id: str) -> None:
+    """Create no more runs of a DAG, and queue no more of its tasks."""
+    _set_paused(dag_id, paused=True)
+
+
+@app.command()
+def unpause(dag_id: str) -> None:
+    """Let a paused DAG go on."""
+    _set_paused(dag_id, paused=False)
+
+
+@app.command()
+def trigger(
+    dag_id: str,
+    conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
+    run_id: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+) -> None:
+    """Create a run of a DAG now."""
+    from headway.actions import trigger as action
+    from headway.cli.session import actor, now, transaction
+    from headway.cli.values import parse_conf
+
+    with transaction() as conn:
+        created = action.trigger(conn, dag_id, now(), actor(), parse_conf(conf), run_id)
+    print(f"Created the run {created} of {dag_id}.")
+
+
+@app.command("test")
+def test_dag(
+    file: Annotated[Path, typer.Argument(help="The DAG file.")],
+    dag_id: Annotated[str, typer.Argument(help="The DAG in it.")],
+    date: Annotated[str | None, typer.Argument(help="The day to run it for.")] = None,
+    conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
+) -> None:
+    """Run a DAG once in this process, without a database or services."""
+    from headway.cli.dag_test import run_dag
+    from headway.cli.session import now
+    from headway.cli.values import parse_conf
+
+    raise typer.Exit(run_dag(file, dag_id, date, parse_conf(conf), now()))
+
+
+def _set_paused(dag_id: str, *, paused: bool) -> None:
+    from headway.actions import pause as action
+    from headway.cli.session import actor, transaction
+
+    with transaction() as conn:
+        changed = action.set_paused(conn, dag_id, actor(), paused=paused)
+    state = "paused" if paused else "not paused"
+    print(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.")

@@ -1,0 +1,133 @@
+"""`headway demo`: a week of real flights through the real services."""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from threading import Event
+
+from sqlalchemy import Engine
+
+from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.cli import interrupts, stack
+from headway.cli.session import actor, now
+from headway.cli.values import parse_date
+from headway.cli.watch import watch_backfill
+from headway.db import engine as engines
+from headway.db import files, views
+from headway.domain.errors import EmbeddedError, NotFoundError
+from headway.runtime import settings
+from headway.runtime.clock import SystemClock
+
+DAG_ID = "flights_daily"
+ZONE = "America/New_York"
+FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
+COLUMNS = (
+    "day",
+    "flights",
+    "cancelled",
+    "mean_dep_delay",
+    "mean_arr_delay",
+    "carriers",
+    "airports",
+    "with_weather",
+    "with_plane",
+)
+
+
+def run() -> int:
+    """Run the demo in a home of its own, which starts empty; return the exit status."""
+    clock = SystemClock()
+    started = clock.monotonic()
+    home = settings.home() / "demo"
+    examples = examples_folder()
+    shutil.rmtree(home, ignore_errors=True)
+    output = home / "output"
+    failed = 1
+    with interrupts.ending_well() as ended:
+        print("Starting Postgres, a parser, two schedulers and a worker …", flush=True)
+        with stack.running(home, examples / "dags", schedulers=2) as services:
+            backfill_id = _backfill(services, output)
+            print(f"Backfilling {DAG_ID} from {FIRST} to {LAST}.", flush=True)
+            progress = watch_backfill(backfill_id, services.url, services.check)
+            failed = progress.failed
+    if ended.interrupted:
+        print("Stopped before the end; nothing is left running.")
+        return 130
+    if failed:
+        _explain(home)
+        return 1
+    _show(output)
+    print(f"\nOutput: {output}   picture: {output / 'report.png'}")
+    print(f"All services have stopped.  {clock.monotonic() - started:.1f} s in all.")
+    return 0
+
+
+def examples_folder() -> Path:
+    """Return the folder of the flights example: of the package, or of the source tree."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "examples", package.parents[1] / "examples"):
+        if (folder / "flights" / "dags").is_dir():
+            return folder / "flights"
+    raise NotFoundError("The example DAGs are not installed; run the demo from a source tree.")
+
+
+def _backfill(services: stack.Stack, output: Path) -> int:
+    engine = engines.connect(services.url, name="headway demo", pool_size=1)
+    try:
+        _wait_for_dag(engine, services)
+        request = BackfillRequest(
+            DAG_ID,
+            parse_date(str(FIRST), ZONE),
+            parse_date(str(LAST), ZONE),
+            {"output": str(output)},
+        )
+        with engine.begin() as conn:
+            return create_backfill(conn, request, now(), actor()).id
+    finally:
+        engine.dispose()
+
+
+def _wait_for_dag(engine: Engine, services: stack.Stack) -> None:
+    clock, never = SystemClock(), Event()
+    deadline = clock.monotonic() + 60
+    while clock.monotonic() < deadline:
+        services.check()
+        with engine.connect() as conn:
+            if views.current_version(conn, DAG_ID) is not None:
+                return
+            errors = files.errors(conn)
+        if errors:
+            raise EmbeddedError(f"{errors[0].relative_path} cannot be read:\n{errors[0].error}")
+        clock.wait(never, 0.05)
+    raise EmbeddedError(
+        f"The DAG {DAG_ID} was not read within a minute; see {services.children.logs}."
+    )
+
+
+def _show(output: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Flights that left New York", header_style="bold")
+    for column in COLUMNS:
+        table.add_column(column.replace("_", " "), justify="right")
+    for day in _days():
+        summary = json.loads((output / "summary" / f"day={day}.json").read_text())
+        table.add_row(*(str(summary[column]) for column in COLUMNS))
+    Console().print(table)
+
+
+def _days() -> Sequence[date]:
+    return [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
+
+
+def _explain(home: Path) -> None:
+    logs = sorted((home / "logs").rglob("*.log"))
+    failed = [log for log in logs if "[headway] failed" in log.read_text(errors="replace")]
+    for log in failed[:1]:
+        print(f"\n{log} ends:", file=sys.stderr)
+        print("\n".join(log.read_text(errors="replace").splitlines()[-12:]), file=sys.stderr)
+    print(f"The backfill failed; all logs are in {home / 'logs'}.", file=sys.stderr)

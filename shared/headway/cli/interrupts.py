@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM: the first ends what runs in good order, further ones change nothing."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class Ending:
+    """Whether the block was interrupted."""
+
+    interrupted: bool = False
+
+
+@contextmanager
+def ending_well() -> Iterator[Ending]:
+    """Run a block that a signal ends by KeyboardInterrupt, once; it is not raised further.
+
+    What the block does on its way out is not interrupted again: it is bounded in time
+    by itself, and a `kill -9` is survived by none of its processes.
+    """
+    ending = Ending()
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        if not ending.interrupted:
+            ending.interrupted = True
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in SIGNALS}
+    try:
+        yield ending
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

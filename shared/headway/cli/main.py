@@ -1,0 +1,43 @@
+"""The `headway` command: its subcommands, and how it ends when something is wrong."""
+
+import sys
+
+import typer
+
+from headway.cli import backfill, dags, database, pools, runs, services, tasks
+from headway.domain.errors import HeadwayError
+
+app = typer.Typer(
+    name="headway",
+    help="Run data pipelines on Spark: DAGs in Python, state in Postgres, many schedulers.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+services.add_to(app)
+app.add_typer(database.app, name="db")
+app.add_typer(dags.app, name="dags")
+app.add_typer(runs.app, name="runs")
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(backfill.app, name="backfill")
+app.add_typer(pools.app, name="pools")
+
+
+@app.command()
+def version() -> None:
+    """Print the version of Headway."""
+    from headway import __version__
+
+    print(__version__)
+
+
+def main() -> None:
+    """Run the command; an error that a user can act on is one message and exit status 1."""
+    try:
+        app()
+    except HeadwayError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)

@@ -1,0 +1,51 @@
+"""`headway pools`: how many tasks may run at a time, by pool."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.output import Format, Output
+
+app = typer.Typer(help="Pools: list, set and delete them.", no_args_is_help=True)
+
+COLUMNS = ("name", "slots", "running", "queued", "scheduled", "free", "description")
+
+
+@app.command("list")
+def list_pools(output: Output = Format.TABLE) -> None:
+    """List pools with their slots: in use, promised, and waited for."""
+    from dataclasses import asdict
+
+    from headway.cli.output import show
+    from headway.cli.session import transaction
+    from headway.db import pools
+
+    with transaction() as conn:
+        rows = [{**asdict(pool), "free": pool.free} for pool in pools.list_all(conn)]
+    show(rows, COLUMNS, output)
+
+
+@app.command("set")
+def set_pool(
+    name: str,
+    slots: int,
+    description: Annotated[str, typer.Option(help="What the pool is for.")] = "",
+) -> None:
+    """Create a pool, or change how many slots it has."""
+    from headway.actions import pools
+    from headway.cli.session import actor, transaction
+
+    with transaction() as conn:
+        pools.set_pool(conn, name, slots, description, actor())
+    print(f"The pool {name} has {slots} slots.")
+
+
+@app.command()
+def delete(name: str) -> None:
+    """Delete a pool; tasks that name it wait until it is there again."""
+    from headway.actions import pools
+    from headway.cli.session import actor, transaction
+
+    with transaction() as conn:
+        pools.delete_pool(conn, name, actor())
+    print(f"The pool {name} is deleted.")

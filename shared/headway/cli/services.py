@@ -1,0 +1,58 @@
+"""The services, and the commands that run all of them on one machine."""
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+GROUP = "headway.services"
+"""The entry points by which services make themselves known: a function of the database URL."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands that run something until it is stopped."""
+    app.command(help="Run a parser: DAG files to the database.")(_service("parser"))
+    app.command(help="Run a scheduler; as many as you like may run.")(_service("scheduler"))
+    app.command(help="Run a worker: it runs tasks.")(_service("worker"))
+    app.command()(standalone)
+    app.command()(demo)
+
+
+def standalone(
+    dags: Annotated[Path, typer.Option(help="The folder of DAG files.")] = Path("dags"),
+    schedulers: Annotated[int, typer.Option(min=1, help="How many schedulers.")] = 1,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port of the embedded Postgres.")
+    ] = None,
+) -> None:
+    """Run everything on this machine until Ctrl-C: embedded Postgres, parser, scheduler, worker.
+
+    State is kept under HEADWAY_HOME, by default `.headway` in the current folder.
+    """
+    from headway.cli.standalone import run
+
+    raise typer.Exit(run(dags, schedulers, port))
+
+
+def demo() -> None:
+    """Backfill the example DAG over a week of real flights, and show what comes out."""
+    from headway.cli.demo import run
+
+    raise typer.Exit(run())
+
+
+def _service(name: str) -> Callable[[], None]:
+    def run() -> None:
+        from headway.cli.session import database_url
+        from headway.domain.errors import NotFoundError
+
+        found = entry_points(group=GROUP, name=name)
+        if not found:
+            raise NotFoundError(f"The {name} is not installed; install the whole of headway.")
+        (point,) = found
+        raise typer.Exit(point.load()(database_url()))
+
+    run.__name__ = name
+    return run

@@ -1,0 +1,70 @@
+"""What most commands begin with: the database, the user, the time."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headway.domain.errors import DatabaseError
+from headway.runtime import settings
+from headway.runtime.clock import SystemClock
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+URL_FILE = "database-url"
+"""Where a running `headway standalone` leaves the address of its database, for its user alone."""
+
+
+def database_url() -> str:
+    """Return the address of the database; DatabaseError, saying how to give one, without it."""
+    url = settings.read(settings.DatabaseSettings).url
+    if url is not None:
+        return url
+    left = url_file(settings.home())
+    if left.is_file():
+        return left.read_text().strip()
+    raise DatabaseError(
+        "No database is known. Set HEADWAY_DATABASE_URL to "
+        "postgresql://user:password@host:port/name, or start `headway standalone`, which brings "
+        f"its own (looked for in {settings.home()})."
+    )
+
+
+def url_file(home: Path) -> Path:
+    """Return the file in which a running standalone leaves the address of its database."""
+    return home / URL_FILE
+
+
+@contextmanager
+def transaction() -> "Iterator[Connection]":
+    """Open one transaction on a database that has this release's schema."""
+    from sqlalchemy.exc import OperationalError
+
+    from headway.db import engine as engines
+    from headway.db import migrate
+
+    engine = engines.connect(database_url(), name="headway", pool_size=1)
+    try:
+        migrate.check(engine)
+        with engine.begin() as conn:
+            yield conn
+    except OperationalError as error:
+        raise DatabaseError(f"The database failed: {str(error.orig).strip()}") from error
+    finally:
+        engine.dispose()
+
+
+def now() -> datetime:
+    """Return the present instant."""
+    return SystemClock().now()
+
+
+def actor() -> str:
+    """Return who is using the command, for the journal."""
+    try:
+        return f"user:{getpass.getuser()}"
+    except (OSError, KeyError):
+        return "user:unknown"

@@ -1,0 +1,32 @@
+"""What users type: dates, and JSON."""
+
+import json
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headway.domain.errors import DagError
+
+
+def parse_date(text: str, zone: str) -> datetime:
+    """Return the date or time that `text` tells, in `zone` unless it names its own."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise DagError(
+            f"{text!r} is no date; write one like 2013-01-31 or 2013-01-31T06:00:00+00:00."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
+
+
+def parse_conf(text: str | None) -> dict[str, Any]:
+    """Return the run configuration that `text` holds as a JSON object."""
+    if text is None:
+        return {}
+    try:
+        conf = json.loads(text)
+    except ValueError as error:
+        raise DagError(f"The conf is no JSON ({error}); write it like '{{\"key\": 1}}'.") from None
+    if not isinstance(conf, dict):
+        raise DagError("The conf must be a JSON object, like '{\"key\": 1}'.")
+    return conf

@@ -1,0 +1,98 @@
+"""Watch a backfill until it ends: a bar on a terminal, lines elsewhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from threading import Event
+
+from sqlalchemy.exc import DBAPIError
+
+from headway.cli.session import database_url
+from headway.db import backfills
+from headway.db import engine as engines
+from headway.db.backfills import Progress
+from headway.db.engine import is_transient
+from headway.runtime.clock import SystemClock
+
+INTERVAL = 0.25
+"""Seconds between two looks."""
+
+
+def watch_backfill(
+    backfill_id: int, url: str | None = None, meanwhile: Callable[[], None] = lambda: None
+) -> Progress:
+    """Show the progress until every run has ended, and return how they did.
+
+    A database that is away for a while is waited for.  `meanwhile` is called at each look.
+    """
+    steps = _follow(backfill_id, url or database_url(), meanwhile)
+    return _bar(steps) if sys.stdout.isatty() else _lines(steps)
+
+
+def line(progress: Progress) -> str:
+    """Return the progress in one line."""
+    percent = 100.0 * progress.tasks_ended / max(progress.tasks, 1)
+    return " | ".join(
+        [
+            f"[backfill progress: {percent:.1f}%]",
+            f"total dagruns: {progress.planned}",
+            f"total tasks: {progress.tasks}",
+            f"finished: {progress.tasks_ended}",
+            f"succeeded: {progress.tasks_succeeded}",
+            f"skipped: {progress.tasks_skipped}",
+            f"failed: {progress.tasks_failed}",
+        ]
+    )
+
+
+def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterator[Progress]:
+    engine = engines.connect(url, name="headway watch", pool_size=1)
+    clock, never = SystemClock(), Event()
+    try:
+        while True:
+            meanwhile()
+            try:
+                with engine.connect() as conn:
+                    (progress,) = backfills.progress(conn, backfill_id)
+            except DBAPIError as error:
+                if not is_transient(error):
+                    raise
+            else:
+                yield progress
+                if progress.finished:
+                    return
+            clock.wait(never, INTERVAL)
+    finally:
+        engine.dispose()
+
+
+def _bar(steps: Iterator[Progress]) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(bar_width=40),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns) as bars:
+        tasks = bars.add_task("tasks", note="")
+        runs = bars.add_task("DAG runs", note="")
+        for progress in steps:
+            failed = f"[red]{progress.tasks_failed} failed[/red]" if progress.tasks_failed else ""
+            bars.update(tasks, completed=progress.tasks_ended, total=progress.tasks, note=failed)
+            ended = progress.succeeded + progress.failed
+            note = f"{progress.running} running"
+            bars.update(runs, completed=ended, total=progress.planned, note=note)
+    return progress
+
+
+def _lines(steps: Iterator[Progress]) -> Progress:
+    said = ""
+    for progress in steps:
+        now = line(progress)
+        if now != said:
+            print(now, flush=True)
+            said = now
+    return progress
