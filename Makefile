@@ -1,0 +1,42 @@
+# Everything installs into .venv inside this checkout; nothing else is needed than Python >= 3.11.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+.DEFAULT_GOAL := help
+
+help:  ## Show what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
+	@$(BIN)/headway demo
+
+test: $(STAMP)  ## Run all tests: unit, integration, the real services
+	$(BIN)/pytest -n 2 --dist loadscope
+
+check: $(STAMP)  ## Check style, types, imports, and run the unit tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -n 2 tests/unit
+
+bench: $(STAMP)  ## Run the benchmarks, or one of them: make bench NAME=...
+	$(BIN)/python -m benchmarks $(NAME)
+
+install: $(STAMP)  ## Create the virtual environment and install Headway into it
+
+lock: $(STAMP)  ## Write the versions that are installed now to constraints.txt
+	$(BIN)/pip freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel > constraints.txt
+
+clean:  ## Remove the virtual environment and all local state
+	rm -rf $(VENV) .headway
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	@echo "Installing Headway into $(VENV) (about two minutes the first time) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark,examples,dev]'
+	@touch $@
+
+.PHONY: help demo test check bench install lock clean

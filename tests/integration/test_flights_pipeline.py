@@ -5,15 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 import verify
-from flights import checks, source, tables
 
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
@@ -66,7 +66,7 @@ def finished(dag: DAG, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> 
     """An output folder with two days in it; only for tests that leave it alone."""
     root = tmp_path_factory.mktemp("flights")
     for day in (NEW_YEAR, LONG_DAY):
-        run_day(dag, spark, root, day)
+        DayRun(dag, spark, root, day).every_task()
     return root
 
 
@@ -76,26 +76,37 @@ def output(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished, tmp_path / "output"))
 
 
-def run_task(
-    dag: DAG, task_id: str, spark: Any, conf: Mapping[str, Any], xcoms: dict[Any, Any]
-) -> Result:
-    start = datetime.fromisoformat(conf["day"]).replace(tzinfo=NEW_YORK)
-    facts = RunFacts(
-        dag_id=dag.dag_id,
-        run_id="test",
-        task_id=task_id,
-        data_interval=DataInterval(start, start + timedelta(days=1)),
-        conf=conf,
-    )
-    runtime = LocalRuntime(task_id=task_id, xcoms=xcoms, open_spark=lambda: spark)
-    return execute(dag.get_task(task_id), facts, runtime)
+@dataclass(frozen=True, slots=True)
+class DayRun:
+    """A run of the DAG about one day, task by task in this process."""
 
+    dag: DAG
+    spark: Any
+    root: Path
+    day: str
+    xcoms: dict[Any, Any] = field(default_factory=dict)
 
-def run_day(dag: DAG, spark: Any, root: Path, day: str) -> None:
-    xcoms: dict[Any, Any] = {}
-    for task in dag.tasks:
-        result = run_task(dag, task.task_id, spark, {"output": str(root), "day": day}, xcoms)
-        assert result.outcome is Outcome.SUCCESS, result
+    def task(self, task_id: str) -> Result:
+        start = datetime.fromisoformat(self.day).replace(tzinfo=NEW_YORK)
+        facts = RunFacts(
+            dag_id=self.dag.dag_id,
+            run_id="test",
+            task_id=task_id,
+            data_interval=DataInterval(start, start + timedelta(days=1)),
+            conf={"output": str(self.root)},
+        )
+        runtime = LocalRuntime(task_id, self.xcoms, open_spark=lambda: self.spark)
+        return execute(self.dag.get_task(task_id), facts, runtime)
+
+    def every_task(self) -> None:
+        for task in self.dag.tasks:
+            result = self.task(task.task_id)
+            assert result.outcome is Outcome.SUCCESS, result
+
+    def found(self, task_id: str, table: str, rows: int) -> None:
+        """Say what a task before has left."""
+        path = str(self.root / table / f"day={self.day}")
+        self.xcoms[task_id, "return_value"] = {"path": path, "rows": rows}
 
 
 def contents(root: Path, day: str) -> dict[str, list[Any]]:
@@ -140,7 +151,7 @@ def test_a_second_run_gives_the_same_and_touches_no_other_day(
     picture = (output / "report" / "days.png").read_bytes()
     mine = stamps(output, NEW_YEAR)
 
-    run_day(dag, spark, output, NEW_YEAR)
+    DayRun(dag, spark, output, NEW_YEAR).every_task()
 
     assert contents(output, NEW_YEAR) == before
     assert stamps(output, LONG_DAY) == others
@@ -161,23 +172,31 @@ def test_what_a_broken_attempt_has_left_is_replaced(dag: DAG, spark: Any, output
 def test_a_day_without_flights_fails_and_is_not_tried_again(
     dag: DAG, spark: Any, tmp_path: Path
 ) -> None:
-    conf = {"output": str(tmp_path), "day": "2014-06-01"}
-    xcoms: dict[Any, Any] = {}
+    run = DayRun(dag, spark, tmp_path, "2014-06-01")
 
-    run_task(dag, "land", spark, conf, xcoms)
-    result = run_task(dag, "clean_and_check", spark, conf, xcoms)
+    run.task("land")
+    result = run.task("clean_and_check")
 
     assert (result.outcome, result.may_retry) == (Outcome.FAILED, False)
     assert "There are no flights: 0 landed, 0 clean." in str(result.error)
 
 
 def test_a_row_that_gets_lost_after_landing_is_missed(dag: DAG, spark: Any, output: Path) -> None:
-    landed = {"path": str(output / "landed" / f"day={NEW_YEAR}"), "rows": 843}
-    conf = {"output": str(output), "day": NEW_YEAR}
+    run = DayRun(dag, spark, output, NEW_YEAR)
+    run.found("land", "landed", rows=843)
 
-    result = run_task(dag, "clean_and_check", spark, conf, {("land", "return_value"): landed})
+    assert "do not add up: 843 landed, 842 clean." in str(run.task("clean_and_check").error)
 
-    assert "do not add up: 843 landed, 842 clean." in str(result.error)
+
+def test_a_bad_row_ends_the_day(dag: DAG, spark: Any, finished: Path, tmp_path: Path) -> None:
+    run = DayRun(dag, spark, tmp_path, NEW_YEAR)
+    landed = spark.read.parquet(str(finished / "landed" / f"day={NEW_YEAR}"))
+    spoiled = landed.selectExpr("* EXCEPT (distance)", "-distance AS distance")
+    spoiled.write.parquet(str(tmp_path / "landed" / f"day={NEW_YEAR}"))
+    run.found("land", "landed", rows=842)
+
+    assert "842 flights cover no distance" in str(run.task("clean_and_check").error)
+    assert not (tmp_path / "flights").exists()
 
 
 def test_a_join_that_doubles_a_flight_is_noticed(dag: DAG, spark: Any, output: Path) -> None:
@@ -195,100 +214,11 @@ def double(partition: Path) -> None:
 
 def enrich(dag: DAG, spark: Any, output: Path) -> Result:
     """Run that task alone, after tasks that have found 842 flights each."""
-    upstream = {
-        "clean_and_check": "flights",
-        "join_weather": "flight_weather",
-        "join_planes": "flight_plane",
-    }
-    xcoms = {
-        (task, "return_value"): {"path": str(output / table / f"day={NEW_YEAR}"), "rows": 842}
-        for task, table in upstream.items()
-    }
-    return run_task(dag, "enrich", spark, {"output": str(output), "day": NEW_YEAR}, xcoms)
-
-
-HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)
-
-GOOD: dict[str, Any] = {
-    "year": 2013, "month": 1, "day": 1, "dep_time": 517, "sched_dep_time": 515,
-    "dep_delay": 2, "arr_time": 830, "sched_arr_time": 819, "arr_delay": 11,
-    "carrier": "UA", "flight": 1545, "tailnum": "N14228", "origin": "EWR", "dest": "IAH",
-    "air_time": 227, "distance": 1400, "hour": 5, "minute": 15, "time_hour": HOUR,
-}  # fmt: skip
-
-BAD: dict[str, dict[str, Any]] = {
-    "lack a carrier": {"carrier": None},
-    "are of another day": {"day": 2, "time_hour": HOUR + timedelta(days=1)},
-    "have a time_hour": {"time_hour": HOUR - timedelta(hours=5)},
-    "are scheduled at another time": {"minute": 16},
-    "show a time that no clock shows": {"arr_time": 1260},
-    "never departed": {"dep_time": None},
-    "departed without": {"dep_delay": None},
-    "have only one": {"air_time": None},
-    "have a departure delay that the clock": {"dep_delay": 3},
-    "departed or arrived more than": {"arr_delay": -181},
-    "cover no distance": {"distance": 0},
-    "took no time": {"air_time": 100},
-}
-
-
-def flight(spark: Any, **changes: Any) -> Any:
-    return spark.createDataFrame([tuple((GOOD | changes).values())], source.SCHEMAS["flights"])
-
-
-def broken(flights: Any) -> dict[str, int]:
-    offences = checks.count_offences(flights, date(2013, 1, 1))
-    return {rule: count for rule, count in offences.items() if count}
-
-
-def test_a_good_flight_breaks_no_rule(spark: Any) -> None:
-    assert broken(flight(spark)) == {}
-
-
-def test_each_rule_has_a_bad_flight() -> None:
-    assert all(any(rule.startswith(start) for start in BAD) for rule in checks.RULES)
-    assert len(BAD) == len(checks.RULES)
-
-
-@pytest.mark.parametrize("rule", BAD)
-def test_a_bad_flight_breaks_its_rule_alone(spark: Any, rule: str) -> None:
-    (found,) = broken(flight(spark, **BAD[rule])).items()
-
-    assert found[0].startswith(rule)
-    assert found[1] == 1
-
-
-def test_a_flight_that_is_there_twice_is_found(spark: Any) -> None:
-    assert broken(flight(spark).union(flight(spark))) == {checks.TWINS: 1}
-
-
-def test_an_absurd_wind_is_no_wind(spark: Any) -> None:
-    weather = spark.sql("""
-        SELECT 'EWR' AS origin, TIMESTAMP'2013-01-01 10:00:00Z' AS time_hour,
-               39.0 AS temp, 0.0 AS precip, 10.0 AS visib, 1048.36 AS wind_speed
-    """)
-
-    row = tables.join_weather(tables.clean(flight(spark)), weather).first()
-
-    assert (row["with_weather"], row["wind_speed"]) == (True, None)
-
-
-@pytest.mark.parametrize("header", ["carrier,title", "carrier,name,country", "carrier"])
-def test_a_file_of_other_columns_is_refused(spark: Any, tmp_path: Path, header: str) -> None:
-    expect_refusal(spark, tmp_path / "airlines.csv", f"{header}\nUA,United\n")
-
-
-def test_a_row_that_does_not_fit_is_refused(spark: Any, tmp_path: Path) -> None:
-    expect_refusal(spark, tmp_path / "airlines.csv", "carrier,name\nUA,United,extra\n")
-
-
-def expect_refusal(spark: Any, file: Path, text: str) -> None:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-
-    file.write_text(text)
-
-    with pytest.raises(Py4JJavaError, match=file.name):
-        source.read_csv(spark, "airlines", file).collect()
+    run = DayRun(dag, spark, output, NEW_YEAR)
+    run.found("clean_and_check", "flights", rows=842)
+    run.found("join_weather", "flight_weather", rows=842)
+    run.found("join_planes", "flight_plane", rows=842)
+    return run.task("enrich")
 
 
 def test_verify_exits_with_1_on_any_difference(output: Path) -> None:

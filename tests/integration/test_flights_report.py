@@ -116,6 +116,19 @@ def test_the_source_is_unpacked_once_by_tasks_that_race(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == [folder / "numbers.csv"]
 
 
+def test_a_damaged_archive_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    archive = tmp_path / "numbers.csv.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as zipped:
+        zipped.writestr("numbers.csv", "1\n" * 200_000)
+    archive.write_bytes(archive.read_bytes().replace(b"1\n1", b"1\n2", 1))
+    folder = tmp_path / "source"
+
+    with pytest.raises(zipfile.BadZipFile, match="CRC"):
+        source.unpack(archive, folder)
+
+    assert list(folder.iterdir()) == []
+
+
 def test_what_is_unpacked_is_not_unpacked_again(tmp_path: Path) -> None:
     (tmp_path / "numbers.csv").write_text("kept")
 

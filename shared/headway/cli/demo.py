@@ -24,17 +24,18 @@ from headway.runtime.clock import SystemClock
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
 FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
-COLUMNS = (
-    "day",
-    "flights",
-    "cancelled",
-    "mean_dep_delay",
-    "mean_arr_delay",
-    "carriers",
-    "airports",
-    "with_weather",
-    "with_plane",
-)
+COLUMNS = {
+    "day": "day",
+    "flights": "flights",
+    "cancelled": "cancelled",
+    "mean_dep_delay": "late off (min)",
+    "mean_arr_delay": "late in (min)",
+    "carriers": "carriers",
+    "airports": "airports",
+    "with_weather": "weather known",
+    "with_plane": "plane known",
+}
+"""What the table shows of a day's summary, and under which heading."""
 
 
 def run() -> int:
@@ -111,12 +112,15 @@ def _show(output: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="Flights that left New York", header_style="bold")
-    for column in COLUMNS:
-        table.add_column(column.replace("_", " "), justify="right")
+    table = Table(
+        title="Flights that left New York", title_justify="left", box=None, padding=(0, 1)
+    )
+    for heading in COLUMNS.values():
+        table.add_column(heading, justify="right")
     for day in _days():
         summary = json.loads((output / "summary" / f"day={day}.json").read_text())
-        table.add_row(*(str(summary[column]) for column in COLUMNS))
+        table.add_row(*(str(summary[field]) for field in COLUMNS))
+    print()
     Console().print(table)
 
 

@@ -11,10 +11,13 @@ from headway.db import backfills
 from headway.db import engine as engines
 from headway.db.backfills import Progress
 from headway.db.engine import is_transient
-from headway.runtime.clock import SystemClock
+from headway.runtime.clock import Clock, SystemClock
 
 INTERVAL = 0.25
 """Seconds between two looks."""
+
+LINE_INTERVAL = 2.0
+"""Seconds between two lines, where there is no terminal to draw a bar on."""
 
 
 def watch_backfill(
@@ -25,7 +28,7 @@ def watch_backfill(
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
     """
     steps = _follow(backfill_id, url or database_url(), meanwhile)
-    return _bar(steps) if sys.stdout.isatty() else _lines(steps)
+    return _bar(steps) if sys.stdout.isatty() else _lines(steps, SystemClock())
 
 
 def line(progress: Progress) -> str:
@@ -88,11 +91,11 @@ def _bar(steps: Iterator[Progress]) -> Progress:
     return progress
 
 
-def _lines(steps: Iterator[Progress]) -> Progress:
-    said = ""
+def _lines(steps: Iterator[Progress], clock: Clock) -> Progress:
+    said, silent_until = "", 0.0
     for progress in steps:
         now = line(progress)
-        if now != said:
+        if now != said and (clock.monotonic() >= silent_until or progress.finished):
             print(now, flush=True)
-            said = now
+            said, silent_until = now, clock.monotonic() + LINE_INTERVAL
     return progress

@@ -2,10 +2,12 @@
 
 from datetime import UTC, date, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from flights.paths import DayPaths
 
+LOS_ANGELES = ZoneInfo("America/Los_Angeles")
 OUTPUT = {"output": "/data/flights"}
 
 
@@ -16,6 +18,7 @@ OUTPUT = {"output": "/data/flights"}
         (datetime(2013, 7, 1, 4, tzinfo=UTC), date(2013, 7, 1)),  # summer: midnight is 04:00
         (datetime(2013, 3, 10, 5, tzinfo=UTC), date(2013, 3, 10)),  # the day of 23 hours
         (datetime(2013, 3, 11, 4, tzinfo=UTC), date(2013, 3, 11)),
+        (datetime(2012, 12, 31, 21, tzinfo=LOS_ANGELES), date(2013, 1, 1)),
     ],
 )
 def test_the_day_is_the_one_that_begins_in_new_york(start: datetime, day: date) -> None:

@@ -58,7 +58,7 @@ def test_ranges_of_names_wrap_around() -> None:
     ]
 
 
-@pytest.mark.parametrize("weekday", ["0", "7", "SUN", "sun", "7-7"])
+@pytest.mark.parametrize("weekday", ["0", "7", "SUN", "sun", "7-7", "7/2"])
 def test_sunday_has_several_names(weekday: str) -> None:
     assert times(f"0 0 * * {weekday}", "2013-01-01T00:00", 2) == [
         "2013-01-06 00:00",

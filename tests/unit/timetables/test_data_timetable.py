@@ -236,6 +236,14 @@ def test_a_manual_run_is_about_the_last_complete_interval() -> None:
     )
 
 
+def test_a_short_day_is_complete_as_soon_as_it_is_over() -> None:
+    daily = DataTimetable("0 0 * * *", NEW_YORK, interval=DAY)
+    spring = span("2013-03-10T05:00Z", "2013-03-11T04:00Z")
+
+    assert daily.infer_manual_data_interval(at("2013-03-11T04:00Z")) == spring
+    assert daily.infer_manual_data_interval(at("2013-03-11T03:59Z")) != spring
+
+
 def test_the_calendar_has_an_end() -> None:
     last = span("9999-12-30T00:00Z", "9999-12-31T00:00Z")
 

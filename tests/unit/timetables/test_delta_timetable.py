@@ -89,7 +89,9 @@ def test_an_explicit_interval_may_be_shorter_or_longer() -> None:
     longer = TimeDeltaTimetable(6 * HOUR, interval=24 * HOUR)
 
     assert next_interval(shorter, last) == span("2013-01-01T06:00Z", "2013-01-01T07:00Z")
-    assert next_interval(longer, last) == span("2013-01-01T06:00Z", "2013-01-02T06:00Z")
+    assert next_interval(longer, span("2013-01-01T00:00Z", "2013-01-02T00:00Z")) == span(
+        "2013-01-01T06:00Z", "2013-01-02T06:00Z"
+    )
     assert (SIX_HOURS.partitions, shorter.partitions, longer.partitions) == (True, True, False)
 
 

@@ -82,7 +82,7 @@ def draw(days: Sequence[Day], path: Path) -> None:
         _label_days(delays, places)
         figure.suptitle(_headline(dates), x=0.02, ha="left", fontsize=16, fontweight="bold")
         figure.tight_layout(rect=(0, 0, 1, 0.98), h_pad=2.2)
-        figure.savefig(path, format="png", metadata={"Software": None})
+        figure.savefig(path, format="png")
 
 
 def _draw_bars(axes: "Axes", places: list[float], counts: list[int], color: str) -> None:

@@ -92,6 +92,7 @@ class Submission:
         environment.setdefault("SPARK_HOME", str(spark_home()))
         if settings.master.startswith("local"):
             environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+            environment.setdefault("SPARK_LOCAL_DIRS", str(settings.scratch / "local"))
         return environment
 
     def _follow(self, process: "subprocess.Popen[bytes]") -> "deque[str]":
