@@ -5,6 +5,7 @@ import sys
 import typer
 
 from headway.cli import backfill, dags, database, pools, runs, services, tasks
+from headway.cli.output import Format, Output
 from headway.domain.errors import HeadwayError
 
 app = typer.Typer(
@@ -22,6 +23,15 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
+
+
+@app.command("settings")
+def list_settings(output: Output = Format.TABLE) -> None:
+    """List every setting: its variable, its value here, its default."""
+    from headway.cli import settings_list
+    from headway.cli.output import show
+
+    show(settings_list.rows(), settings_list.COLUMNS, output)
 
 
 @app.command()

@@ -48,12 +48,14 @@ LEAVE = text("""
     UPDATE process SET ended_at = now() WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
 """)
 
+# While the database was away nobody could beat: that time is held against no one.
 LOCK_DEAD = text("""
     SELECT process.id, process.kind, process.hostname, process.pid
       FROM process
       JOIN process_beat AS beat ON beat.process_id = process.id
      WHERE process.ended_at IS NULL
-       AND beat.beat_at < now() - make_interval(secs => :threshold)
+       AND greatest(beat.beat_at, pg_postmaster_start_time())
+           < now() - make_interval(secs => :threshold)
      ORDER BY process.id
      LIMIT :limit
        FOR NO KEY UPDATE OF process SKIP LOCKED

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgpack
 
 from headway.domain.errors import SerializationError
-from headway.runtime.decoding import decode
+from headway.serialization.decoding import decode
 
 Frame: TypeAlias = dict[str, Any]
 

@@ -14,10 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec
+from headway.serialization import decoding as bounded
 
 FORMAT_VERSION: Final = 1
 LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
+
+MOST_ELEMENTS: Final = 5_000_000
+"""Items of lists and maps in it, taken together: enough for a hundred thousand tasks."""
 
 _ADAPTER: Final = TypeAdapter(DagSpec)
 
@@ -39,8 +43,8 @@ def decode(data: bytes) -> DagSpec:
     if len(data) > LARGEST:
         raise SerializationError(f"A serialized DAG of {len(data):,} bytes is over the limit.")
     try:
-        envelope = msgpack.unpackb(data, ext_hook=_refuse_extension)
-    except (ValueError, msgpack.UnpackException) as error:
+        envelope = bounded.decode(data, most_elements=MOST_ELEMENTS)
+    except SerializationError as error:
         raise SerializationError(f"These bytes are no serialized DAG: {error}") from error
     if not isinstance(envelope, dict) or "format" not in envelope:
         raise SerializationError("These bytes are no serialized DAG: they carry no format version.")
@@ -66,7 +70,3 @@ def _sorted(value: object) -> object:
     if isinstance(value, list):
         return [_sorted(item) for item in value]
     return value
-
-
-def _refuse_extension(code: int, _data: bytes) -> object:
-    raise ValueError(f"extension type {code} is not allowed")

@@ -2,9 +2,9 @@ import signal
 
 import pytest
 
-from headway.runtime.decoding import decode
 from headway.runtime.forker import ChildSpec, Exit, Limits
 from headway.runtime.frames import HEADER, encode_frame
+from headway.serialization.decoding import decode
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class SparkService:
     _starting: "Future[None] | None" = None
     _forker: Forker | None = None
     _server: ConnectServer | None = None
+    _closing: bool = False
 
     def forker_ready(self) -> bool:
         """Begin to start what tasks need; return whether `forker` would not wait any more."""
@@ -81,18 +82,20 @@ class SparkService:
             os.close(nowhere)
 
     def close(self) -> None:
-        """End the server and the fork server."""
+        """End the server and the fork server; whoever waits for them is told so."""
+        self._closing = True
+        if self._server is not None:
+            self._server.stop(grace=1.0)
         self._threads.submit(self._stop).result()
         self._threads.shutdown()
 
     def _start(self) -> None:
         spark_home()  # EmbeddedError without pyspark
-        if self._server is None or not self._server.is_alive():
-            try:
-                self._server = ConnectServer.start(self._server_settings())
-            except EmbeddedError as error:
-                # Whoever asks for a session is told; an attempt that needs none goes on.
-                log.warning("action=start_spark error=%s", error)
+        try:
+            self._live_server()
+        except EmbeddedError as error:
+            # Whoever asks for a session is told; an attempt that needs none goes on.
+            log.warning("action=start_spark error=%s", error)
         if self._forker is None or not self._forker.alive():
             self._forker = Forker.start(PRELOAD, self.environment)
 
@@ -104,10 +107,15 @@ class SparkService:
             "endpoint": None,
         }
         if with_server:
-            if self._server is None or not self._server.is_alive():
-                self._server = ConnectServer.start(self._server_settings())
-            answer["endpoint"] = self._server.wait_ready(_READY_SECONDS).to_frame()
+            answer["endpoint"] = self._live_server().wait_ready(_READY_SECONDS).to_frame()
         return answer
+
+    def _live_server(self) -> ConnectServer:
+        if self._closing:
+            raise EmbeddedError("The worker is stopping; its Spark with it.")
+        if self._server is None or not self._server.is_alive():
+            self._server = ConnectServer.start(self._server_settings())
+        return self._server
 
     def _stop(self) -> None:
         if self._forker is not None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.errors import SerializationError
-from headway.runtime.decoding import decode
+from headway.serialization.decoding import decode
 
 SCALARS = (
     st.none()
@@ -95,7 +95,7 @@ def test_hostile_bytes_take_little_memory(data: bytes, megabytes: int) -> None:
 import sys
 from pathlib import Path
 from headway.domain.errors import SerializationError
-from headway.runtime.decoding import decode
+from headway.serialization.decoding import decode
 
 def peak():
     status = Path("/proc/self/status").read_text()

@@ -1,0 +1,40 @@
+"""`headway settings`: every setting, what it does, and what it is here."""
+
+from collections.abc import Iterator
+
+from pydantic_core import PydanticUndefined
+
+from headway.runtime import settings
+from headway.runtime.settings import Settings
+
+MODELS: tuple[type[Settings], ...] = (
+    settings.DatabaseSettings,
+    settings.ParserSettings,
+    settings.SchedulerSettings,
+    settings.WorkerSettings,
+)
+COLUMNS = ("variable", "value", "default", "description")
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """Yield the settings with their value in this environment; a secret is not shown."""
+    for model in MODELS:
+        values = settings.read(model)
+        for name, field in model.model_fields.items():
+            default = None if field.default is PydanticUndefined else field.default
+            yield {
+                "variable": f"{model.model_config['env_prefix']}{name}".upper(),
+                "section": model.section,
+                "name": name,
+                "value": _shown(name, getattr(values, name)),
+                "default": _shown(name, default),
+                "description": field.description,
+            }
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if name == "url":
+        return "(set)"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
