@@ -29,7 +29,7 @@ def clean_and_check(spark, params, data_interval_start, landed):
     """Turn clock times into instants; fail when a value is impossible or a row is missing."""
     paths = DayPaths.of(params, data_interval_start)
     raw = spark.read.parquet(landed["path"])
-    (lambda *a: None)(checks.count_offences(raw, paths.day), paths.day)
+    checks.demand_none(checks.count_offences(raw, paths.day), paths.day)
     flights = partitions.overwrite(tables.clean(raw), paths.partition("flights"))
     checks.demand_equal("flights", {"landed": landed["rows"], "clean": flights["rows"]})
     return flights
