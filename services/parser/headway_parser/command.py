@@ -15,7 +15,7 @@ from headway_parser.manager import DagFileProcessorManager
 
 log = logging.getLogger(__name__)
 
-PRELOAD = ("headway_parser.child",)
+PRELOAD = ("headway_parser.child", "pendulum")
 
 
 def run(database: str) -> int:

@@ -24,7 +24,7 @@ from headway_worker.worker import Means, Worker
 
 log = logging.getLogger(__name__)
 
-PRELOAD = ("headway_worker.child",)
+PRELOAD = ("headway_worker.child", "headway.sdk.context", "jinja2.sandbox", "pendulum")
 
 
 def run(database: str) -> int:

@@ -61,7 +61,7 @@ def run() -> int:
         _explain(home)
         return 1
     _show(output)
-    print(f"\nOutput: {output}   picture: {output / 'report.png'}")
+    print(f"\nOutput: {output}   picture: {output / 'report' / 'days.png'}")
     print(f"All services have stopped.  {clock.monotonic() - started:.1f} s in all.")
     return 0
 
@@ -113,7 +113,7 @@ def _show(output: Path) -> None:
     from rich.table import Table
 
     table = Table(
-        title="Flights that left New York", title_justify="left", box=None, padding=(0, 1)
+        title="Flights that left New York", title_justify="left", box=None, padding=(0, 0, 0, 1)
     )
     for heading in COLUMNS.values():
         table.add_column(heading, justify="right")

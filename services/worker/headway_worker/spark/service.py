@@ -22,7 +22,13 @@ from headway_worker.spark.server import ConnectServer, ServerSettings
 
 log = logging.getLogger(__name__)
 
-PRELOAD: Final = ("headway_worker.child", "headway_worker.spark.preload")
+PRELOAD: Final = (
+    "headway_worker.child",
+    "headway.sdk.context",
+    "jinja2.sandbox",
+    "pendulum",
+    "headway_worker.spark.preload",
+)
 _READY_SECONDS: Final = 120.0
 _RELEASE: Final = "headway_worker.spark.release:release"
 

@@ -1,0 +1,205 @@
+"""The real services as processes on an embedded Postgres, for tests that look from outside."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.trigger import trigger
+from headway.db import engine as engines
+from headway.db import files, views
+from headway.domain.arguments import JsonValue
+from headway.runtime import settings
+from headway.runtime.clock import SystemClock
+from headway.runtime.tether import tethered
+from headway.testing.stack_run import StackRun
+
+T = TypeVar("T")
+
+QUICK: Final = {
+    "HEADWAY_PARSER_DAG_DIR_LIST_INTERVAL": "0.2",
+    "HEADWAY_SCHEDULER_SCHEDULER_IDLE_SLEEP_TIME": "0.05",
+    "HEADWAY_WORKER_POLL_INTERVAL": "0.05",
+    "HEADWAY_WORKER_KILL_GRACE": "1",
+}
+"""Settings under which nobody waits for a poll."""
+
+PATIENCE: Final = 60.0
+"""Seconds that anything may take on a busy machine; a test that passes never needs them."""
+
+_POLL: Final = 0.03
+_SERVICES: Final = frozenset({"parser", "scheduler", "worker"})
+_CLOCK: Final = SystemClock()
+_NEVER: Final = Event()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Running services: put DAG files into `dags`, trigger runs, and look at what becomes of them.
+
+    Everything that waits does so for a condition, and fails with the services' logs
+    when it does not come true in time.
+    """
+
+    home: Path
+    dags: Path
+    environment: Mapping[str, str]
+    engine: Engine
+    service: "subprocess.Popen[bytes]" = field(repr=False)
+
+    def until(self, look: Callable[[Connection], T | None], what: str) -> T:
+        """Look again and again until that returns something, and return it."""
+        deadline = _CLOCK.monotonic() + PATIENCE
+        while _CLOCK.monotonic() < deadline:
+            with self.engine.connect() as conn:
+                found = look(conn)
+            if found is not None and found is not False:
+                return found
+            assert self.service.poll() is None, f"The services have ended.\n{self.service_logs()}"
+            _CLOCK.wait(_NEVER, _POLL)
+        raise AssertionError(f"Not in {PATIENCE:g} s: {what}.\n{self.service_logs()}")
+
+    def trigger(self, dag_id: str, conf: Mapping[str, JsonValue] | None = None) -> StackRun:
+        """Create a manual run."""
+        with self.engine.begin() as conn:
+            run_id = trigger(conn, dag_id, _CLOCK.now(), "test", conf or {})
+        return StackRun(self, dag_id, run_id)
+
+    def run(self, dag_id: str, conf: Mapping[str, JsonValue] | None = None) -> StackRun:
+        """Create a manual run and wait for its end."""
+        return self.trigger(dag_id, conf).wait()
+
+    def backfill(self, dag_id: str, first: datetime, last: datetime) -> list[StackRun]:
+        """Create the runs whose interval starts in that range; return them, the oldest first."""
+        with self.engine.begin() as conn:
+            request = BackfillRequest(dag_id, first, last, {})
+            backfill = create_backfill(conn, request, _CLOCK.now(), "test")
+            rows = views.runs(conn, dag_id)
+        found = [row["run_id"] for row in rows if row["backfill_id"] == backfill.id]
+        return [StackRun(self, dag_id, run_id) for run_id in reversed(found)]
+
+    def runs(self, dag_id: str) -> list[StackRun]:
+        """Return the runs that there are, the oldest first."""
+        with self.engine.connect() as conn:
+            found = views.runs(conn, dag_id)
+        return [StackRun(self, dag_id, row["run_id"]) for row in reversed(found)]
+
+    def dag(self, dag_id: str) -> views.Row:
+        """Return the DAG as the database has it."""
+        with self.engine.connect() as conn:
+            (row,) = views.dags(conn, dag_id)
+        return row
+
+    def wait_for_version(self, dag_id: str, number: int = 1) -> None:
+        """Wait until that version of the DAG is in force."""
+
+        def in_force(conn: Connection) -> bool:
+            return any(
+                row["active"] and row["version"] == number for row in views.dags(conn, dag_id)
+            )
+
+        self.until(in_force, f"version {number} of {dag_id}")
+
+    def wait_for_import_error(self, path: str) -> str:
+        """Wait until the file of that path has an import error, and return it."""
+        return self.until(lambda conn: _errors(conn).get(path), f"an import error of {path}")
+
+    def wait_for_no_import_error(self, path: str) -> None:
+        """Wait until the file of that path has no import error any more."""
+        self.until(lambda conn: path not in _errors(conn), f"{path} without import error")
+
+    def wait_for_parse(self, path: str) -> None:
+        """Wait until the file of that path has been parsed, whatever came of it."""
+        self.until(
+            lambda conn: path in files.signatures(conn, "dags"), f"{path} in the list of files"
+        )
+
+    def headway(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the `headway` command against these services."""
+        return subprocess.run(
+            [sys.executable, "-m", "headway.cli", *arguments],
+            env=dict(self.environment),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def service_logs(self) -> str:
+        """Return the end of what each service has logged."""
+        logs = [self.home / "standalone.log", *sorted((self.home / "services").glob("*.log"))]
+        return "\n".join(
+            f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-30:])
+            for log in logs
+            if log.is_file()
+        )
+
+
+@contextmanager
+def running_stack(
+    home: Path, dags: Path, given: Mapping[str, str] | None = None, schedulers: int = 1
+) -> Iterator[Stack]:
+    """Run `headway standalone` with its state in `home`, under the settings that are `given`.
+
+    It has read every file of `dags` when the context begins, and has ended well after it.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    inherited = {
+        name: value
+        for name, value in settings.environment().items()
+        if not name.startswith("HEADWAY_")
+    }
+    environment = {**inherited, **QUICK, **(given or {}), "HEADWAY_HOME": str(home)}
+    arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
+    with (home / "standalone.log").open("wb") as log:
+        service = subprocess.Popen(
+            tethered([sys.executable, "-m", "headway.cli", *arguments]),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    engine = None
+    try:
+        engine = engines.connect(_address(home, service), name="test", pool_size=5)
+        stack = Stack(home, dags, environment, engine, service)
+        _wait_until_ready(stack, schedulers)
+        yield stack
+    finally:
+        if engine is not None:
+            engine.dispose()
+        service.send_signal(signal.SIGTERM)
+        service.wait(PATIENCE)
+    assert service.returncode == 0, stack.service_logs()
+
+
+def _address(home: Path, service: "subprocess.Popen[bytes]") -> str:
+    file, deadline = home / "database-url", _CLOCK.monotonic() + PATIENCE
+    while _CLOCK.monotonic() < deadline and service.poll() is None:
+        if file.is_file() and (url := file.read_text()):
+            return url
+        _CLOCK.wait(_NEVER, _POLL)
+    raise AssertionError(f"No database came up.\n{(home / 'standalone.log').read_text()}")
+
+
+def _wait_until_ready(stack: Stack, schedulers: int) -> None:
+    expected = sorted([*_SERVICES - {"scheduler"}, *["scheduler"] * schedulers])
+    stack.until(
+        lambda conn: sorted(row["kind"] for row in views.processes(conn)) == expected,
+        "all services registered",
+    )
+    for path in sorted(stack.dags.rglob("*.py")):
+        stack.wait_for_parse(path.relative_to(stack.dags).as_posix())
+
+
+def _errors(conn: Connection) -> dict[str, str]:
+    return {problem.relative_path: problem.error for problem in files.errors(conn)}

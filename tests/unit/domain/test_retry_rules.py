@@ -1,0 +1,111 @@
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.domain.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
+from headway.domain.spec import TaskSpec
+from headway.domain.states import Outcome, TaskState
+
+FAILED = Next(TaskState.FAILED)
+DAY = 24 * 3600.0
+
+
+def task(
+    retries: int = 2,
+    delay: float = 10.0,
+    *,
+    exponential: bool = False,
+    longest: float | None = None,
+) -> TaskSpec:
+    return TaskSpec(
+        task_id="t",
+        operator="empty",
+        retries=retries,
+        retry_delay=delay,
+        retry_exponential_backoff=exponential,
+        max_retry_delay=longest,
+    )
+
+
+def again_after(seconds: float) -> Next:
+    return Next(TaskState.UP_FOR_RETRY, timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT])
+@pytest.mark.parametrize(
+    ("retries", "failures", "expected"),
+    [
+        (0, 1, FAILED),
+        (1, 1, again_after(10)),
+        (1, 2, FAILED),
+        (2, 2, again_after(10)),
+        (2, 3, FAILED),
+    ],
+)
+def test_a_task_is_tried_once_more_for_each_retry(
+    outcome: Outcome, retries: int, failures: int, expected: Next
+) -> None:
+    assert after_attempt(task(retries), outcome, failures) == expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (Outcome.SUCCESS, TaskState.SUCCESS),
+        (Outcome.SKIPPED, TaskState.SKIPPED),
+        (Outcome.CANCELLED, TaskState.FAILED),
+    ],
+)
+def test_what_ends_a_task_at_once_however_many_retries_it_has(
+    outcome: Outcome, state: TaskState
+) -> None:
+    assert after_attempt(task(retries=5), outcome, 1) == Next(state)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.SKIPPED])
+def test_a_good_end_stays_one_after_failures_beyond_all_retries(outcome: Outcome) -> None:
+    assert after_attempt(task(retries=0), outcome, 9, may_retry=False).state == outcome
+
+
+def test_a_task_that_forbids_it_is_not_tried_again() -> None:
+    assert after_attempt(task(retries=5), Outcome.FAILED, 1, may_retry=False) == FAILED
+
+
+def test_a_loss_is_tried_again_at_once_but_not_for_ever() -> None:
+    assert after_loss(1) == again_after(0)
+    assert after_loss(MOST_LOSSES) == again_after(0)
+    assert after_loss(MOST_LOSSES + 1) == FAILED
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [
+        (task(delay=10), [10, 10, 10]),
+        (task(delay=10, longest=4), [4, 4, 4]),
+        (task(delay=10, longest=60), [10, 10, 10]),
+        (task(delay=10, exponential=True), [10, 20, 40, 80]),
+        (task(delay=10, exponential=True, longest=25), [10, 20, 25, 25]),
+        (task(delay=0, exponential=True), [0, 0, 0]),
+        (task(delay=40_000, exponential=True), [40_000, 80_000, DAY, DAY]),
+        (task(delay=40_000, exponential=True, longest=3 * DAY), [40_000, 80_000, 160_000]),
+        (task(delay=2 * DAY), [2 * DAY, 2 * DAY]),
+    ],
+)
+def test_how_long_a_task_waits(spec: TaskSpec, seconds: list[float]) -> None:
+    waits = [retry_delay(spec, failures).total_seconds() for failures in range(1, len(seconds) + 1)]
+
+    assert waits == seconds
+
+
+@given(st.floats(0, DAY), st.integers(1, 10**9), st.none() | st.floats(0, DAY))
+def test_the_wait_never_shrinks_and_never_overflows(
+    delay: float, failures: int, longest: float | None
+) -> None:
+    spec = task(delay=delay, exponential=True, longest=longest)
+
+    waits = [retry_delay(spec, count) for count in (1, failures, failures + 1)]
+
+    assert waits == sorted(waits)
+    assert waits[-1] <= timedelta(seconds=DAY if longest is None else longest)
