@@ -4,9 +4,25 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+WIDEST: Final = 1000
+"""Columns of text beyond which a row of a table is cut."""
+
+STYLES: Final = {
+    "success": "green",
+    "running": "cyan",
+    "up_for_retry": "yellow",
+    "skipped": "dim",
+    "failed": "red",
+    "upstream_failed": "red",
+}
+"""How states look on a terminal."""
 
 
 class Format(StrEnum):
@@ -32,10 +48,11 @@ def show(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], output: Form
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column.replace("_", " "), overflow="fold")
+        table.add_column(column.replace("_", " "), no_wrap=True)
     for row in found:
         table.add_row(*(_cell(row[column]) for column in columns))
-    Console(soft_wrap=False).print(table)
+    # A row is a line, however long: it can be cut, searched and copied.
+    Console(width=WIDEST, soft_wrap=True).print(table)
     if not found:
         print("(none)")
 
@@ -51,16 +68,19 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> "Text":
+    from rich.text import Text
+
     match value:
         case None:
-            return "-"
+            return Text("-")
         case bool():
-            return "yes" if value else "no"
+            return Text("yes" if value else "no")
         case datetime():
-            return iso(value.replace(microsecond=0))
+            return Text(iso(value.replace(microsecond=0)))
         case list():
-            return ", ".join(map(str, value))
+            return Text(", ".join(map(str, value)))
         case dict():
-            return json.dumps(value, default=_plain)
-    return str(value)
+            return Text(json.dumps(value, default=_plain))
+    line = str(value).strip().partition("\n")[0]
+    return Text(line, style=STYLES.get(line, ""))

@@ -15,10 +15,9 @@ COLUMNS = (
     "map_index",
     "state",
     "attempt",
-    "queue",
-    "pool",
     "started_at",
     "ended_at",
+    "pool",
     "spark",
     "error",
 )

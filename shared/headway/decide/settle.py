@@ -89,10 +89,12 @@ def _tally(task: TaskSpec, dag: DagSpec, states: Mapping[str, TaskState]) -> Tal
         total=len(ended),
         success=ended.count(TaskState.SUCCESS),
         failed=sum(state in _FAILED for state in ended),
+        upstream_failed=ended.count(TaskState.UPSTREAM_FAILED),
         skipped=ended.count(TaskState.SKIPPED),
         removed=ended.count(TaskState.REMOVED),
         setups=len(setups),
         setups_succeeded=setups.count(TaskState.SUCCESS),
+        setups_skipped=setups.count(TaskState.SKIPPED),
     )
 
 

@@ -24,6 +24,12 @@ RETURN_VALUE: Final = "return_value"
 
 TAG: Final = "__headway__"
 
+DEEPEST: Final = 32
+"""Levels of lists and maps beyond which an argument is refused."""
+
+SMALLEST_INTEGER: Final = -(2**63)
+LARGEST_INTEGER: Final = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class XComReference:
@@ -33,36 +39,49 @@ class XComReference:
     key: str = RETURN_VALUE
 
 
-def encode_argument(value: object, where: str) -> JsonValue:
+def encode_argument(value: object, where: str, depth: int = 0) -> JsonValue:
     """Return `value` as plain data; `where` names the argument in the error message."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return _finite(value, where)
+    if depth > DEEPEST:
+        raise DagError(f"{where} is nested more than {DEEPEST} levels deep; flatten it.")
+    if value is None or isinstance(value, bool | int | float | str):
+        return _check_scalar(value, where)
     if isinstance(value, Mapping):
-        return _encode_map(value, where)
+        return _encode_map(value, where, depth)
     if isinstance(value, list | tuple):
-        return [encode_argument(item, f"{where}[{n}]") for n, item in enumerate(value)]
+        return [encode_argument(item, f"{where}[{n}]", depth + 1) for n, item in enumerate(value)]
     if isinstance(value, set | frozenset):
-        items = [encode_argument(item, where) for item in value]
+        items = [encode_argument(item, where, depth + 1) for item in value]
         return {TAG: "set", "items": sorted(items, key=repr)}
     return _encode_tagged(value, where)
 
 
-def _finite(value: float, where: str) -> float:
-    if not isfinite(value):
+def _check_scalar(value: float | str | None, where: str) -> float | str | None:
+    if isinstance(value, float) and not isfinite(value):
         raise DagError(f"{where} is {value}, which has no form as data; pass None instead.")
+    if isinstance(value, int) and not SMALLEST_INTEGER <= value <= LARGEST_INTEGER:
+        raise DagError(f"{where} is an integer of more than 64 bits; pass it as a string.")
+    if isinstance(value, str) and not _is_text(value):
+        raise DagError(f"{where} holds half a surrogate pair, which is no text.")
     return value
 
 
-def _encode_map(value: Mapping[object, object], where: str) -> JsonValue:
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encode_map(value: Mapping[object, object], where: str, depth: int) -> JsonValue:
     encoded: dict[str, JsonValue] = {}
     for key, item in value.items():
         if not isinstance(key, str):
             raise DagError(f"{where} has the key {key!r}; the keys of a map must be strings.")
         if key == TAG:
             raise DagError(f"{where} uses the key {TAG!r}, which Headway keeps for itself.")
-        encoded[key] = encode_argument(item, f"{where}[{key!r}]")
+        _check_scalar(key, f"{where}, in a key,")
+        encoded[key] = encode_argument(item, f"{where}[{key!r}]", depth + 1)
     return encoded
 
 

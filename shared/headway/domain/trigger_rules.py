@@ -37,17 +37,19 @@ class Verdict(StrEnum):
 class Tally:
     """How many upstream task instances there are, and how many ended in which way.
 
-    `failed` counts failed and upstream_failed; `removed` ones no longer matter and
-    satisfy every rule.  The setup figures are about upstream setup tasks alone.
+    `failed` counts failed and upstream_failed, of which the latter never ran; `removed`
+    ones no longer matter.  The setup figures are about upstream setup tasks alone.
     """
 
     total: int
     success: int = 0
     failed: int = 0
+    upstream_failed: int = 0
     skipped: int = 0
     removed: int = 0
     setups: int = 0
     setups_succeeded: int = 0
+    setups_skipped: int = 0
 
     @property
     def done(self) -> int:
@@ -62,7 +64,7 @@ class Tally:
 
 def judge(rule: TriggerRule, tally: Tally) -> Verdict:
     """Return what becomes of a task under `rule`; one without upstream tasks runs."""
-    if tally.total == 0:
+    if tally.total == tally.removed:
         return Verdict.RUN
     return _RULES[rule](tally)
 
@@ -99,7 +101,8 @@ def _all_done_min_one_success(tally: Tally) -> Verdict:
 
 def _all_done_setup_success(tally: Tally) -> Verdict:
     if tally.all_done and tally.setups and not tally.setups_succeeded:
-        return Verdict.UPSTREAM_FAILED if tally.failed else Verdict.SKIP
+        skipped = tally.setups_skipped == tally.setups
+        return Verdict.SKIP if skipped else Verdict.UPSTREAM_FAILED
     return _run_when(tally.all_done)
 
 
@@ -116,7 +119,7 @@ def _one_failed(tally: Tally) -> Verdict:
 
 
 def _one_done(tally: Tally) -> Verdict:
-    ran = tally.success + tally.failed
+    ran = tally.success + tally.failed - tally.upstream_failed
     if tally.all_done and not ran:
         return Verdict.SKIP
     return _run_when(ran > 0)

@@ -150,7 +150,8 @@ def running_stack(
 ) -> Iterator[Stack]:
     """Run `headway standalone` with its state in `home`, under the settings that are `given`.
 
-    It has read every file of `dags` when the context begins, and has ended well after it.
+    It has read every file of `dags`, all of them good, when the context begins; after it
+    nothing runs any more.
     """
     home.mkdir(parents=True, exist_ok=True)
     inherited = {
@@ -199,6 +200,8 @@ def _wait_until_ready(stack: Stack, schedulers: int) -> None:
     )
     for path in sorted(stack.dags.rglob("*.py")):
         stack.wait_for_parse(path.relative_to(stack.dags).as_posix())
+    with stack.engine.connect() as conn:
+        assert not (errors := _errors(conn)), errors
 
 
 def _errors(conn: Connection) -> dict[str, str]:

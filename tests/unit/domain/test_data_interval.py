@@ -33,5 +33,5 @@ def test_both_ends_need_a_zone(start: datetime, end: datetime) -> None:
 
 
 def test_time_does_not_run_backwards() -> None:
-    with pytest.raises(TimetableError, match="cannot end .* before it starts"):
+    with pytest.raises(TimetableError, match=r"cannot end .* before it starts"):
         DataInterval(START, START - timedelta(microseconds=1))

@@ -66,7 +66,7 @@ def test_what_ends_a_task_at_once_however_many_retries_it_has(
 
 @pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.SKIPPED])
 def test_a_good_end_stays_one_after_failures_beyond_all_retries(outcome: Outcome) -> None:
-    assert after_attempt(task(retries=0), outcome, 9, may_retry=False).state == outcome
+    assert after_attempt(task(retries=0), outcome, 9, may_retry=False).state.value == outcome.value
 
 
 def test_a_task_that_forbids_it_is_not_tried_again() -> None:

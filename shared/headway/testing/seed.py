@@ -1,0 +1,162 @@
+"""What a test starts from: DAGs, runs and attempts, put into a real database."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Engine, text
+
+from headway.db import attempts, dags, processes, runs, tasks, versions
+from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.processes import Identity
+from headway.db.versions import NewVersion
+from headway.domain.interval import DataInterval
+from headway.domain.retry import Next
+from headway.domain.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec
+from headway.domain.states import Outcome, RunType, TaskState
+from headway.serialization import codec
+from headway.serialization.manifest import manifest_hash
+from headway.timetables.base import DagRunInfo
+
+START: Final = datetime(2024, 1, 1, tzinfo=UTC)
+"""When the DAGs of tests begin."""
+
+DAY: Final = timedelta(days=1)
+DAILY: Final = TimetableSpec(name="delta", arguments={"delta": 86400.0, "interval": None})
+SUCCESS: Final = Next(TaskState.SUCCESS)
+
+
+def task(task_id: str, *upstream: str) -> TaskSpec:
+    """Return a task that does nothing; change it with `dataclasses.replace`."""
+    return TaskSpec(task_id=task_id, operator="empty", upstream=upstream)
+
+
+def dag(*tasks: TaskSpec, dag_id: str = "etl") -> DagSpec:
+    """Return a daily DAG of these tasks, or of one, that catches up from `START` on."""
+    return DagSpec(
+        dag_id=dag_id,
+        relative_path=f"{dag_id}.py",
+        timetable=DAILY,
+        timezone="UTC",
+        tasks=tasks or (task("work"),),
+        start_date=START,
+        catchup=True,
+    )
+
+
+def wide(count: int, dag_id: str = "etl") -> DagSpec:
+    """Return a DAG of that many independent tasks, which may all be active at once."""
+    return DagSpec(
+        dag_id=dag_id,
+        relative_path=f"{dag_id}.py",
+        timetable=DAILY,
+        timezone="UTC",
+        tasks=tuple(task(f"t{number}") for number in range(count)),
+        start_date=START,
+        max_active_tasks=max(count, 1),
+    )
+
+
+def info(day: int) -> DagRunInfo:
+    """Return the run about the day that begins so many days after `START`."""
+    return DagRunInfo.once_over(DataInterval(START + day * DAY, START + (day + 1) * DAY))
+
+
+def register(engine: Engine, kind: str = "scheduler") -> Identity:
+    """Enter a process."""
+    with engine.begin() as conn:
+        return processes.register(conn, kind, ("host", 1), "test")
+
+
+def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
+    """Put a DAG in force as its next version; return the version's id."""
+    code, data = manifest_hash({}), codec.encode(spec)
+    with engine.begin() as conn:
+        versions.add_code(conn, code, {}, {})
+        dags.store(conn, "main", spec, paused=paused)
+        version_id = versions.add(conn, NewVersion(spec, data, codec.fingerprint(data, code), code))
+        dags.set_version(conn, spec.dag_id, version_id)
+    return version_id
+
+
+def create_runs(
+    engine: Engine, version_id: int, days: Sequence[int], backfill_id: int | None = None
+) -> list[int]:
+    """Create queued runs of a version, one per day after `START`; return their ids."""
+    with engine.begin() as conn:
+        dag_id = codec.decode(versions.load(conn, [version_id])[version_id]).dag_id
+        kind = RunType.SCHEDULED if backfill_id is None else RunType.BACKFILL
+        infos = [info(day) for day in days]
+        names = runs.create(conn, runs.NewRuns(dag_id, kind, version_id, infos, {}, backfill_id))
+        found = text(
+            "SELECT id FROM dag_run WHERE dag_id = :dag AND run_id = ANY (:names)"
+            " ORDER BY schedule_date"
+        )
+        return list(conn.scalars(found, {"dag": dag_id, "names": names}))
+
+
+def start_run(engine: Engine, spec: DagSpec, day: int = 0) -> int:
+    """Store the DAG and start one run of it; return the run's id."""
+    [run_id] = create_runs(engine, store(engine, spec), [day])
+    with engine.begin() as conn:
+        runs.start(conn, [run_id], START)
+    return run_id
+
+
+def scheduled(engine: Engine, spec: DagSpec, day: int = 0) -> list[int]:
+    """Start a run whose tasks are all scheduled; return the task instances, as the DAG has them."""
+    run_id = start_run(engine, spec, day)
+    with engine.begin() as conn:
+        ids = [standing.id for standing in tasks.standings(conn, [run_id])[run_id]]
+        tasks.move(conn, {TaskState.SCHEDULED: ids}, START)
+    return ids
+
+
+def queued(engine: Engine, spec: DagSpec, day: int = 0) -> list[int]:
+    """Start a run whose tasks are all queued; return the task instances, as the DAG has them."""
+    ids = scheduled(engine, spec, day)
+    with engine.begin() as conn:
+        tasks.queue(conn, ids, START)
+    return ids
+
+
+def claim(engine: Engine, me: Identity, limit: int = 100, seconds: float = 30) -> list[Claimed]:
+    """Claim what is queued in the default queue."""
+    with engine.begin() as conn:
+        return attempts.claim(conn, me, [DEFAULT_QUEUE], limit, seconds)
+
+
+def running(engine: Engine, spec: DagSpec, day: int = 0) -> list[AttemptKey]:
+    """Start a run whose tasks are all claimed by a new worker; return the attempts."""
+    queued(engine, spec, day)
+    return [claimed.key for claimed in claim(engine, register(engine, "worker"))]
+
+
+def report(
+    engine: Engine,
+    keys: Sequence[AttemptKey],
+    outcome: Outcome = Outcome.SUCCESS,
+    following: Next = SUCCESS,
+) -> set[AttemptKey]:
+    """Report that these attempts ended so; return those that were accepted."""
+    reports = [Report(key=key, outcome=outcome, following=following) for key in keys]
+    with engine.begin() as conn:
+        return attempts.report(conn, reports)
+
+
+def run_states(engine: Engine) -> Counter[str]:
+    """Return how many runs are in each state."""
+    with engine.connect() as conn:
+        return Counter(conn.scalars(text("SELECT state FROM dag_run")))
+
+
+def task_states(engine: Engine, run_id: int | None = None) -> dict[str, str]:
+    """Return the state of each task of that run, or of every run."""
+    states = text("""
+        SELECT task_id, state FROM task_instance
+         WHERE CAST(:run AS bigint) IS NULL OR dag_run_id = :run
+         ORDER BY dag_run_id, id
+    """)
+    with engine.connect() as conn:
+        return {row.task_id: row.state for row in conn.execute(states, {"run": run_id})}

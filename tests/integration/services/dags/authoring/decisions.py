@@ -1,0 +1,50 @@
+"""Tasks that decide what comes next, and tasks that prepare and clean up."""
+
+from typing import Any
+
+from headway.sdk import DAG, EmptyOperator, TriggerRule, setup, task, teardown
+
+with DAG("branching", params={"way": "left"}):
+
+    @task.branch
+    def choose(params: dict[str, Any]) -> Any:
+        return params["way"]
+
+    ways = [EmptyOperator(task_id=name) for name in ("left", "right")]
+    behind = EmptyOperator(task_id="behind_right")
+    join = EmptyOperator(task_id="join", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS)
+    choose() >> ways >> join
+    ways[1] >> behind
+
+with DAG("short_circuit", params={"go": False}):
+
+    @task.short_circuit
+    def gate(params: dict[str, Any]) -> Any:
+        return params["go"]
+
+    direct = EmptyOperator(task_id="direct")
+    further = EmptyOperator(task_id="further")
+    whatever = EmptyOperator(task_id="whatever", trigger_rule="all_done")
+    gate() >> direct >> [further, whatever]
+
+with DAG("cleaning_up", params={"setup": True, "work": True, "teardown": True}):
+
+    def succeed_if(wanted: bool) -> None:
+        if not wanted:
+            raise RuntimeError("as the run wanted it")
+
+    @setup
+    def prepare(params: dict[str, Any]) -> None:
+        succeed_if(params["setup"])
+
+    @task
+    def work(params: dict[str, Any]) -> None:
+        succeed_if(params["work"])
+
+    @teardown
+    def clean(params: dict[str, Any]) -> None:
+        succeed_if(params["teardown"])
+
+    prepared, cleaned = prepare(), clean()
+    prepared >> work() >> cleaned
+    prepared >> cleaned

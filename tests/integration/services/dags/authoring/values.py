@@ -1,0 +1,82 @@
+"""Values that go from task to task, and values that cannot."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from headway.sdk import DAG, BashOperator, PythonOperator, task
+
+with DAG("values"):
+
+    @task
+    def numbers() -> list[Any]:
+        return [1, 2.5, None, "élan", {"deep": [True]}]
+
+    @task
+    def several() -> dict[str, Any]:
+        return {"path": "/data", "rows": 7}
+
+    @task(multiple_outputs=True)
+    def several_by_option() -> Any:
+        return {"path": "/other"}
+
+    @task(do_xcom_push=False)
+    def kept_to_itself() -> str:
+        return "nobody sees this"
+
+    @task
+    def nothing() -> None:
+        return None
+
+    @task
+    def push(ti: Any) -> None:
+        ti.xcom_push("colour", "red")
+        ti.xcom_push("colour", "green")
+
+    @task
+    def pull(ti: Any, given: Any, path: str, none: Any) -> Any:
+        return {
+            "given": given,
+            "path": path,
+            "none": none,
+            "pulled": ti.xcom_pull("push", key="colour"),
+            "many": ti.xcom_pull(["several", "numbers"], key="rows", default="?"),
+            "missing": ti.xcom_pull("push", key="taste", default="sweet"),
+        }
+
+    received = pull(given=numbers(), path=several()["path"], none=nothing())
+    push() >> received
+    several_by_option()
+    kept_to_itself()
+    command = BashOperator(task_id="bash", bash_command="echo plain; echo last line")
+    BashOperator(task_id="of_output", bash_command="echo got {{ ti.xcom_pull('bash') }}") << command
+    PythonOperator(task_id="of_argument", python_callable=str.upper, op_args=[command.output])
+
+with DAG("impossible_values"):
+
+    @task
+    def too_large() -> str:
+        return "x" * (2**20 - 1)
+
+    @task
+    def large_enough() -> str:
+        return "x" * (2**20 - 2)
+
+    @task
+    def too_large_push(ti: Any) -> None:
+        ti.xcom_push("blob", ["x" * 2**20])
+
+    @task
+    def no_json() -> Any:
+        return {"at": [datetime(2013, 1, 1, tzinfo=UTC)]}
+
+    @task
+    def no_number() -> float:
+        return float("nan")
+
+    @task
+    def missing_key(value: Any) -> None:
+        print(value)
+
+    for make in (too_large, large_enough, too_large_push, no_json, no_number):
+        make()
+    missing_key(PythonOperator(task_id="empty", python_callable=dict).output["path"])

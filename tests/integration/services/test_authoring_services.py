@@ -1,0 +1,306 @@
+"""What authors may write, run by the real services."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from headway.db import views
+from headway.domain.arguments import JsonValue
+from headway.testing.stack import Stack, running_stack
+from headway.testing.stack_run import StackRun
+
+pytestmark = pytest.mark.services
+
+DAGS = Path(__file__).parent / "dags" / "authoring"
+NEW_YEAR = datetime(2013, 1, 1, tzinfo=ZoneInfo("America/New_York"))
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with running_stack(tmp_path_factory.mktemp("authoring"), DAGS) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def with_block(stack: Stack) -> StackRun:
+    return stack.run("with_block", {"limit": 10})
+
+
+@pytest.mark.parametrize(
+    ("task_id", "value"),
+    [
+        ("decorated", "UA 10"),
+        ("decorated_bash", "from Newark, UA"),
+        ("bash", "three"),
+        ("python", {"sum": 7, "task": "python"}),
+        ("own", "UA FLIES ON ATTEMPT 1"),
+    ],
+)
+def test_each_kind_of_task_runs(with_block: StackRun, task_id: str, value: JsonValue) -> None:
+    assert with_block.states()[task_id] == "success"
+    assert with_block.xcom(task_id) == value
+
+
+def test_an_empty_task_succeeds_and_leaves_nothing(with_block: StackRun) -> None:
+    assert with_block.states()["empty"] == "success"
+    with pytest.raises(KeyError):
+        with_block.xcom("empty")
+
+
+def test_what_a_task_prints_is_in_its_log(with_block: StackRun) -> None:
+    lines = [line.split("  ", 1)[1] for line in with_block.log("bash").splitlines()]
+
+    assert [line for line in lines if not line.startswith(("[headway]", "/"))] == [
+        "one",
+        "two",
+        "three",
+    ]
+
+
+def test_a_decorated_function_makes_a_dag(stack: Stack) -> None:
+    run = stack.run("of_a_function")
+
+    assert (run.state, run.xcom("greet")) == ("success", "good day")
+
+
+def test_a_dag_is_stored_with_what_describes_it(stack: Stack, with_block: StackRun) -> None:
+    row = stack.dag("with_block")
+
+    assert (row["tags"], row["description"], row["paused"]) == (
+        ["east", "north"],
+        "Kinds of tasks",
+        False,
+    )
+    assert (row["max_active_runs"], row["max_active_tasks"], row["tasks"]) == (16, 16, 6)
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "edges"),
+    [
+        ("arrows", "ab ac bd cd de"),
+        ("chained", "ab ac bd ce df ef"),
+        ("crossed", "ac ad bc bd"),
+        ("by_method", "ab bc"),
+    ],
+)
+def test_tasks_wait_for_their_upstream(stack: Stack, dag_id: str, edges: str) -> None:
+    run = stack.run(dag_id)
+    tasks = run.tasks()
+
+    with stack.engine.connect() as conn:
+        stored = [f"{row['upstream']}{row['downstream']}" for row in views.edges(conn, dag_id)]
+    assert (run.state, stored) == ("success", edges.split())
+    for upstream, downstream in stored:
+        assert tasks[upstream]["ended_at"] <= tasks[downstream]["started_at"]
+
+
+@pytest.mark.parametrize(
+    ("way", "left", "right", "join"),
+    [
+        ("left", "success", "skipped", "success"),
+        ("right", "skipped", "success", "success"),
+        (["left", "right"], "success", "success", "success"),
+        (None, "skipped", "skipped", "skipped"),
+    ],
+)
+def test_a_branch_skips_what_it_does_not_choose(
+    stack: Stack, way: JsonValue, left: str, right: str, join: str
+) -> None:
+    run = stack.run("branching", {"way": way})
+
+    assert run.states() == {
+        "choose": "success",
+        "left": left,
+        "right": right,
+        "behind_right": right,
+        "join": join,
+    }
+    assert run.state == "success"
+
+
+def test_a_branch_to_no_downstream_task_fails(stack: Stack) -> None:
+    run = stack.run("branching", {"way": "join"})
+
+    assert run.states()["choose"] == "failed"
+    assert run.attempt("choose")["error"] == (
+        "The branch 'choose' chose 'join', which is no direct downstream task of it; "
+        "these are: left, right."
+    )
+
+
+@pytest.mark.parametrize(("go", "state"), [(True, "success"), (0, "skipped"), ([], "skipped")])
+def test_a_short_circuit_skips_what_lies_directly_behind(
+    stack: Stack, go: JsonValue, state: str
+) -> None:
+    states = stack.run("short_circuit", {"go": go}).states()
+
+    assert states == {"gate": "success", "direct": state, "further": state, "whatever": "success"}
+
+
+@pytest.mark.parametrize(
+    ("failing", "states", "run_state"),
+    [
+        ("none", "success success success", "success"),
+        ("work", "success failed success", "failed"),
+        ("teardown", "success success failed", "success"),
+        ("setup", "failed upstream_failed upstream_failed", "failed"),
+    ],
+)
+def test_a_teardown_runs_if_its_setup_succeeded(
+    stack: Stack, failing: str, states: str, run_state: str
+) -> None:
+    run = stack.run("cleaning_up", {failing: False})
+
+    found = run.states()
+    assert (found["prepare"], found["work"], found["clean"]) == tuple(states.split())
+    assert run.state == run_state
+
+
+@pytest.fixture(scope="module")
+def values(stack: Stack) -> StackRun:
+    return stack.run("values")
+
+
+def test_values_arrive_as_they_were_left(values: StackRun) -> None:
+    assert values.state == "success"
+    assert values.xcom("pull") == {
+        "given": [1, 2.5, None, "élan", {"deep": [True]}],
+        "path": "/data",
+        "none": None,
+        "pulled": "green",
+        "many": [7, "?"],
+        "missing": "sweet",
+    }
+
+
+def test_multiple_outputs_are_xcoms_of_their_own(values: StackRun) -> None:
+    assert values.xcom("several", "rows") == 7
+    assert values.xcom("several") == {"path": "/data", "rows": 7}
+    assert values.xcom("several_by_option", "path") == "/other"
+
+
+def test_the_last_line_of_a_command_is_its_value(values: StackRun) -> None:
+    assert values.xcom("of_output") == "got last line"
+    assert values.xcom("of_argument") == "LAST LINE"
+
+
+def test_a_task_may_keep_its_value_to_itself(values: StackRun) -> None:
+    assert values.states()["kept_to_itself"] == "success"
+    with pytest.raises(KeyError):
+        values.xcom("kept_to_itself")
+
+
+@pytest.fixture(scope="module")
+def impossible(stack: Stack) -> StackRun:
+    return stack.run("impossible_values")
+
+
+@pytest.mark.parametrize(
+    ("task_id", "error"),
+    [
+        (
+            "too_large",
+            "The return value of task 'too_large' has 1,048,577 bytes as JSON; an XCom may have "
+            "1,048,576. Store large data in a file and return its path.",
+        ),
+        (
+            "too_large_push",
+            "The XCom 'blob' of task 'too_large_push' has 1,048,580 bytes as JSON; an XCom may "
+            "have 1,048,576. Store large data in a file and return its path.",
+        ),
+        (
+            "no_json",
+            "The return value of task 'no_json'['at'][0] is of type datetime, which is not JSON. "
+            "Use None, True, False, numbers, strings, lists and dictionaries; write a date as "
+            "text with isoformat().",
+        ),
+        (
+            "no_number",
+            "The return value of task 'no_number' is nan, which JSON does not have; use None "
+            "instead.",
+        ),
+        (
+            "missing_key",
+            "Task 'missing_key' needs the XCom 'path' of task 'empty', which left none; push it "
+            "there, or return a dictionary with @task(multiple_outputs=True).",
+        ),
+    ],
+)
+def test_what_cannot_be_a_value_fails_with_a_reason(
+    impossible: StackRun, task_id: str, error: str
+) -> None:
+    attempt = impossible.attempt(task_id)
+
+    assert (attempt["outcome"], attempt["error"]) == ("failed", error)
+    with pytest.raises(KeyError):
+        impossible.xcom(task_id)
+
+
+def test_the_largest_value_is_stored(impossible: StackRun) -> None:
+    assert impossible.xcom("large_enough") == "x" * (2**20 - 2)
+
+
+def test_templates_know_the_run(stack: Stack) -> None:
+    (run,) = stack.backfill("templates", NEW_YEAR, NEW_YEAR)
+    assert run.wait().state == "success", run.attempts()
+
+    expected: dict[str, Any] = {
+        "ds": "2013-01-01",
+        "ds_nodash": "20130101",
+        "ts": "2013-01-01T05:00:00+00:00",
+        "ts_nodash": "20130101T050000",
+        "ts_nodash_with_tz": "20130101T050000+0000",
+        "data_interval_start": "2013-01-01 05:00:00+00:00",
+        "data_interval_end": "2013-01-02 05:00:00+00:00",
+        "logical_date": "2013-01-01 05:00:00+00:00",
+        "run_id": "backfill__2013-01-01T05:00:00+00:00",
+        "dag_run.run_type": "backfill",
+        "dag_run.conf": "{}",
+        "params.limit": "3",
+        "dag.dag_id": "templates",
+        "task.task_id": "all_names",
+        "ti.try_number": "1",
+        "macros.ds_add(ds, 5)": "2013-01-06",
+        "data_interval_end | ds": "2013-01-02",
+    }
+    assert run.xcom("all_names") == expected
+    assert run.xcom("bash") == "2013-01-01 3 1"
+
+
+@pytest.mark.parametrize(
+    ("task_id", "beginning"),
+    [
+        (
+            "unknown_name",
+            "DAG 'broken_templates', task 'unknown_name': bash_command, line 2: the template does "
+            "not render: 'data_interval_stat' is undefined. Did you mean data_interval_start",
+        ),
+        (
+            "no_syntax",
+            "DAG 'broken_templates', task 'no_syntax': bash_command, line 1: the template does "
+            "not render: unexpected end of template",
+        ),
+        (
+            "unknown_param",
+            "DAG 'broken_templates', task 'unknown_param': bash_command, line 1: the template "
+            "does not render: 'dict object' has no attribute 'carrier'.",
+        ),
+    ],
+)
+def test_a_template_that_does_not_render_fails_its_task(
+    broken_templates: StackRun, task_id: str, beginning: str
+) -> None:
+    attempt = broken_templates.attempt(task_id)
+
+    assert attempt["outcome"] == "failed"
+    assert attempt["error"].startswith(beginning)
+    assert "Traceback" not in broken_templates.log(task_id)
+
+
+@pytest.fixture(scope="module")
+def broken_templates(stack: Stack) -> StackRun:
+    return stack.run("broken_templates")

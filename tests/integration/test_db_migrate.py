@@ -1,0 +1,155 @@
+"""Migrations: what they make, and what is said of a database that lacks them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
+from shutil import copytree
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, inspect, text
+
+from headway.db import engine as engines
+from headway.db import migrate
+from headway.db.schema import METADATA
+from headway.domain.errors import DatabaseError
+from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.postgres import ThrowawayPostgres
+
+NEXT_REVISION = '''
+"""What the next release adds."""
+
+from alembic import op
+
+revision = "9999"
+down_revision = "{head}"
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE novelty ()")
+'''
+
+
+@pytest.fixture
+def empty_url(postgres: ThrowawayPostgres) -> Iterator[str]:
+    """The address of a database without any table."""
+    name = f"headway_empty_{token_hex(4)}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def empty(empty_url: str) -> Iterator[Engine]:
+    """Connections to a database without any table."""
+    engine = engines.connect(empty_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def next_release(tmp_path: Path) -> Path:
+    """The migrations of a release to come, which has one more than this one."""
+    scripts = tmp_path / "migrations"
+    copytree(migrate._SCRIPTS, scripts)
+    revision = NEXT_REVISION.format(head=migrate.head())
+    (scripts / "versions" / "9999_next.py").write_text(revision)
+    return scripts
+
+
+def test_the_migrations_make_the_schema(engine: Engine) -> None:
+    with engine.connect() as conn:
+        context = MigrationContext.configure(conn, opts={"compare_server_default": True})
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_the_migrations_make_the_checks_and_the_conditions_of_indexes(
+    engine: Engine, empty: Engine
+) -> None:
+    """What Alembic does not compare is compared as Postgres itself shows it."""
+    METADATA.create_all(empty)
+
+    assert _definitions(engine) == _definitions(empty)
+
+
+def _definitions(engine: Engine) -> set[tuple[str, str, str]]:
+    shown = text("""
+        SELECT tablename AS home, indexname AS name, indexdef AS definition
+          FROM pg_indexes WHERE schemaname = 'public'
+         UNION ALL
+        SELECT CAST(CAST(conrelid AS regclass) AS text), conname, pg_get_constraintdef(oid)
+          FROM pg_constraint WHERE connamespace = CAST('public' AS regnamespace)
+         UNION ALL
+        SELECT relname, 'storage', CAST(reloptions AS text)
+          FROM pg_class
+         WHERE relnamespace = CAST('public' AS regnamespace) AND reloptions IS NOT NULL
+    """)
+    with engine.connect() as conn:
+        rows = conn.execute(shown).all()
+    return {(it.home, it.name, it.definition) for it in rows if it.home != "alembic_version"}
+
+
+def test_a_second_upgrade_changes_nothing(database_url: str, engine: Engine) -> None:
+    tables = inspect(engine).get_table_names()
+
+    assert migrate.upgrade(database_url) == migrate.head()
+    assert inspect(engine).get_table_names() == tables
+
+
+def test_upgrades_at_once_follow_each_other(empty: Engine, empty_url: str) -> None:
+    def upgrade() -> str:
+        return migrate.upgrade(empty_url)
+
+    with empty.connect() as first, in_background(upgrade) as one, in_background(upgrade) as two:
+        first.execute(migrate._ONE_AT_A_TIME)
+        wait_until_blocked(empty, 2)
+        first.rollback()
+        assert [one.result(), two.result()] == [migrate.head()] * 2
+
+
+def test_a_database_that_is_absent_is_told(empty_url: str) -> None:
+    engine = engines.connect(empty_url + "_of_nobody")
+
+    with pytest.raises(DatabaseError, match=r"does not answer(?s:.*)does not exist") as caught:
+        migrate.check(engine)
+
+    assert "set HEADWAY_DATABASE_URL" in str(caught.value)
+    password = engine.url.password
+    assert password is None or f":{password}@" not in str(caught.value)
+
+
+def test_a_database_that_was_never_migrated_is_told(empty: Engine) -> None:
+    with pytest.raises(DatabaseError, match="no Headway tables yet; run `headway db migrate`"):
+        migrate.check(empty)
+
+
+def test_an_older_schema_is_told(
+    engine: Engine, next_release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = migrate.head()
+    monkeypatch.setattr(migrate, "_SCRIPTS", next_release)
+
+    with pytest.raises(DatabaseError, match=f"schema {older}, this Headway needs 9999"):
+        migrate.check(engine)
+
+
+def test_an_older_schema_is_upgraded(
+    engine: Engine, database_url: str, next_release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "_SCRIPTS", next_release)
+
+    assert migrate.upgrade(database_url) == "9999"
+    assert "novelty" in inspect(engine).get_table_names()
+
+
+def test_a_newer_schema_is_refused(
+    engine: Engine, database_url: str, next_release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(migrate, "_SCRIPTS", next_release)
+        migrate.upgrade(database_url)
+
+    with pytest.raises(DatabaseError, match="9999, which is newer than this Headway"):
+        migrate.check(engine)
+    with pytest.raises(DatabaseError, match="9999, which is newer than this Headway"):
+        migrate.upgrade(database_url)

@@ -1,0 +1,98 @@
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from headway.decide.backfill import MOST_RUNS, plan_backfill
+from headway.domain.errors import DagError
+from headway.domain.spec import DagSpec, TimetableSpec
+from headway.timetables import registry
+from headway.timetables.base import Timetable
+from headway.timetables.cron import DataTimetable
+from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.simple import NullTimetable
+
+ZONE = ZoneInfo("America/New_York")
+NOW = datetime(2014, 1, 1, tzinfo=UTC)
+DAILY = DataTimetable("0 0 * * *", "America/New_York")
+
+
+def jan(day: int) -> datetime:
+    return datetime(2013, 1, day, tzinfo=ZONE)
+
+
+def dag(timetable: Timetable) -> DagSpec:
+    return of_spec(registry.encode(timetable))
+
+
+def of_spec(timetable: TimetableSpec) -> DagSpec:
+    return DagSpec(
+        dag_id="flights",
+        relative_path="flights.py",
+        timetable=timetable,
+        timezone="America/New_York",
+        tasks=(),
+    )
+
+
+def test_both_ends_of_the_range_belong_to_it() -> None:
+    infos = plan_backfill(dag(DAILY), jan(1), jan(3), NOW)
+
+    assert [info.data_interval.start for info in infos] == [jan(1), jan(2), jan(3)]
+    assert [info.run_after for info in infos] == [jan(2), jan(3), jan(4)]
+
+
+def test_an_interval_that_began_before_the_range_does_not() -> None:
+    (info,) = plan_backfill(dag(DAILY), jan(1) + timedelta(hours=1), jan(2), NOW)
+
+    assert info.data_interval.start == jan(2)
+
+
+def test_one_day_is_a_range() -> None:
+    assert len(plan_backfill(dag(DAILY), jan(1), jan(1), NOW)) == 1
+
+
+def test_the_range_may_end_with_the_last_complete_interval() -> None:
+    assert len(plan_backfill(dag(DAILY), jan(1), jan(2), now=jan(3))) == 2
+
+
+@pytest.mark.parametrize(
+    ("timetable", "first", "last", "now", "message"),
+    [
+        (DAILY, 2, 1, NOW, r"cannot end \(2013-01-01\) before it begins \(2013-01-02\)"),
+        (
+            DAILY,
+            1,
+            3,
+            jan(3),
+            r"interval that starts on 2013-01-03 05:00 is not over before 2013-01-04 05:00 UTC; "
+            "end the backfill earlier",
+        ),
+        (NullTimetable(), 1, 3, NOW, "DAG flights has no data interval that starts between"),
+        (DataTimetable("0 0 30 * *", "UTC"), 1, 3, NOW, "`headway dags show flights` tells"),
+        (
+            TimeDeltaTimetable(timedelta(minutes=1)),
+            1,
+            9,
+            NOW,
+            f"more than {MOST_RUNS:,} runs; backfill in smaller parts",
+        ),
+    ],
+)
+def test_what_is_no_backfill(
+    timetable: Timetable, first: int, last: int, now: datetime, message: str
+) -> None:
+    with pytest.raises(DagError, match=message):
+        plan_backfill(dag(timetable), jan(first), jan(last), now)
+
+
+def test_as_many_runs_as_are_allowed() -> None:
+    minutes = TimeDeltaTimetable(timedelta(minutes=1))
+    last = jan(1) + timedelta(minutes=MOST_RUNS - 1)
+
+    assert len(plan_backfill(dag(minutes), jan(1), last, NOW)) == MOST_RUNS
+
+
+def test_a_timetable_that_nobody_knows() -> None:
+    with pytest.raises(DagError, match="The timetable 'lunar' is unknown here"):
+        plan_backfill(of_spec(TimetableSpec(name="lunar")), jan(1), jan(2), NOW)
