@@ -16,10 +16,10 @@ def queued_task(engine: Engine) -> int:
 
 
 def test_a_task_has_one_live_attempt(engine: Engine, queued_task: int) -> None:
-    again = text("UPDATE task_instance SET state = 'scheduled' WHERE id = :id")
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_instance SET state = 'scheduled'"))
 
     with pytest.raises(IntegrityError, match="task_attempt_one_live"), engine.begin() as conn:
-        conn.execute(again, {"id": queued_task})
         tasks.queue(conn, [queued_task], seed.START)
 
 

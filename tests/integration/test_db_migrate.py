@@ -7,7 +7,9 @@ from shutil import copytree
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
 from headway.db import engine as engines
@@ -59,14 +61,11 @@ def next_release(tmp_path: Path) -> Path:
 
 def test_the_migrations_make_the_schema(engine: Engine) -> None:
     with engine.connect() as conn:
-        context = MigrationContext.configure(conn, opts={"compare_server_default": True})
-        assert compare_metadata(context, METADATA) == []
+        assert compare_metadata(MigrationContext.configure(conn), METADATA) == []
 
 
-def test_the_migrations_make_the_checks_and_the_conditions_of_indexes(
-    engine: Engine, empty: Engine
-) -> None:
-    """What Alembic does not compare is compared as Postgres itself shows it."""
+def test_the_migrations_make_what_the_schema_makes(engine: Engine, empty: Engine) -> None:
+    """Checks, defaults and the expressions of indexes are compared as Postgres shows them."""
     METADATA.create_all(empty)
 
     assert _definitions(engine) == _definitions(empty)
@@ -80,6 +79,10 @@ def _definitions(engine: Engine) -> set[tuple[str, str, str]]:
         SELECT CAST(CAST(conrelid AS regclass) AS text), conname, pg_get_constraintdef(oid)
           FROM pg_constraint WHERE connamespace = CAST('public' AS regnamespace)
          UNION ALL
+        SELECT table_name, column_name,
+               concat_ws(' ', data_type, is_nullable, is_identity, column_default)
+          FROM information_schema.columns WHERE table_schema = 'public'
+         UNION ALL
         SELECT relname, 'storage', CAST(reloptions AS text)
           FROM pg_class
          WHERE relnamespace = CAST('public' AS regnamespace) AND reloptions IS NOT NULL
@@ -87,6 +90,14 @@ def _definitions(engine: Engine) -> set[tuple[str, str, str]]:
     with engine.connect() as conn:
         rows = conn.execute(shown).all()
     return {(it.home, it.name, it.definition) for it in rows if it.home != "alembic_version"}
+
+
+def test_every_migration_is_called_by_its_revision() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrate._SCRIPTS))
+    scripts = ScriptDirectory.from_config(config).walk_revisions()
+
+    assert migrate.revisions() == [script.revision for script in scripts][::-1]
 
 
 def test_a_second_upgrade_changes_nothing(database_url: str, engine: Engine) -> None:

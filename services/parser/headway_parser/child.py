@@ -12,7 +12,7 @@ from headway.domain.errors import HeadwayError
 from headway.runtime.frames import Frame, send_frame
 from headway.sdk.loading import load_dag_file
 from headway.sdk.specification import to_spec
-from headway.sdk.tracebacks import traceback_of
+from headway.sdk.tracebacks import message_of, traceback_of
 from headway.serialization import codec
 
 TARGET: Final = "headway_parser.child:parse"
@@ -82,4 +82,4 @@ def _reads(arguments: tuple[object, ...]) -> bool:
 def _explain(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"The file called sys.exit({error.code!r}) while it was read; DAG files must not."
-    return traceback_of(error) or repr(error)
+    return traceback_of(error, __file__) or message_of(error)

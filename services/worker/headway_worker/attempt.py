@@ -13,9 +13,10 @@ from headway.runtime.frames import Frame, FrameReader, send_frame
 from headway.sdk.execution import Result
 from headway_worker import child as child_program
 from headway_worker.clerk import Work
-from headway_worker.conclusion import Ending, result_from_frame
+from headway_worker.conclusion import Ending
 from headway_worker.log_file import LogFile
 from headway_worker.order import Order
+from headway_worker.words import result_from_frame
 
 _CHUNK: Final = 64 * 2**10
 _MOST_READS: Final = 16

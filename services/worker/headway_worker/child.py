@@ -14,8 +14,8 @@ from headway.sdk.operator import BaseOperator
 from headway.sdk.runtime import SparkApplication
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.sdk.xcom import check_xcom
-from headway_worker.conclusion import result_to_frame
 from headway_worker.order import Order
+from headway_worker.words import result_to_frame
 
 TARGET: Final = "headway_worker.child:run"
 
@@ -101,7 +101,8 @@ def _run(order: Order, runtime: ChannelRuntime) -> Result:
         return Result(outcome=Outcome.FAILED, error=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - here one attempt is isolated
         message = f"The DAG file cannot be imported on this worker: {message_of(error)}"
-        return Result(outcome=Outcome.FAILED, error=message, traceback=traceback_of(error))
+        traceback = traceback_of(error, __file__)
+        return Result(outcome=Outcome.FAILED, error=message, traceback=traceback)
     try:
         return execute(operator, order.facts, runtime)
     finally:

@@ -1,7 +1,6 @@
 """How an attempt ended, from what its child said and how its process went."""
 
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,7 +9,6 @@ from headway.domain.retry import Next, after_attempt
 from headway.domain.spec import TaskSpec
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.forker import Exit
-from headway.runtime.frames import Frame
 from headway.sdk.execution import Result
 
 LONGEST_ERROR = 4000
@@ -63,34 +61,6 @@ def report_of(key: AttemptKey, task: TaskSpec, failures: int, result: Result) ->
     )
 
 
-def result_to_frame(result: Result) -> Frame:
-    """Return a result as plain data."""
-    return {
-        "outcome": str(result.outcome),
-        "error": result.error,
-        "traceback": result.traceback,
-        "may_retry": result.may_retry,
-        "skip_tasks": list(result.skip_tasks),
-    }
-
-
-def result_from_frame(frame: Mapping[str, object]) -> Result:
-    """Return what a child says of its attempt; ValueError or TypeError when it makes no sense."""
-    outcome = Outcome(str(frame["outcome"]))
-    if outcome not in (Outcome.SUCCESS, Outcome.FAILED, Outcome.SKIPPED):
-        raise ValueError(f"a task cannot end as {outcome}")
-    skips = frame["skip_tasks"]
-    if not isinstance(skips, list):
-        raise TypeError("skip_tasks is no list")
-    return Result(
-        outcome=outcome,
-        error=_text(frame["error"]),
-        traceback=_text(frame["traceback"]),
-        may_retry=bool(frame["may_retry"]),
-        skip_tasks=tuple(str(task_id) for task_id in skips),
-    )
-
-
 def _explain(exit_status: Exit) -> str:
     if exit_status.signal is None:
         return (
@@ -111,7 +81,3 @@ def _storable(text: str | None) -> str | None:
         return None
     clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
     return clean if len(clean) <= LONGEST_ERROR else f"{clean[:LONGEST_ERROR]} …"
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

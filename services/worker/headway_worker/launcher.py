@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.db.attempts import Claimed
 from headway.runtime.attempt_logs import LogKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Forker
 from headway.runtime.settings import WorkerSettings
+from headway.sdk.facts import RunFacts
 from headway_worker.attempt import Attempt
 from headway_worker.clerk import Work
 from headway_worker.log_file import LogFile
-from headway_worker.order import Order, facts_of
+from headway_worker.order import Order
 
 log = logging.getLogger(__name__)
 
@@ -79,3 +81,20 @@ class Launcher:
                 self._forker.close()
             self._forker = self.start_forker()
         return self._forker
+
+
+def facts_of(claimed: Claimed) -> RunFacts:
+    """Return what a task is told about the run and the attempt that were claimed."""
+    return RunFacts(
+        dag_id=claimed.dag_id,
+        run_id=claimed.run_id,
+        task_id=claimed.task_id,
+        run_type=claimed.run_type,
+        data_interval=claimed.interval,
+        logical_date=claimed.interval.start,
+        run_after=claimed.run_after,
+        start_date=claimed.run_started_at,
+        conf=claimed.conf,
+        try_number=claimed.key.attempt,
+        map_index=claimed.map_index,
+    )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from headway.db.attempts import Claimed
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
@@ -80,23 +79,6 @@ class Order:
                 map_index=facts["map_index"],
             ),
         )
-
-
-def facts_of(claimed: Claimed) -> RunFacts:
-    """Return what a task is told about the run and the attempt that were claimed."""
-    return RunFacts(
-        dag_id=claimed.dag_id,
-        run_id=claimed.run_id,
-        task_id=claimed.task_id,
-        run_type=claimed.run_type,
-        data_interval=claimed.interval,
-        logical_date=claimed.interval.start,
-        run_after=claimed.run_after,
-        start_date=claimed.run_started_at,
-        conf=claimed.conf,
-        try_number=claimed.key.attempt,
-        map_index=claimed.map_index,
-    )
 
 
 def _text(date: datetime | None) -> str | None:

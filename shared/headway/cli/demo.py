@@ -28,14 +28,14 @@ COLUMNS = {
     "day": "day",
     "flights": "flights",
     "cancelled": "cancelled",
-    "mean_dep_delay": "late off (min)",
-    "mean_arr_delay": "late in (min)",
+    "mean_dep_delay": "late off\n(min)",
+    "mean_arr_delay": "late in\n(min)",
     "carriers": "carriers",
     "airports": "airports",
-    "with_weather": "weather known",
-    "with_plane": "plane known",
+    "with_weather": "weather\nknown",
+    "with_plane": "plane\nknown",
 }
-"""What the table shows of a day's summary, and under which heading."""
+"""What the table shows of a day's summary, and under which heading; 80 columns hold it whole."""
 
 
 def run() -> int:

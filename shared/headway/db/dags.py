@@ -58,12 +58,15 @@ LOCK_DUE = text("""
 
 SCHEDULED = text("""
     SELECT dag.dag_id, last.interval_start, last.interval_end,
+           ARRAY(SELECT schedule_date FROM dag_run
+                  WHERE dag_run.dag_id = dag.dag_id AND run_type = 'backfill'
+                    AND schedule_date > coalesce(last.schedule_date, '-infinity')) AS taken,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
                AND state IN ('queued', 'running')) AS unfinished
       FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
       LEFT JOIN LATERAL (
-           SELECT interval_start, interval_end FROM dag_run
+           SELECT interval_start, interval_end, schedule_date FROM dag_run
             WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
             ORDER BY schedule_date DESC
             LIMIT 1) AS last ON true
@@ -114,13 +117,15 @@ OCCUPIED = text("""
 class DueDag:
     """A locked DAG whose next runs are to be created, or whose next run is to be computed.
 
-    `last` is the interval of its newest scheduled run; `room` is how many more
-    scheduled runs it may have unfinished.
+    `last` is the interval of its newest scheduled run; `taken` are the dates after it
+    at which a backfill has created a run; `room` is how many more scheduled runs it
+    may have unfinished.
     """
 
     dag_id: str
     version_id: int
     last: DataInterval | None
+    taken: frozenset[datetime]
     room: int
 
 
@@ -175,7 +180,8 @@ def lock_due(conn: Connection, now: datetime, limit: int) -> list[DueDag]:
         dag = locked[row.dag_id]
         last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
         room = dag.max_active_runs - row.unfinished
-        due.append(DueDag(row.dag_id, dag.version_id, last, max(room, 0)))
+        taken = frozenset(row.taken)
+        due.append(DueDag(row.dag_id, dag.version_id, last, taken, max(room, 0)))
     return due
 
 

@@ -3,10 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
@@ -14,20 +10,29 @@ from headway.db import engine as engines
 from headway.domain.errors import DatabaseError
 
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
+
 # Two migrations at once would both find nothing to start from.
 _ONE_AT_A_TIME: Final = text("SELECT pg_advisory_xact_lock(4841445741593)")
+
+_IS_MIGRATED: Final = text("SELECT to_regclass('alembic_version') IS NOT NULL")
+_CURRENT: Final = text("SELECT version_num FROM alembic_version")
 
 
 def upgrade(url: str) -> str:
     """Migrate the database at `url` to the newest revision and return that revision."""
+    # Here and not above: every process checks the schema, and few migrate it.
+    from alembic import command
+    from alembic.config import Config
+
     engine = engines.connect(url, name="headway migrate")
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
     try:
         with _connection(engine) as conn:
             conn.execute(text("SET LOCAL statement_timeout = 0"))
             conn.execute(text("SET LOCAL lock_timeout = '60s'"))
             conn.execute(_ONE_AT_A_TIME)
             _refuse_newer(_current(conn))
-            config = _config()
             config.attributes["connection"] = conn
             command.upgrade(config, "head")
             conn.commit()
@@ -53,15 +58,12 @@ def check(engine: Engine) -> str:
 
 def head() -> str:
     """Return the revision that this release needs."""
-    revision = ScriptDirectory.from_config(_config()).get_current_head()
-    assert revision is not None
-    return revision
+    return revisions()[-1]
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS))
-    return config
+def revisions() -> list[str]:
+    """Return the revisions that this release knows, oldest first, by the names of the scripts."""
+    return sorted(path.name.partition("_")[0] for path in (_SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def _connection(engine: Engine) -> Connection:
@@ -76,12 +78,14 @@ def _connection(engine: Engine) -> Connection:
 
 
 def _current(conn: Connection) -> str | None:
-    return MigrationContext.configure(conn).get_current_revision()
+    if not conn.scalar(_IS_MIGRATED):
+        return None
+    current: str | None = conn.scalar(_CURRENT)
+    return current
 
 
 def _refuse_newer(current: str | None) -> None:
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if current is not None and current not in known:
+    if current is not None and current not in revisions():
         raise DatabaseError(
             f"The database has schema {current}, which is newer than this Headway ({head()}); "
             "install the Headway that migrated it, or a newer one."

@@ -1,5 +1,6 @@
 """Which runs of a DAG fall due, and when to look at it again."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,11 +22,17 @@ def due(
     restriction: TimeRestriction,
     now: datetime,
     at_most: int,
+    taken: Collection[datetime] = (),
 ) -> Due:
-    """Return the runs whose time has come by `now`, at most so many, after the interval `last`."""
+    """Return the runs whose time has come by `now`, at most so many, after the interval `last`.
+
+    An interval whose run would be at one of the dates `taken`, because a backfill has
+    it, is passed over.
+    """
     runs: list[DagRunInfo] = []
     following = timetable.next_dagrun_info(last, restriction, now)
     while following is not None and following.run_after <= now and len(runs) < at_most:
-        runs.append(following)
+        if following.run_after not in taken:
+            runs.append(following)
         following = timetable.next_dagrun_info(following.data_interval, restriction, now)
     return Due(runs, following)

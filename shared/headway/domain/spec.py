@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from headway.domain.arguments import JsonValue
 from headway.domain.trigger_rules import TriggerRule
@@ -62,7 +62,6 @@ class DagSpec:
     catchup: bool = False
     max_active_runs: int = 16
     max_active_tasks: int = 16
-    dagrun_timeout: timedelta | None = None
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     description: str | None = None

@@ -10,6 +10,7 @@ from headway.sdk.modules import shown_names
 LONGEST_MESSAGE: Final = 2_000
 LONGEST_TRACEBACK: Final = 20_000
 OWN_CODE: Final = str(Path(headway.__file__).parent)
+IMPORT_MACHINERY: Final = "<frozen importlib"
 
 
 def message_of(error: BaseException) -> str:
@@ -20,19 +21,23 @@ def message_of(error: BaseException) -> str:
     return _shortened(text, LONGEST_MESSAGE)
 
 
-def traceback_of(error: BaseException) -> str | None:
-    """Return the traceback through the user's code; None when the error has no such frame."""
+def traceback_of(error: BaseException, *callers: str) -> str | None:
+    """Return the traceback through the user's code; None when the error has no such frame.
+
+    `callers` are files outside of this package whose frames are none of the user's either.
+    """
     whole = TracebackException.from_exception(error, compact=True)
-    return _shortened("".join(whole.format()), LONGEST_TRACEBACK) if _trim(whole) else None
+    found = _trim(whole, (OWN_CODE, IMPORT_MACHINERY, *callers))
+    return _shortened("".join(whole.format()), LONGEST_TRACEBACK) if found else None
 
 
-def _trim(error: TracebackException) -> bool:
-    """Remove our own frames, also those of the causes; return whether any frame is left."""
-    error.stack[:] = [frame for frame in error.stack if not frame.filename.startswith(OWN_CODE)]
+def _trim(error: TracebackException, hidden: tuple[str, ...]) -> bool:
+    """Remove hidden frames, also those of the causes; return whether any frame is left."""
+    error.stack[:] = [frame for frame in error.stack if not frame.filename.startswith(hidden)]
     found = bool(error.stack)
     for cause in (error.__cause__, error.__context__):
         if cause is not None:
-            found |= _trim(cause)
+            found |= _trim(cause, hidden)
     return found
 
 

@@ -103,8 +103,10 @@ class ContinuousTimetable(_Plain):
         self, last: DataInterval | None, restriction: TimeRestriction, now: datetime
     ) -> DagRunInfo | None:
         """Return the run over the time that has passed since `last`, or the start date."""
-        earliest = restriction.earliest or now
-        start = (earliest if last is None else max(last.end, earliest)).astimezone(UTC)
+        # Without any bound the second that is over now: one that ends later would still be to
+        # come each time that it is computed again.
+        bounds = [date for date in (last and last.end, restriction.earliest) if date]
+        start = max(bounds, default=now - _SHORTEST).astimezone(UTC)
         if restriction.is_past(start):
             return None
         end = max(start + _SHORTEST, now.astimezone(UTC))

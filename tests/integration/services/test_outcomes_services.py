@@ -189,6 +189,28 @@ def test_nothing_that_a_task_has_started_outlives_it(stack: Stack, tmp_path: Pat
     assert living(tmp_path) == set()
 
 
+def test_a_file_that_makes_other_tasks_on_a_worker_is_told_so(stack: Stack) -> None:
+    attempt = stack.run("makes_other_tasks").attempt("in_the_parser")
+
+    assert attempt["outcome"] == "failed"
+    assert attempt["error"] == (
+        "The code of this version, read again, makes no task 'in_the_parser' in a DAG "
+        "'makes_other_tasks'. Let the DAG file make the same tasks each time that it is read."
+    )
+
+
+def test_a_file_that_a_worker_cannot_read_shows_the_user_s_lines_only(stack: Stack) -> None:
+    run = stack.run("breaks_on_the_worker")
+
+    assert run.attempt("never_found")["error"] == (
+        "The DAG file cannot be imported on this worker: RuntimeError: this machine lacks something"
+    )
+    frames = [line for line in run.log("never_found").splitlines() if ', line ' in line]
+    assert [frame.rpartition("/")[2] for frame in frames] == [
+        'reading_fails.py", line 11, in <module>'
+    ]
+
+
 @pytest.fixture(scope="module")
 def prints(stack: Stack) -> StackRun:
     return stack.run("prints")

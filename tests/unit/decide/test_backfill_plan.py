@@ -65,8 +65,7 @@ def test_the_range_may_end_with_the_last_complete_interval() -> None:
             1,
             3,
             jan(3),
-            r"interval that starts on 2013-01-03 05:00 is not over before 2013-01-04 05:00 UTC; "
-            "end the backfill earlier",
+            r"starts on 2013-01-03 05:00 is not over before 2013-01-04 05:00 UTC; end",
         ),
         (NullTimetable(), 1, 3, NOW, "DAG flights has no data interval that starts between"),
         (DataTimetable("0 0 30 * *", "UTC"), 1, 3, NOW, "`headway dags show flights` tells"),

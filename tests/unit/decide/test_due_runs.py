@@ -81,3 +81,12 @@ def test_once_is_once() -> None:
     found = due(OnceTimetable(), None, bounds(catchup=True), jan(10), 10)
 
     assert found == Due([DagRunInfo.once_over(DataInterval.exact(jan(1)))], None)
+
+
+def test_an_interval_that_a_backfill_has_is_passed_over() -> None:
+    taken = {day(1).run_after, day(2).run_after}
+
+    found = due(DAILY, None, bounds(catchup=True), jan(5, 12), 2, taken)
+
+    assert days_due(found) == [3, 4]
+    assert found.following == day(5)

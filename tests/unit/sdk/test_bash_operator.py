@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
+from headway.runtime.clock import SystemClock
 from headway.sdk import DAG, BashOperator
 from headway.sdk.execution import Result
 
@@ -160,8 +161,18 @@ def test_wrong_arguments_are_refused(dag: DAG, options: dict[str, Any], message:
 
 
 def is_gone(pid: int) -> bool:
-    """Return whether a process has ended; a zombie that nobody reaps counts as ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+    """Wait until a killed process has ended; return whether it has, within five seconds.
+
+    A zombie that nobody reaps counts as ended.
+    """
+    clock, never = SystemClock(), Event()
+    deadline = clock.monotonic() + 5
+    while clock.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        clock.wait(never, 0.01)
+    return False

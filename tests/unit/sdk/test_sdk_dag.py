@@ -41,7 +41,6 @@ def test_arguments_reach_the_specification() -> None:
     spec = DAG(
         "flights",
         catchup=True,
-        dagrun_timeout=timedelta(hours=2),
         params={"limit": 3, "routes": [["EWR", "IAH"]]},
         tags=["nyc", "daily", "nyc"],
         description="Flights",
@@ -51,7 +50,6 @@ def test_arguments_reach_the_specification() -> None:
     ).spec
 
     assert spec.catchup
-    assert spec.dagrun_timeout == timedelta(hours=2)
     assert spec.params == {"limit": 3, "routes": [["EWR", "IAH"]]}
     assert spec.tags == ("daily", "nyc")
     assert (spec.description, spec.doc_md) == ("Flights", "# Flights")
@@ -85,7 +83,6 @@ def test_schedules_differ_in_the_specification() -> None:
         ({"max_active_runs": 0}, "max_active_runs must be a whole number from 1 to"),
         ({"max_active_tasks": True}, "max_active_tasks must be a whole number"),
         ({"catchup": "no"}, "catchup must be True or False, not 'no'"),
-        ({"dagrun_timeout": 0}, "dagrun_timeout must be longer than 0 seconds"),
         ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
         ({"params": [1]}, "params must be a dictionary"),
         ({"tags": "nyc"}, "tags must be a list of strings"),

@@ -43,6 +43,7 @@ def test_continuous_runs_over_the_time_since_the_last_run() -> None:
 
     assert continuous.next_dagrun_info(None, FROM_START, NOW) == over(START, NOW)
     assert continuous.next_dagrun_info(last, FROM_START, NOW) == over(last.end, NOW)
+    assert continuous.next_dagrun_info(last, FREE, NOW) == over(last.end, NOW)
     assert continuous.summary == "@continuous"
 
 
@@ -52,7 +53,12 @@ def test_continuous_intervals_are_never_empty() -> None:
     second = timedelta(seconds=1)
 
     assert continuous.next_dagrun_info(last, FROM_START, NOW) == over(NOW, NOW + second)
-    assert continuous.next_dagrun_info(None, FREE, NOW) == over(NOW, NOW + second)
+
+
+def test_continuous_without_a_start_date_begins_at_once() -> None:
+    second = timedelta(seconds=1)
+
+    assert ContinuousTimetable().next_dagrun_info(None, FREE, NOW) == over(NOW - second, NOW)
 
 
 def test_continuous_begins_at_a_start_date_to_come_and_stops_at_the_end_date() -> None:

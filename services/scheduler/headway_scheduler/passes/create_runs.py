@@ -44,7 +44,8 @@ def create_runs(
 def _plan(spec: DagSpec, dag: dags.DueDag, now: datetime) -> Due:
     restriction = TimeRestriction(spec.start_date, spec.end_date, spec.catchup)
     try:
-        return due(registry.decode(spec.timetable), dag.last, restriction, now, dag.room)
+        timetable = registry.decode(spec.timetable)
+        return due(timetable, dag.last, restriction, now, dag.room, dag.taken)
     except TimetableError:
         log.exception("DAG %s is not scheduled any more: its timetable fails", spec.dag_id)
         return Due([], None)

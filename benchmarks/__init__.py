@@ -1,0 +1,1 @@
+"""Benchmarks: each prints a table of targets and measured values, and writes its rows."""

@@ -1,0 +1,26 @@
+"""`python -m benchmarks [NAME]`: run all benchmarks, or one."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from benchmarks import footprint
+from benchmarks.report import Row, publish
+
+BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
+    "footprint": footprint.run,  # about two minutes
+}
+
+
+def main() -> int:
+    """Run what the command line names; exit 2 for a name that there is none of."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    for name in names:
+        if name not in BENCHMARKS:
+            print(f"There is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}.")
+            return 2
+        publish(name, list(BENCHMARKS[name]()))
+    return 0
+
+
+sys.exit(main())

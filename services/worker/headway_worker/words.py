@@ -1,0 +1,39 @@
+"""The last words of an attempt's child: its result as plain data, and back."""
+
+from collections.abc import Mapping
+
+from headway.domain.states import Outcome
+from headway.runtime.frames import Frame
+from headway.sdk.execution import Result
+
+
+def result_to_frame(result: Result) -> Frame:
+    """Return a result as plain data."""
+    return {
+        "outcome": str(result.outcome),
+        "error": result.error,
+        "traceback": result.traceback,
+        "may_retry": result.may_retry,
+        "skip_tasks": list(result.skip_tasks),
+    }
+
+
+def result_from_frame(frame: Mapping[str, object]) -> Result:
+    """Return what a child says of its attempt; ValueError or TypeError when it makes no sense."""
+    outcome = Outcome(str(frame["outcome"]))
+    if outcome not in (Outcome.SUCCESS, Outcome.FAILED, Outcome.SKIPPED):
+        raise ValueError(f"a task cannot end as {outcome}")
+    skips = frame["skip_tasks"]
+    if not isinstance(skips, list):
+        raise TypeError("skip_tasks is no list")
+    return Result(
+        outcome=outcome,
+        error=_text(frame["error"]),
+        traceback=_text(frame["traceback"]),
+        may_retry=bool(frame["may_retry"]),
+        skip_tasks=tuple(str(task_id) for task_id in skips),
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

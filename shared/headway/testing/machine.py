@@ -1,0 +1,170 @@
+"""The `headway` command on a machine of its own: few programs, an empty HOME, nothing inherited.
+
+Everything that a machine runs can be found again from outside, for it has a path below
+the machine's folder in its environment, its command line or its working directory: user
+code gets no HEADWAY_HOME, but it does get HOME.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import Signals
+from threading import Event
+from typing import Final, TypeVar
+
+from headway.runtime.clock import SystemClock
+from headway.runtime.tether import tethered
+
+T = TypeVar("T")
+
+PATIENCE: Final = 90.0
+"""Seconds that anything may take on a busy machine; a test that passes never needs them."""
+
+PROGRAMS: Final = (
+    *("bash", "sh", "env", "ps", "sed", "grep", "awk", "which", "hostname"),
+    *("cat", "chmod", "cp", "cut", "date", "dirname", "basename", "echo", "expr", "head", "id"),
+    *("ln", "ls", "mkdir", "mktemp", "mv", "nice", "nohup", "readlink", "rm", "sleep", "sort"),
+    *("tail", "tee", "touch", "tr", "true", "uname", "whoami"),
+)
+"""What a machine has on its PATH: a shell and what scripts use, but no Java and no Postgres."""
+
+_POLL: Final = 0.05
+_CLOCK: Final = SystemClock()
+_NEVER: Final = Event()
+
+
+def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
+    """Look again and again until that returns something true, and return it."""
+    deadline = _CLOCK.monotonic() + patience
+    while True:
+        found = look()
+        if found:
+            return found
+        assert _CLOCK.monotonic() < deadline, f"Not in {patience:g} s: {what}."
+        _CLOCK.wait(_NEVER, _POLL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that was started, and what it has printed so far."""
+
+    process: "subprocess.Popen[bytes]" = field(repr=False)
+    stdout: Path
+    stderr: Path
+
+    def printed(self) -> str:
+        """Return what it has printed to stdout."""
+        return self.stdout.read_text(errors="replace")
+
+    def complained(self) -> str:
+        """Return what it has printed to stderr."""
+        return self.stderr.read_text(errors="replace")
+
+    def until(self, look: Callable[[], T | None], what: str) -> T:
+        """Look until that returns something true; the command must not end meanwhile."""
+
+        def look_while_it_runs() -> T | None:
+            found = look()
+            assert found or self.process.poll() is None, f"It ended before: {what}.\n{self._said()}"
+            return found
+
+        return until(look_while_it_runs, what)
+
+    def end(self, signal: Signals) -> int:
+        """Send the signal, wait for the end, and return the exit status."""
+        self.process.send_signal(signal)
+        return self.process.wait(PATIENCE)
+
+    def _said(self) -> str:
+        return f"{self.printed()}\n{self.complained()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A folder with a home, and an environment in which commands run."""
+
+    root: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def new(cls, root: Path, given: Mapping[str, str] | None = None) -> "Machine":
+        """Make a machine in an empty folder, with these variables besides its own."""
+        programs, home = root / "bin", root / "user"
+        programs.mkdir(parents=True)
+        home.mkdir()
+        for name in PROGRAMS:
+            if found := shutil.which(name):
+                (programs / name).symlink_to(found)
+        own = {"PATH": programs, "HOME": home, "HEADWAY_HOME": root / "home"}
+        return cls(root, {**{name: str(path) for name, path in own.items()}, **(given or {})})
+
+    @property
+    def home(self) -> Path:
+        """Where Headway keeps its state."""
+        return self.root / "home"
+
+    def run(
+        self, *arguments: str, given: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a `headway` command to its end, with these variables besides the machine's."""
+        return subprocess.run(
+            _headway(arguments),
+            env={**self.environment, **(given or {})},
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=3 * PATIENCE,
+            check=False,
+        )
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[Command]:
+        """Start a `headway` command, which is ended with the context if it still runs then."""
+        stdout, stderr = self.root / "stdout", self.root / "stderr"
+        with stdout.open("wb") as out, stderr.open("wb") as err:
+            process = subprocess.Popen(
+                tethered(_headway(arguments)),
+                env=dict(self.environment),
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
+        command = Command(process, stdout, stderr)
+        try:
+            yield command
+        finally:
+            command.end(Signals.SIGTERM)
+
+    def processes(self) -> dict[int, str]:
+        """Return all that runs on this machine: command lines by pid."""
+        return processes_below(self.root)
+
+    def wait_until_idle(self, patience: float) -> None:
+        """Wait until nothing of this machine runs any more."""
+        until(lambda: not self.processes(), "nothing running any more", patience)
+
+
+def processes_below(folder: Path) -> dict[int, str]:
+    """Return the processes that have to do with a folder: command lines by pid."""
+    mark = f"{folder}/".encode()
+    found: dict[int, str] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            seen = [command, (process / "environ").read_bytes()]
+            seen.append(bytes((process / "cwd").readlink()) + b"/")
+        except OSError:  # it has ended, or is another user's
+            continue
+        if any(mark in text for text in seen):
+            found[int(process.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def _headway(arguments: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", "headway.cli", *arguments]

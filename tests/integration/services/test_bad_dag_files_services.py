@@ -1,0 +1,298 @@
+"""DAG files that are wrong: each gets its one message, and hurts nobody else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from headway.testing.stack import Stack, running_stack
+
+pytestmark = pytest.mark.services
+
+PARSER_TIMEOUT = 4
+
+CANARY = """
+    from headway.sdk import DAG, EmptyOperator
+
+    with DAG("canary"):
+        EmptyOperator(task_id="sing")
+"""
+
+BAD = {
+    "cycle": (
+        """
+        from headway.sdk import DAG, EmptyOperator, chain
+
+        with DAG("cycle"):
+            a, b, c = (EmptyOperator(task_id=name) for name in "abc")
+            chain(a, b, c, a)
+        """,
+        "DAG 'cycle' has a cycle: a -> b -> c -> a. Remove one of these.",
+    ),
+    "duplicate_task": (
+        """
+        from headway.sdk import DAG, EmptyOperator
+
+        with DAG("duplicate_task"):
+            EmptyOperator(task_id="twin")
+            EmptyOperator(task_id="twin")
+        """,
+        "DAG 'duplicate_task' has two tasks with the id 'twin'; rename one.",
+    ),
+    "duplicate_dag": (
+        """
+        from headway.sdk import DAG
+
+        DAG("duplicate_dag")
+        DAG("duplicate_dag")
+        """,
+        "duplicate_dag.py makes 2 DAGs with the id 'duplicate_dag'; rename.",
+    ),
+    "unknown_rule": (
+        """
+        from headway.sdk import DAG, EmptyOperator
+
+        with DAG("unknown_rule"):
+            EmptyOperator(task_id="a", trigger_rule="all_sucess")
+        """,
+        "DAG 'unknown_rule', task 'a': trigger_rule must be one of all_success, all_failed, "
+        "all_done, all_done_min_one_success, all_done_setup_success, all_skipped, one_success, "
+        "one_failed, one_done, none_failed, none_failed_min_one_success, none_skipped, always, "
+        "not 'all_sucess'.",
+    ),
+    "naive_date": (
+        """
+        from datetime import datetime
+        from headway.sdk import DAG
+
+        DAG("naive_date", start_date=datetime(2013, 1, 1))
+        """,
+        "DAG 'naive_date': start_date is 2013-01-01 00:00:00, which has no time zone; write "
+        'pendulum.datetime(2013, 1, 1, tz="America/New_York").',
+    ),
+    "no_date": (
+        """
+        from headway.sdk import DAG
+
+        DAG("no_date", start_date="2013-01-01")
+        """,
+        "DAG 'no_date': start_date must be a datetime with a time zone (write "
+        'pendulum.datetime(2013, 1, 1, tz="America/New_York")), not \'2013-01-01\'.',
+    ),
+    "no_cron": (
+        """
+        from headway.sdk import DAG
+
+        DAG("no_cron", schedule="every day")
+        """,
+        "DAG 'no_cron': 'every day' is no cron string: it has 2 fields and needs five: minute, "
+        "hour, day, month, weekday, for example '30 6 * * MON-FRI'.",
+    ),
+    "no_argument": (
+        """
+        from headway.sdk import DAG, EmptyOperator
+
+        with DAG("no_argument"):
+            EmptyOperator(task_id="a", retrys=3)
+        """,
+        "DAG 'no_argument', task 'a': EmptyOperator does not know the argument 'retrys'; did you "
+        "mean retries?",
+    ),
+    "unserializable": (
+        """
+        from headway.sdk import DAG, PythonOperator
+
+        with DAG("unserializable"):
+            PythonOperator(task_id="a", python_callable=print, op_args=[{"file": open("/dev/null")}])
+        """,
+        "DAG 'unserializable', task 'a': op_args[0]['file'] is of type TextIOWrapper, which "
+        "cannot be stored with the DAG. Pass JSON values, aware datetimes, timedeltas or another "
+        "task's output, and build anything else inside the task.",
+    ),
+    "exits": (
+        """
+        import sys
+        from headway.sdk import DAG
+
+        sys.exit(3)
+        """,
+        "exits.py calls sys.exit(3) while it is imported; a DAG file must only define DAGs.",
+    ),
+    "leaves": (
+        """
+        import os
+        from headway.sdk import DAG
+
+        os._exit(0)
+        """,
+        "Reading the file ended its process (exit code 0); it must not do that.",
+    ),
+    "crashes": (
+        """
+        import ctypes
+        from headway.sdk import DAG
+
+        ctypes.string_at(0)
+        """,
+        "Reading the file ended its process (signal 11); it must not do that.",
+    ),
+    "loops": (
+        """
+        from headway.sdk import DAG
+
+        while True:
+            pass
+        """,
+        f"Reading the file took more than {PARSER_TIMEOUT} s, and was stopped. Move slow work "
+        "into tasks, or raise HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT.",
+    ),
+}
+"""What each file holds, and the import error that it must get."""
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("dags")
+    (folder / "canary.py").write_text(dedent(CANARY))
+    settings = {"HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT": str(PARSER_TIMEOUT)}
+    with running_stack(tmp_path_factory.mktemp("bad_files"), folder, settings) as stack:
+        for name, (source, _) in BAD.items():
+            write(stack, f"{name}.py", source)
+        yield stack
+
+
+def write(stack: Stack, path: str, source: str) -> None:
+    (stack.dags / path).write_text(dedent(source))
+
+
+def dag(dag_id: str, *task_ids: str) -> str:
+    """The source of a DAG with empty tasks."""
+    tasks = [f"    EmptyOperator(task_id={task_id!r})\n" for task_id in task_ids or ("only",)]
+    return f"from headway.sdk import DAG, EmptyOperator\nwith DAG({dag_id!r}):\n{''.join(tasks)}"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_has_one_clear_error(stack: Stack, name: str) -> None:
+    assert stack.wait_for_import_error(f"{name}.py") == BAD[name][1]
+
+
+def test_an_error_of_python_s_own_shows_where_it_is(stack: Stack) -> None:
+    write(stack, "syntax.py", "from headway.sdk import DAG\nwith DAG('x')\n    pass\n")
+    write(stack, "undefined.py", "from headway.sdk import DAG\nDAG(no_such_name)\n")
+
+    syntax = stack.wait_for_import_error("syntax.py")
+    assert syntax.splitlines() == [
+        f'File "{stack.dags}/syntax.py", line 2',
+        "    with DAG('x')",
+        "                 ^",
+        "SyntaxError: expected ':'",
+    ]
+    undefined = stack.wait_for_import_error("undefined.py")
+    assert undefined.splitlines() == [
+        "Traceback (most recent call last):",
+        f'  File "{stack.dags}/undefined.py", line 2, in <module>',
+        "    DAG(no_such_name)",
+        "        ^^^^^^^^^^^^",
+        "NameError: name 'no_such_name' is not defined",
+    ]
+
+
+def test_a_file_that_is_no_text_has_an_error(stack: Stack) -> None:
+    (stack.dags / "latin.py").write_bytes(b"from headway.sdk import DAG\nDAG('caf\xe9')\n")
+
+    assert stack.wait_for_import_error("latin.py").splitlines()[-1].startswith(
+        "SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xe9"
+    )
+
+
+def test_a_file_without_dags_is_fine(stack: Stack) -> None:
+    write(stack, "library.py", "# used by headway DAGs\nLIMIT = 3\n")
+
+    stack.wait_for_parse("library.py")
+    stack.wait_for_no_import_error("library.py")
+
+
+def test_bad_files_hurt_no_other_dag(stack: Stack) -> None:
+    for name in BAD:
+        stack.wait_for_import_error(f"{name}.py")
+
+    assert stack.run("canary").state == "success"
+    (stack.dags / "late_canary.py").write_text(dag("late_canary"))
+    stack.wait_for_version("late_canary")
+    assert stack.run("late_canary").state == "success"
+
+
+def test_the_first_file_keeps_a_dag_id(stack: Stack) -> None:
+    (stack.dags / "owner.py").write_text(dag("shared_id", "of_owner"))
+    stack.wait_for_version("shared_id")
+    (stack.dags / "intruder.py").write_text(dag("shared_id", "of_intruder") + dag("its_own"))
+
+    assert stack.wait_for_import_error("intruder.py") == (
+        "The DAG id 'shared_id' in intruder.py is taken by the file owner.py (bundle dags), "
+        "which keeps it. Rename one of the two."
+    )
+    stack.wait_for_version("its_own")
+    assert stack.run("shared_id").states() == {"of_owner": "success"}
+
+
+def test_the_last_good_version_stays_in_force(stack: Stack) -> None:
+    file = stack.dags / "breaks.py"
+    file.write_text(dag("breaks", "old"))
+    stack.wait_for_version("breaks")
+
+    file.write_text(dag("breaks", "new") + "1 / 0\n")
+    assert "ZeroDivisionError" in stack.wait_for_import_error("breaks.py")
+    assert stack.run("breaks").states() == {"old": "success"}
+
+    file.write_text(dag("breaks", "new"))
+    stack.wait_for_version("breaks", 2)
+    stack.wait_for_no_import_error("breaks.py")
+    assert stack.run("breaks").states() == {"new": "success"}
+
+
+def test_a_deleted_file_takes_its_dag_along(stack: Stack) -> None:
+    file = stack.dags / "short_lived.py"
+    file.write_text(dag("short_lived"))
+    stack.wait_for_version("short_lived")
+    run = stack.run("short_lived")
+
+    file.unlink()
+
+    stack.until(lambda _: not stack.dag("short_lived")["active"], "the end of short_lived")
+    assert "short_lived" not in stack.headway("dags", "list").stdout
+    assert run.state == "success"  # its history stays
+
+    file.write_text(dag("short_lived"))
+    stack.until(lambda _: stack.dag("short_lived")["active"], "the return of short_lived")
+    assert stack.dag("short_lived")["version"] == 1
+
+
+def test_a_deleted_bad_file_takes_its_error_along(stack: Stack) -> None:
+    stack.wait_for_import_error("cycle.py")
+
+    (stack.dags / "cycle.py").unlink()
+
+    stack.wait_for_no_import_error("cycle.py")
+
+
+def test_a_dag_that_its_file_no_longer_defines_ends(stack: Stack) -> None:
+    file = stack.dags / "two.py"
+    file.write_text(dag("stays") + dag("goes"))
+    stack.wait_for_version("goes")
+
+    file.write_text(dag("stays"))
+
+    stack.until(lambda _: not stack.dag("goes")["active"], "the end of goes")
+    assert stack.dag("stays")["active"]
+
+
+def test_an_emptied_folder_proves_nothing(stack: Stack, tmp_path: Path) -> None:
+    """It may be a volume that is not mounted: every DAG stays in force."""
+    for file in stack.dags.glob("*.py"):
+        file.rename(tmp_path / file.name)
+
+    log = stack.home / "services" / "parser.log"
+    stack.until(lambda _: "action=keep" in log.read_text(), "the parser's refusal")
+    assert stack.dag("canary")["active"]
+    assert stack.run("canary").state == "success"

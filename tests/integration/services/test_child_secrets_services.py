@@ -1,0 +1,81 @@
+"""Tasks hold no database credential: what one finds when it looks for it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from headway.testing.stack import Stack, running_stack
+from headway.testing.stack_run import StackRun
+
+pytestmark = pytest.mark.services
+
+DAGS = Path(__file__).parent / "dags" / "secrets"
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    home = tmp_path_factory.mktemp("secrets")
+    with running_stack(home, DAGS, {"AWS_SECRET_ACCESS_KEY": "abc", "HARMLESS": "x"}) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def run(stack: Stack) -> StackRun:
+    return stack.run("looks_around")
+
+
+@pytest.fixture(scope="module")
+def password(stack: Stack) -> str:
+    url = make_url((stack.home / "database-url").read_text())
+    assert url.password is not None
+    assert len(url.password) > 8
+    return url.password
+
+
+def test_a_task_s_environment_holds_no_secret(run: StackRun, password: str) -> None:
+    itself: Any = run.xcom("itself")
+
+    assert password not in str(itself)
+    assert "HEADWAY_DATABASE_URL" not in str(itself)
+    named = [name for name in itself["environment"] if name.startswith("HEADWAY_")]
+    assert named == ["HEADWAY_ATTEMPT"]
+    assert not {"AWS_SECRET_ACCESS_KEY", "HARMLESS"} & itself["environment"].keys()
+
+
+def test_a_command_s_environment_holds_no_secret(run: StackRun, password: str) -> None:
+    environment = str(run.xcom("command"))
+
+    assert "PATH=" in environment
+    assert password not in environment
+    assert "HEADWAY_DATABASE_URL" not in environment
+
+
+def test_a_task_has_its_log_and_one_socket_only(run: StackRun) -> None:
+    itself: Any = run.xcom("itself")
+    kinds = sorted(target.partition(":")[0] for target in itself["descriptors"].values())
+
+    # The last one is the folder of descriptors that the task itself was listing.
+    listing = [kind for kind in kinds if kind.startswith("/proc/")]
+    assert [kind for kind in kinds if kind not in listing] == ["/dev/null", "pipe", "pipe", "socket"]
+    assert len(listing) == 1
+
+
+def test_the_processes_that_fork_tasks_hold_no_secret(run: StackRun, password: str) -> None:
+    """The nanny and the fork server above a task: programs of their own, with clean hands."""
+    above: Any = run.xcom("above")
+    nanny, forker, worker, *_ = above
+
+    for process in (nanny, forker):
+        assert "headway.runtime.forker" in process["command"]
+        assert password not in str(process)
+        assert "HEADWAY_DATABASE_URL" not in process["environment"]
+    assert "headway.cli worker" in worker["command"]
+
+
+def test_no_process_shows_the_secret_in_its_command_line(run: StackRun, password: str) -> None:
+    above: Any = run.xcom("above")
+
+    assert not [process["command"] for process in above if password in process["command"]]

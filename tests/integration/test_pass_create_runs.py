@@ -1,0 +1,269 @@
+"""The pass that creates runs: which, how many, and never one twice."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.db import dags
+from headway.db.processes import Identity
+from headway.domain.spec import DagSpec, TimetableSpec
+from headway.testing import seed
+from headway.testing.interleaving import just_before
+from headway_scheduler.passes.create_runs import create_runs
+from headway_scheduler.specs import Specs
+
+DAY_5 = seed.START + 5 * seed.DAY
+
+
+@pytest.fixture
+def me(engine: Engine) -> Identity:
+    return seed.register(engine)
+
+
+def create(engine: Engine, me: Identity, day: float = 5, limit: int = 10) -> int:
+    """Run the pass as of so many days after the start."""
+    return create_runs(engine, me, Specs(), seed.START + day * seed.DAY, limit)
+
+
+def days(engine: Engine, dag_id: str = "etl", kind: str = "scheduled") -> list[int]:
+    """Return the days after the start that have a run of that kind."""
+    starts = text("""
+        SELECT interval_start FROM dag_run WHERE dag_id = :dag AND run_type = :kind
+         ORDER BY schedule_date
+    """)
+    with engine.connect() as conn:
+        found = conn.scalars(starts, {"dag": dag_id, "kind": kind})
+        return [(start - seed.START).days for start in found]
+
+
+def backfill(engine: Engine, first: int, last: int) -> None:
+    request = BackfillRequest(
+        "etl", seed.START + first * seed.DAY, seed.START + last * seed.DAY, conf={}
+    )
+    with engine.begin() as conn:
+        create_backfill(conn, request, DAY_5 + 5 * seed.DAY, "user:test")
+
+
+def end_runs(engine: Engine) -> None:
+    with engine.begin() as conn:
+        conn.execute(
+            text("UPDATE dag_run SET state = 'success', started_at = now(), ended_at = now()")
+        )
+
+
+def test_catchup_creates_every_interval_that_is_over(engine: Engine, me: Identity) -> None:
+    seed.store(engine, seed.dag())
+
+    assert create(engine, me, day=3.5) == 1
+
+    assert days(engine) == [0, 1, 2]
+    with engine.connect() as conn:
+        run = conn.execute(text("SELECT * FROM dag_run ORDER BY schedule_date")).first()
+        planned = conn.execute(text("SELECT * FROM dag")).one()
+    assert run is not None
+    assert (run.run_id, run.state) == ("scheduled__2024-01-01T00:00:00+00:00", "queued")
+    assert run.schedule_date == run.run_after == run.interval_end == seed.START + seed.DAY
+    assert planned.planned_version_id == planned.version_id == run.version_id
+    assert planned.next_run_after == planned.next_interval_end == seed.START + 4 * seed.DAY
+    assert planned.next_interval_start == seed.START + 3 * seed.DAY
+
+
+def test_without_catchup_only_the_last_interval_is_created(engine: Engine, me: Identity) -> None:
+    seed.store(engine, replace(seed.dag(), catchup=False))
+
+    create(engine, me, day=3.5)
+    create(engine, me, day=7.5)
+
+    assert days(engine) == [2, 6]
+
+
+def test_a_dag_that_is_planned_is_left_alone_until_it_is_due(engine: Engine, me: Identity) -> None:
+    seed.store(engine, seed.dag())
+
+    assert [create(engine, me, day) for day in (0.5, 0.9, 1, 1.5, 2)] == [1, 0, 1, 0, 1]
+    assert days(engine) == [0, 1]
+
+
+def test_no_more_runs_are_created_than_may_be_active(engine: Engine, me: Identity) -> None:
+    seed.store(engine, replace(seed.dag(), max_active_runs=2))
+
+    assert create(engine, me) == 1
+    assert create(engine, me) == 0
+    assert days(engine) == [0, 1]
+
+    end_runs(engine)
+    assert create(engine, me) == 1
+    assert days(engine) == [0, 1, 2, 3]
+
+
+def test_runs_by_hand_and_of_backfills_take_no_room(engine: Engine, me: Identity) -> None:
+    seed.store(engine, replace(seed.dag(), max_active_runs=1))
+    backfill(engine, 3, 4)
+
+    create(engine, me)
+
+    assert days(engine) == [0]
+
+
+@pytest.mark.parametrize("change", ["paused = true", "active = false", "version_id = NULL"])
+def test_a_dag_that_is_not_scheduled_gets_no_run(engine: Engine, me: Identity, change: str) -> None:
+    seed.store(engine, seed.dag())
+    with engine.begin() as conn:
+        conn.execute(text(f"UPDATE dag SET {change}"))
+
+    assert create(engine, me) == 0
+    assert days(engine) == []
+
+
+def test_a_dag_that_was_unpaused_is_planned_anew(engine: Engine, me: Identity) -> None:
+    seed.store(engine, replace(seed.dag(), catchup=False))
+    create(engine, me, day=1)
+    for paused in (True, False):
+        with engine.begin() as conn:
+            dags.set_paused(conn, "etl", paused=paused)
+
+    assert create(engine, me, day=1.5) == 1
+    assert create(engine, me, day=1.5) == 0
+
+
+def test_a_new_version_is_planned_at_once_and_its_runs_are_of_it(
+    engine: Engine, me: Identity
+) -> None:
+    seed.store(engine, seed.dag())
+    create(engine, me, day=1)
+    hourly = TimetableSpec(name="delta", arguments={"delta": 3600.0, "interval": None})
+    second = seed.store(engine, replace(seed.dag(), timetable=hourly))
+
+    assert create(engine, me, day=1) == 1
+
+    with engine.connect() as conn:
+        due = conn.execute(text("SELECT next_run_after, planned_version_id FROM dag")).one()
+        assert due == (seed.START + seed.DAY + timedelta(hours=1), second)
+        create(engine, me, day=1.5)
+        later = text("SELECT DISTINCT version_id FROM dag_run WHERE schedule_date > :first")
+        assert list(conn.scalars(later, {"first": seed.START + seed.DAY})) == [second]
+
+
+def test_the_longest_overdue_come_first(engine: Engine, me: Identity) -> None:
+    for dag_id, due in (("b", 2), ("a", 3), ("c", 1)):
+        seed.store(engine, replace(seed.dag(dag_id=dag_id), start_date=seed.START + due * seed.DAY))
+    create(engine, me, day=0)
+
+    for _ in range(3):
+        assert create(engine, me, day=9, limit=1) == 1
+
+    with engine.connect() as conn:
+        order = list(conn.scalars(text("SELECT DISTINCT ON (dag_id) dag_id FROM dag_run")))
+        ids = conn.execute(text("SELECT dag_id FROM dag_run GROUP BY 1 ORDER BY min(id)"))
+        assert (len(order), list(ids.scalars())) == (3, ["c", "b", "a"])
+
+
+def test_two_schedulers_create_nothing_twice(engine: Engine, me: Identity) -> None:
+    """The other one runs when the first has written, and has not committed."""
+    seed.store(engine, seed.dag(dag_id="one"))
+    seed.store(engine, seed.dag(dag_id="two"))
+    other = seed.register(engine)
+    planned: list[int] = []
+
+    mine = create_runs(engine, me, Specs(), DAY_5, 1, lambda: planned.append(create(engine, other)))
+
+    assert (mine, planned) == (1, [1])
+    assert days(engine, "one") == days(engine, "two") == [0, 1, 2, 3, 4]
+
+
+def test_a_scheduler_that_looked_before_another_committed_creates_nothing_twice(
+    engine: Engine, me: Identity
+) -> None:
+    """What runs there are is read when the DAG is locked, not before."""
+    seed.store(engine, replace(seed.dag(), max_active_runs=2))
+    other = seed.register(engine)
+
+    with just_before(engine, dags.LOCK_DUE, lambda: create(engine, other)):
+        create(engine, me)
+
+    assert days(engine) == [0, 1]
+
+
+def test_an_interval_of_a_backfill_is_not_run_again(engine: Engine, me: Identity) -> None:
+    seed.store(engine, seed.dag())
+    backfill(engine, 1, 2)
+
+    create(engine, me)
+
+    assert days(engine) == [0, 3, 4]
+    assert days(engine, kind="backfill") == [1, 2]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_backfill_does_not_bring_the_schedule_to_a_halt(
+    engine: Engine, me: Identity, most: int
+) -> None:
+    """It holds more of the intervals that are due than the DAG may have active runs."""
+    seed.store(engine, replace(seed.dag(), max_active_runs=most))
+    backfill(engine, 0, 3)
+
+    for _ in range(10):
+        if not create(engine, me):
+            break
+    else:
+        pytest.fail("the scheduler plans the same DAG again and again")
+
+    assert days(engine) == [4]
+
+
+@pytest.mark.parametrize(
+    "timetable",
+    [
+        TimetableSpec(name="unknown"),
+        TimetableSpec(name="delta", arguments={"delta": "soon"}),
+        TimetableSpec(name="delta", arguments={"delta": -1.0, "interval": None}),
+    ],
+)
+def test_a_dag_whose_timetable_fails_does_not_stop_the_others(
+    engine: Engine, me: Identity, timetable: TimetableSpec
+) -> None:
+    seed.store(engine, replace(seed.dag(dag_id="broken"), timetable=timetable))
+    seed.store(engine, seed.dag(dag_id="whole"))
+
+    assert create(engine, me) == 2
+    assert create(engine, me) == 0
+
+    assert days(engine, "broken") == []
+    assert days(engine, "whole") == [0, 1, 2, 3, 4]
+
+
+def test_a_dag_at_the_end_of_the_calendar_does_not_stop_the_others(
+    engine: Engine, me: Identity
+) -> None:
+    last = seed.START.replace(year=9999, month=12, day=31)
+    seed.store(engine, replace(seed.dag(dag_id="late"), start_date=last))
+    seed.store(engine, seed.dag(dag_id="whole"))
+
+    create(engine, me)
+
+    assert days(engine, "whole") == [0, 1, 2, 3, 4]
+
+
+def damage(engine: Engine, spec: DagSpec) -> None:
+    """Have it that another release has stored the DAG's version."""
+    with engine.begin() as conn:
+        conn.execute(
+            text("UPDATE dag_version SET serialized = 'other' WHERE dag_id = :dag"),
+            {"dag": spec.dag_id},
+        )
+
+
+def test_a_version_that_cannot_be_read_does_not_stop_the_others(
+    engine: Engine, me: Identity
+) -> None:
+    other_release, whole = seed.dag(dag_id="other"), seed.dag(dag_id="whole")
+    seed.store(engine, other_release)
+    seed.store(engine, whole)
+    damage(engine, other_release)
+
+    create(engine, me)
+
+    assert days(engine, "whole") == [0, 1, 2, 3, 4]

@@ -1,0 +1,313 @@
+"""The pass that settles runs: every change is looked at, by one scheduler, until the run is over."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, TextClause, text
+
+from headway.db import runs, tasks, wakes
+from headway.db.processes import Identity
+from headway.domain.retry import Next
+from headway.domain.spec import DagSpec
+from headway.domain.states import Outcome, TaskState
+from headway.testing import seed
+from headway.testing.interleaving import just_before
+from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
+from headway_scheduler.specs import Specs
+
+CHAIN = seed.dag(seed.task("first"), seed.task("second", "first"))
+FAILED = Next(TaskState.FAILED)
+
+
+@pytest.fixture
+def me(engine: Engine) -> Identity:
+    return seed.register(engine)
+
+
+def settle(engine: Engine, me: Identity, limit: int = 20) -> int:
+    return schedule_tasks(engine, me, Specs(), seed.START, limit)
+
+
+def finish(
+    engine: Engine, outcome: Outcome = Outcome.SUCCESS, following: Next = seed.SUCCESS
+) -> None:
+    """Queue, claim and report whatever is scheduled."""
+    with engine.begin() as conn:
+        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
+        tasks.queue(conn, list(conn.scalars(ready)), seed.START)
+    claimed = seed.claim(engine, seed.register(engine, "worker"))
+    assert claimed
+    assert len(seed.report(engine, [each.key for each in claimed], outcome, following)) == len(
+        claimed
+    )
+
+
+def run_to_its_end(engine: Engine, me: Identity) -> None:
+    while seed.run_states(engine)["running"]:
+        assert settle(engine, me)
+        if "scheduled" in seed.task_states(engine).values():
+            finish(engine)
+
+
+def pending_wakes(engine: Engine) -> int:
+    with engine.connect() as conn:
+        return conn.execute(text("SELECT count(*) FROM wake")).scalar_one()
+
+
+def test_a_run_is_taken_from_its_first_task_to_its_end(engine: Engine, me: Identity) -> None:
+    seed.start_run(engine, CHAIN)
+
+    assert settle(engine, me) == 1
+    assert seed.task_states(engine) == {"first": "scheduled", "second": "none"}
+    assert settle(engine, me) == 0
+
+    finish(engine)
+    assert settle(engine, me) == 1
+    assert seed.task_states(engine) == {"first": "success", "second": "scheduled"}
+    assert seed.run_states(engine) == {"running": 1}
+
+    finish(engine)
+    settle(engine, me)
+    assert seed.run_states(engine) == {"success": 1}
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT ended_at FROM dag_run")) == seed.START
+    assert settle(engine, me) == 0
+
+
+def test_a_failure_ends_the_run_with_what_depends_on_it(engine: Engine, me: Identity) -> None:
+    seed.start_run(engine, CHAIN)
+    settle(engine, me)
+    finish(engine, Outcome.FAILED, FAILED)
+
+    settle(engine, me)
+
+    assert seed.task_states(engine) == {"first": "failed", "second": "upstream_failed"}
+    assert seed.run_states(engine) == {"failed": 1}
+    with engine.connect() as conn:
+        ended = text("SELECT ended_at FROM task_instance WHERE task_id = 'second'")
+        assert conn.scalar(ended) == seed.START
+
+
+def test_a_run_without_tasks_ends_at_once(engine: Engine, me: Identity) -> None:
+    seed.start_run(engine, replace(seed.dag(), tasks=()))
+
+    settle(engine, me)
+
+    assert seed.run_states(engine) == {"success": 1}
+
+
+def test_a_report_while_the_run_is_being_settled_is_settled_next(
+    engine: Engine, me: Identity
+) -> None:
+    """The report neither waits for the pass nor is its wake lost."""
+    seed.start_run(engine, CHAIN)
+    settle(engine, me)
+    with engine.begin() as conn:
+        wakes.add(conn, list(conn.scalars(text("SELECT id FROM dag_run"))))
+
+    assert schedule_tasks(engine, me, Specs(), seed.START, 20, lambda: finish(engine)) == 1
+    assert seed.task_states(engine) == {"first": "success", "second": "none"}
+
+    assert settle(engine, me) == 1
+    assert seed.task_states(engine) == {"first": "success", "second": "scheduled"}
+
+
+@pytest.mark.parametrize("statement", [wakes.TAKE, tasks.STANDINGS], ids=["take", "read"])
+def test_a_report_between_lock_and_read_is_not_lost(
+    engine: Engine, me: Identity, statement: TextClause
+) -> None:
+    seed.start_run(engine, CHAIN)
+    settle(engine, me)
+    with engine.begin() as conn:
+        wakes.add(conn, list(conn.scalars(text("SELECT id FROM dag_run"))))
+
+    with just_before(engine, statement, lambda: finish(engine)):
+        settle(engine, me)
+    settle(engine, me)
+
+    assert seed.task_states(engine) == {"first": "success", "second": "scheduled"}
+
+
+def test_a_run_that_is_being_settled_is_skipped_by_the_other_scheduler(
+    engine: Engine, me: Identity
+) -> None:
+    seed.start_run(engine, CHAIN)
+    other = seed.register(engine)
+    others: list[int] = []
+
+    mine = schedule_tasks(
+        engine, me, Specs(), seed.START, 20, lambda: others.append(settle(engine, other))
+    )
+
+    assert (mine, others) == (1, [0])
+
+
+def test_two_schedulers_settle_different_runs_side_by_side(engine: Engine, me: Identity) -> None:
+    version = seed.store(engine, CHAIN)
+    ids = seed.create_runs(engine, version, [0, 1, 2])
+    with engine.begin() as conn:
+        runs.start(conn, ids, seed.START)
+    other = seed.register(engine)
+    others: list[int] = []
+
+    mine = schedule_tasks(
+        engine, me, Specs(), seed.START, 1, lambda: others.append(settle(engine, other))
+    )
+
+    assert (mine, others) == (1, [2])
+    assert pending_wakes(engine) == 0
+    for run_id in ids:
+        assert seed.task_states(engine, run_id) == {"first": "scheduled", "second": "none"}
+
+
+def test_a_pass_that_fails_leaves_everything_as_it_was(engine: Engine, me: Identity) -> None:
+    seed.start_run(engine, CHAIN)
+
+    def fail() -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        schedule_tasks(engine, me, Specs(), seed.START, 20, fail)
+
+    assert seed.task_states(engine) == {"first": "none", "second": "none"}
+    assert settle(engine, me) == 1
+
+
+def test_a_wake_of_a_run_that_is_over_changes_nothing(engine: Engine, me: Identity) -> None:
+    run_id = seed.start_run(engine, CHAIN)
+    run_to_its_end(engine, me)
+    with engine.begin() as conn:
+        wakes.add(conn, [run_id])
+
+    settle(engine, me)
+
+    assert seed.run_states(engine) == {"success": 1}
+    assert pending_wakes(engine) == 0
+
+
+def test_a_wake_of_a_run_that_waits_is_dropped_and_its_start_wakes_it(
+    engine: Engine, me: Identity
+) -> None:
+    ids = seed.create_runs(engine, seed.store(engine, CHAIN), [0])
+    with engine.begin() as conn:
+        wakes.add(conn, ids)
+    settle(engine, me)
+    assert (pending_wakes(engine), seed.task_states(engine)) == (0, {})
+
+    with engine.begin() as conn:
+        runs.start(conn, ids, seed.START)
+    settle(engine, me)
+
+    assert seed.task_states(engine) == {"first": "scheduled", "second": "none"}
+
+
+def holding_back() -> DagSpec:
+    return seed.dag(replace(seed.task("work"), depends_on_past=True))
+
+
+def start_days(engine: Engine, version: int, days: int) -> list[int]:
+    ids = seed.create_runs(engine, version, range(days))
+    with engine.begin() as conn:
+        runs.start(conn, ids, seed.START)
+    return ids
+
+
+def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, me: Identity) -> None:
+    first, second, third = start_days(engine, seed.store(engine, holding_back()), 3)
+    while settle(engine, me):
+        pass
+    assert seed.task_states(engine, first) == {"work": "scheduled"}
+    assert seed.task_states(engine, second) == {"work": "none"}
+
+    finish(engine)
+    while settle(engine, me):
+        pass
+
+    assert seed.task_states(engine, second) == {"work": "scheduled"}
+    assert seed.task_states(engine, third) == {"work": "none"}
+
+
+def test_a_task_waits_while_the_run_before_has_not_started(engine: Engine, me: Identity) -> None:
+    first, second = seed.create_runs(engine, seed.store(engine, holding_back()), [0, 1])
+    with engine.begin() as conn:
+        runs.start(conn, [second], seed.START)
+    settle(engine, me)
+    assert seed.task_states(engine, second) == {"work": "none"}
+
+    with engine.begin() as conn:
+        runs.start(conn, [first], seed.START)
+    run_to_its_end(engine, me)
+
+    assert seed.run_states(engine) == {"success": 2}
+
+
+def test_a_failure_holds_back_the_run_after(engine: Engine, me: Identity) -> None:
+    _, second = start_days(engine, seed.store(engine, holding_back()), 2)
+    while settle(engine, me):
+        pass
+    finish(engine, Outcome.FAILED, FAILED)
+    while settle(engine, me):
+        pass
+
+    assert seed.task_states(engine, second) == {"work": "none"}
+    assert seed.run_states(engine) == {"failed": 1, "running": 1}
+
+
+def test_a_task_that_depends_on_its_past_since_this_version_is_woken(
+    engine: Engine, me: Identity
+) -> None:
+    """The run before is of a version in which nothing depended on the past."""
+    first = seed.start_run(engine, seed.dag())
+    second = seed.start_run(engine, holding_back(), day=1)
+    while settle(engine, me):
+        pass
+    assert seed.task_states(engine, second) == {"work": "none"}
+
+    finish(engine)
+    while settle(engine, me):
+        pass
+
+    assert seed.task_states(engine, first) == {"work": "success"}
+    assert seed.task_states(engine, second) == {"work": "scheduled"}
+
+
+def test_a_version_that_cannot_be_read_does_not_stop_other_runs(
+    engine: Engine, me: Identity
+) -> None:
+    seed.start_run(engine, seed.dag(dag_id="other"))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_version SET serialized = 'of another release'"))
+    whole = seed.start_run(engine, CHAIN)
+
+    settle(engine, me)
+
+    assert seed.task_states(engine, whole) == {"first": "scheduled", "second": "none"}
+
+
+def test_retries_are_scheduled_when_they_are_due(engine: Engine, me: Identity) -> None:
+    keys = seed.running(engine, seed.wide(3))
+    for minutes, key in enumerate(keys):
+        again = Next(TaskState.UP_FOR_RETRY, timedelta(minutes=minutes))
+        seed.report(engine, [key], Outcome.FAILED, again)
+    with engine.connect() as conn:
+        now = conn.execute(text("SELECT max(retry_at) FROM task_instance")).scalar_one()
+
+    assert schedule_retries(engine, me, now - timedelta(seconds=1), 1) == 1
+    assert seed.task_states(engine)["t0"] == "scheduled"
+    assert schedule_retries(engine, me, now - timedelta(seconds=1), 10) == 1
+    assert schedule_retries(engine, me, now, 10) == 1
+    assert schedule_retries(engine, me, now, 10) == 0
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(retry_at) FROM task_instance")) == 0
+
+
+def test_two_schedulers_schedule_different_retries(engine: Engine, me: Identity) -> None:
+    keys = seed.running(engine, seed.wide(3))
+    again = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+    seed.report(engine, keys, Outcome.FAILED, again)
+    later = seed.START + 100_000 * seed.DAY
+
+    with engine.begin() as conn:
+        assert tasks.schedule_retries(conn, later, 1) == 1
+        assert schedule_retries(engine, me, later, 10) == 2

@@ -1,0 +1,103 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.runtime.loop import Loop, Pace, never
+from headway.testing.clock import FakeClock
+
+
+class Blip(Exception):
+    """An error that passes."""
+
+
+def is_blip(error: BaseException) -> bool:
+    return isinstance(error, Blip)
+
+
+def run(outcomes: list[bool | Exception], pace: Pace) -> float:
+    """Run a loop over these step outcomes; return how long it waited in all."""
+    clock = FakeClock()
+
+    def step() -> bool:
+        outcome = outcomes.pop(0)
+        if not outcomes:
+            loop.stop.set()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    loop = Loop("test", step, clock, is_blip, pace)
+    loop.run()
+    return clock.monotonic()
+
+
+def test_waits_only_when_idle() -> None:
+    assert run([True, False, True, False, True], Pace(idle=5)) == 10
+
+
+def test_backs_off_twice_as_long_after_each_failure() -> None:
+    assert run([Blip(), Blip(), Blip(), True], Pace(retry_first=1)) == 1 + 2 + 4
+
+
+def test_backs_off_no_longer_than_the_longest_wait() -> None:
+    assert run([Blip()] * 4 + [True], Pace(retry_first=1, retry_longest=3)) == 1 + 2 + 3 + 3
+
+
+def test_a_step_that_succeeds_makes_the_next_failure_the_first_again() -> None:
+    waited = run([Blip(), Blip(), True, Blip(), True], Pace(retry_first=1))
+
+    assert waited == 1 + 2 + 1
+
+
+def test_an_unknown_error_ends_the_loop() -> None:
+    with pytest.raises(ValueError, match="bug"):
+        run([ValueError("bug"), True], Pace())
+
+
+def test_an_interrupt_ends_the_loop() -> None:
+    def step() -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Loop("test", step, FakeClock(), lambda _: True).run()
+
+
+def test_a_loop_that_was_told_nothing_survives_nothing() -> None:
+    assert not never(Blip())
+
+
+def test_a_loop_that_is_stopped_takes_no_step() -> None:
+    steps: list[bool] = []
+    loop = Loop("test", lambda: bool(steps.append(True)), FakeClock())
+    loop.stop.set()
+
+    loop.run()
+
+    assert steps == []
+
+
+def test_a_stop_ends_the_wait() -> None:
+    assert run([False], Pace(idle=5)) == 0
+
+
+def test_a_failure_is_one_line_that_says_what_and_when_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run([Blip("no database\n"), True], Pace(retry_first=1.5))
+
+    (record,) = caplog.records
+    assert record.getMessage() == "test: failed 1 times, next try in 1.5 s: no database"
+    assert record.exc_info is None
+
+
+@given(st.integers(1, 10**9), st.floats(0.001, 10), st.floats(10, 1000))
+def test_the_wait_grows_up_to_its_limit_and_never_overflows(
+    failures: int, first: float, longest: float
+) -> None:
+    pace = Pace(retry_first=first, retry_longest=longest)
+
+    waits = [pace.retry_after(count) for count in (1, failures, failures + 1)]
+
+    assert waits == sorted(waits)
+    assert waits[0] == first
+    assert waits[-1] <= longest

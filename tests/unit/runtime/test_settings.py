@@ -1,0 +1,208 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.domain.errors import SettingsError
+from headway.runtime import settings
+from headway.runtime.settings import (
+    DatabaseSettings,
+    ParserSettings,
+    SchedulerSettings,
+    Settings,
+    WorkerSettings,
+)
+
+ALL = [DatabaseSettings, ParserSettings, SchedulerSettings, WorkerSettings]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No settings from outside, and an empty home."""
+    for name in settings.environment():
+        if name.startswith("HEADWAY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    settings.config_file.cache_clear()
+    yield
+    settings.config_file.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_everything_has_a_default_and_a_description(kind: type[Settings]) -> None:
+    settings.read(kind)
+
+    assert all(field.description for field in kind.model_fields.values())
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "headway.toml").write_text("[worker]\nslots = 3\nmax_log_bytes = 2048\n")
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "5")
+
+    given = settings.read(WorkerSettings)
+
+    assert (given.slots, given.max_log_bytes, given.spark_driver_memory) == (5, 2048, "1g")
+
+
+def test_what_is_given_in_code_wins_over_all_but_none_is_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "5")
+
+    assert settings.read(WorkerSettings, slots=7).slots == 7
+    assert settings.read(WorkerSettings, slots=None).slots == 5
+
+
+def test_the_file_may_lie_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "there" / "settings.toml"
+    file.parent.mkdir()
+    file.write_text('[parser]\ndags = "/srv/dags"\n')
+    monkeypatch.setenv("HEADWAY_CONFIG", str(file))
+
+    assert settings.read(ParserSettings).dags == Path("/srv/dags")
+
+
+def test_a_part_reads_its_own_section_only(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text("[scheduler]\nheartbeat_interval = 1\n[other]\nx = 1\n")
+
+    assert settings.read(SchedulerSettings).heartbeat_interval == 1
+    assert settings.read(WorkerSettings).heartbeat_interval == 2
+
+
+@pytest.mark.parametrize("text", ["etl, ml ,,", " etl,ml"])
+def test_names_are_split_at_commas(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_QUEUES", text)
+
+    assert settings.read(WorkerSettings).queues == ("etl", "ml")
+
+
+def test_names_in_the_file_are_a_list(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text('[worker]\nqueues = ["etl", "ml"]\n')
+
+    assert settings.read(WorkerSettings).queues == ("etl", "ml")
+
+
+def test_settings_never_change() -> None:
+    given = settings.read(WorkerSettings)
+
+    with pytest.raises(ValueError, match="frozen"):
+        given.slots = 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "kind", "message"),
+    [
+        (
+            "HEADWAY_WORKER_SLOTS",
+            "many",
+            WorkerSettings,
+            r"^HEADWAY_WORKER_SLOTS: .* valid integer.* \(given: 'many'\)\.$",
+        ),
+        (
+            "HEADWAY_WORKER_SLOTS",
+            "0",
+            WorkerSettings,
+            r"^HEADWAY_WORKER_SLOTS: .* greater than or equal to 1 \(given: '0'\)\.$",
+        ),
+        ("HEADWAY_WORKER_MAX_XCOM_BYTES", "1", WorkerSettings, "^HEADWAY_WORKER_MAX_XCOM_BYTES: "),
+        (
+            "HEADWAY_PARSER_DAG_DIR_LIST_INTERVAL",
+            "0",
+            ParserSettings,
+            "^HEADWAY_PARSER_DAG_DIR_LIST_INTERVAL: .* greater than 0",
+        ),
+        (
+            "HEADWAY_SCHEDULER_LEASE_GRACE",
+            "-1",
+            SchedulerSettings,
+            "^HEADWAY_SCHEDULER_LEASE_GRACE: ",
+        ),
+        (
+            "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD",
+            "5",
+            SchedulerSettings,
+            r"^\[scheduler\] scheduler_health_check_threshold must be at least three times "
+            r"heartbeat_interval \(2 s\)",
+        ),
+        (
+            "HEADWAY_WORKER_LEASE_DURATION",
+            "10",
+            WorkerSettings,
+            r"^\[worker\] lease_duration must be at least three times heartbeat_interval plus "
+            r"kill_grace \(11 s\)",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_names_the_variable_to_mend(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, kind: type[Settings], message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SettingsError, match=message):
+        settings.read(kind)
+
+
+def test_values_that_are_just_consistent_are_taken() -> None:
+    settings.read(WorkerSettings, lease_duration=11, heartbeat_interval=2, kill_grace=5)
+    settings.read(SchedulerSettings, scheduler_health_check_threshold=6, heartbeat_interval=2)
+
+
+def test_all_that_is_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "0")
+    monkeypatch.setenv("HEADWAY_WORKER_KILL_GRACE", "soon")
+
+    with pytest.raises(SettingsError) as caught:
+        settings.read(WorkerSettings)
+
+    lines = str(caught.value).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "HEADWAY_WORKER_SLOTS",
+        "HEADWAY_WORKER_KILL_GRACE",
+    ]
+
+
+def test_a_name_in_the_file_that_nobody_knows(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text("[worker]\nslotz = 3\n")
+
+    with pytest.raises(SettingsError, match="SLOTZ: Extra inputs are not permitted"):
+        settings.read(WorkerSettings)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[worker", r"headway\.toml is not valid TOML"),
+        (b"a = '\xff'", r"headway\.toml is not valid TOML"),
+        (b"worker = 3", r"headway\.toml: \[worker\] must be a table, not int"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "headway.toml").write_bytes(content)
+
+    with pytest.raises(SettingsError, match=message):
+        settings.read(WorkerSettings)
+
+
+def test_a_file_that_was_named_must_be_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HEADWAY_CONFIG", str(tmp_path / "nowhere.toml"))
+
+    with pytest.raises(SettingsError, match=r"HEADWAY_CONFIG names .*nowhere\.toml, which is no"):
+        settings.read(WorkerSettings)
+
+
+def test_a_variable_that_nobody_knows_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment is shared: a later release, or another program, may know it."""
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTZ", "3")
+
+    assert settings.read(WorkerSettings).slots == 8
+
+
+def test_home_is_here_unless_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert settings.home() == tmp_path
+    monkeypatch.setenv("HEADWAY_HOME", "")
+    monkeypatch.chdir(tmp_path)
+    assert settings.home() == tmp_path / ".headway"

@@ -1,0 +1,227 @@
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, timedelta
+from typing import TypeVar
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import SerializationError
+from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.trigger_rules import TriggerRule
+from headway.serialization import codec
+from headway.serialization.codec import FORMAT_VERSION, LARGEST
+
+T = TypeVar("T")
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+ARGUMENTS = st.dictionaries(st.text(max_size=8), JSON, max_size=3)
+NAMES = st.text("abc_.-", min_size=1, max_size=8)
+SECONDS = st.floats(0, 1e6)
+DATES = st.none() | st.datetimes(timezones=st.just(UTC))
+SPANS = st.none() | st.timedeltas(timedelta(0), timedelta(days=3650))
+TEXTS = st.none() | st.text(max_size=20)
+COUNTS = st.integers(0, 10**6)
+
+
+def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
+    return st.lists(items, max_size=3).map(tuple)
+
+
+TASKS = st.builds(
+    TaskSpec,
+    task_id=NAMES,
+    operator=NAMES,
+    arguments=ARGUMENTS,
+    upstream=some(NAMES),
+    trigger_rule=st.sampled_from(TriggerRule),
+    retries=COUNTS,
+    retry_delay=SECONDS,
+    retry_exponential_backoff=st.booleans(),
+    max_retry_delay=st.none() | SECONDS,
+    execution_timeout=st.none() | SECONDS,
+    pool=NAMES,
+    pool_slots=COUNTS,
+    priority_weight=st.integers(-5, 5),
+    queue=NAMES,
+    depends_on_past=st.booleans(),
+    is_setup=st.booleans(),
+    is_teardown=st.booleans(),
+    needs_spark=st.booleans(),
+    doc_md=TEXTS,
+)
+DAGS = st.builds(
+    DagSpec,
+    dag_id=NAMES,
+    relative_path=NAMES,
+    timetable=st.builds(TimetableSpec, name=NAMES, arguments=ARGUMENTS),
+    timezone=NAMES,
+    tasks=some(TASKS),
+    start_date=DATES,
+    end_date=DATES,
+    catchup=st.booleans(),
+    max_active_runs=COUNTS,
+    max_active_tasks=COUNTS,
+    params=ARGUMENTS,
+    tags=some(NAMES),
+    description=TEXTS,
+    doc_md=TEXTS,
+    is_paused_upon_creation=st.none() | st.booleans(),
+    files=some(NAMES),
+)
+SMALL = DagSpec(
+    dag_id="flights",
+    relative_path="flights.py",
+    timetable=TimetableSpec(name="null"),
+    timezone="UTC",
+    tasks=(TaskSpec(task_id="land", operator="python", arguments={"a": 1}),),
+)
+
+
+def stored(**changes: object) -> bytes:
+    """The bytes of SMALL with parts of its envelope replaced."""
+    return packed({**msgpack.unpackb(codec.encode(SMALL)), **changes})
+
+
+def stored_dag(**changes: object) -> bytes:
+    """The bytes of SMALL with parts of the DAG replaced."""
+    return stored(dag={**msgpack.unpackb(codec.encode(SMALL))["dag"], **changes})
+
+
+def packed(value: object) -> bytes:
+    data: bytes = msgpack.packb(value)
+    return data
+
+
+def backwards(value: JsonValue) -> JsonValue:
+    """The same value with the entries of all its maps in the reverse order."""
+    if isinstance(value, dict):
+        return {key: backwards(value[key]) for key in reversed(value)}
+    if isinstance(value, list):
+        return [backwards(item) for item in value]
+    return value
+
+
+@given(DAGS)
+def test_a_dag_comes_back_as_it_was(spec: DagSpec) -> None:
+    assert codec.decode(codec.encode(spec)) == spec
+
+
+@given(DAGS)
+def test_encoding_what_came_back_gives_the_same_bytes(spec: DagSpec) -> None:
+    data = codec.encode(spec)
+
+    assert codec.encode(codec.decode(data)) == data
+
+
+@given(ARGUMENTS, ARGUMENTS)
+def test_the_order_of_entries_leaves_no_trace(
+    arguments: dict[str, JsonValue], params: dict[str, JsonValue]
+) -> None:
+    def spec(arguments: JsonValue, params: JsonValue) -> DagSpec:
+        assert isinstance(arguments, Mapping)
+        assert isinstance(params, Mapping)
+        task = replace(SMALL.tasks[0], arguments=arguments)
+        return replace(SMALL, tasks=(task,), params=params)
+
+    there = codec.encode(spec(arguments, params))
+
+    assert codec.encode(spec(backwards(arguments), backwards(params))) == there
+
+
+def test_the_order_of_tasks_and_tags_is_part_of_a_dag() -> None:
+    assert codec.encode(replace(SMALL, tags=("a", "b"))) != codec.encode(
+        replace(SMALL, tags=("b", "a"))
+    )
+
+
+@given(DAGS, DAGS)
+def test_different_dags_have_different_bytes(one: DagSpec, other: DagSpec) -> None:
+    assert (codec.encode(one) == codec.encode(other)) is (one == other)
+
+
+def test_the_format_version_comes_with_the_bytes() -> None:
+    assert msgpack.unpackb(codec.encode(SMALL))["format"] == FORMAT_VERSION
+
+
+@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 0, "1", None, [1]])
+def test_another_format_says_how_to_get_this_one(version: object) -> None:
+    with pytest.raises(SerializationError, match=r"is of format .* reads format 1\. Let the"):
+        codec.decode(stored(format=version))
+
+
+def test_a_dag_that_is_too_large_is_refused_on_both_ways() -> None:
+    spec = replace(SMALL, doc_md="x" * LARGEST)
+
+    with pytest.raises(SerializationError, match=r"flights takes .* bytes; 67,108,864 is the lim"):
+        codec.encode(spec)
+    with pytest.raises(SerializationError, match="over the limit"):
+        codec.decode(b"\0" * (LARGEST + 1))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc1",
+        b"\x80\x04\x95\x0f\x00\x00\x00",  # the head of a pickle
+        b"\xdd\xff\xff\xff\xff",  # four thousand million items announced
+        b"\x91" * 100_000 + b"\xc0",
+        codec.encode(SMALL)[:-1],
+        codec.encode(SMALL) + b"\xc0",
+        packed(None),
+        packed([1, 2]),
+        packed({"dag": {}}),
+        packed({"format": FORMAT_VERSION}),
+        stored(dag=None),
+        stored(dag=[]),
+        stored(dag=msgpack.ExtType(5, b"x")),
+        stored(dag=msgpack.Timestamp(0, 0)),
+        stored_dag(dag_id=None),
+        stored_dag(tasks="land"),
+        stored_dag(tasks=[{"task_id": "land"}]),
+        stored_dag(tasks=[{"task_id": "land", "operator": "x", "trigger_rule": "sometimes"}]),
+        stored_dag(params={1: 2}),
+        stored_dag(start_date="yesterday"),
+        stored_dag(max_active_runs="many"),
+    ],
+)
+def test_any_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(SerializationError):
+        codec.decode(data)
+
+
+@given(st.binary(max_size=300) | JSON.map(packed) | ARGUMENTS.map(lambda it: stored_dag(**it)))
+def test_whatever_comes_is_a_dag_or_a_serialization_error(data: bytes) -> None:
+    try:
+        spec = codec.decode(data)
+    except SerializationError:
+        return
+    assert isinstance(spec, DagSpec)
+
+
+def test_a_version_is_told_by_its_bytes_and_its_code() -> None:
+    prints = {
+        codec.fingerprint(data, manifest)
+        for data in (b"", b"a", b"ab", b"b")
+        for manifest in ("", "a", "ab", "b")
+    }
+
+    assert len(prints) == 16
+    assert codec.fingerprint(b"a", "b") == codec.fingerprint(b"a", "b")
