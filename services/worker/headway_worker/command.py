@@ -1,13 +1,12 @@
 """`headway worker`: run attempts until told to stop."""
 
 import logging
+from contextlib import closing
 from functools import partial
 from threading import Event
 
-from headway import __version__
-from headway.db import engine as engines
-from headway.db import migrate, processes
-from headway.domain.errors import FencedError
+from headway import daemon
+from headway.db.engine import is_transient
 from headway.runtime import service, settings
 from headway.runtime.attempt_logs import logs_folder
 from headway.runtime.clock import Clock, SystemClock
@@ -30,20 +29,24 @@ PRELOAD = ("headway_worker.child", "headway.sdk.context", "jinja2.sandbox", "pen
 def run(database: str) -> int:
     """Run a worker on the database at that URL; return its exit status."""
     given = settings.read(WorkerSettings)
-    service.log_to_stderr("worker")
     stop = service.stop_on_signals()
     clock = SystemClock()
-    engine = engines.connect(database, name="headway worker", pool_size=given.slots + 4)
-    migrate.check(engine)
-    with engine.begin() as conn:
-        me = processes.register(
-            conn, "worker", service.host(), __version__, given.queues, given.slots
-        )
-    log.info("action=start process=%d slots=%d queues=%s", me.id, given.slots, given.queues)
+    connections = given.slots + 4
+    with daemon.registered(
+        "worker", database, connections=connections, queues=given.queues, slots=given.slots
+    ) as process:
+        worker = Worker(_means(process, given, clock), given, clock)
+        with closing(worker):
+            Loop("worker", worker.step, clock, is_transient, stop=stop).run()
+            _drain(worker, given, clock)
+    return 0
+
+
+def _means(process: daemon.Registered, given: WorkerSettings, clock: Clock) -> Means:
     home = settings.home()
     environment = scrubbed_environment(settings.environment())
-    clerk = Clerk(engine, me, given, CodeCache(home / "cache" / "code"))
-    spark = SparkService(given, environment, home / "spark" / str(me.id))
+    clerk = Clerk(process.engine, process.me, given, CodeCache(home / "cache" / "code"))
+    spark = SparkService(given, environment, home / "spark" / str(process.me.id))
     launcher = Launcher(
         partial(Forker.start, PRELOAD, environment),
         given,
@@ -51,21 +54,7 @@ def run(database: str) -> int:
         clock,
     )
     launcher.warm_up()
-    worker = Worker(
-        Means(clerk, Questions(clerk, spark, clock, stop=Event()), spark, launcher), given, clock
-    )
-    try:
-        Loop("worker", worker.step, clock, engines.is_transient, stop=stop).run()
-        _drain(worker, given, clock)
-    except FencedError as error:
-        log.error("%s", error)
-        return 3
-    finally:
-        worker.close()
-    with engine.begin() as conn:
-        processes.leave(conn, me)
-    log.info("action=stop process=%d", me.id)
-    return 0
+    return Means(clerk, Questions(clerk, spark, clock, stop=Event()), spark, launcher)
 
 
 def _drain(worker: Worker, given: WorkerSettings, clock: Clock) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from headway.cli import backfill, dags, database, pools, runs, services, tasks
 from headway.cli.output import Format, Output
-from headway.domain.errors import HeadwayError
+from headway.domain.errors import FencedError, HeadwayError
 
 app = typer.Typer(
     name="headway",
@@ -43,9 +43,15 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command; an error that a user can act on is one message and exit status 1."""
+    """Run the command; an error that a user can act on is one message and exit status 1.
+
+    A service that was declared dead by another process exits with 3.
+    """
     try:
         app()
+    except FencedError as error:
+        print(error, file=sys.stderr)
+        sys.exit(3)
     except HeadwayError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -75,11 +75,16 @@ def logs(
             f"`headway tasks list {dag_id} {run_id}` shows how its tasks stand."
         )
     number = attempt or found[-1]
+    if number not in found:
+        raise NotFoundError(
+            f"Task {task_id!r} has no attempt {number} that has started; it has "
+            f"{', '.join(map(str, found))}."
+        )
     path = LogKey(dag_id, run_id, task_id, map_index, number).path(logs_folder(settings.home()))
     if not path.is_file():
         raise NotFoundError(
-            f"The log of attempt {number} is not on this machine ({path}); its attempts are "
-            f"{', '.join(map(str, found))}. Look on the host of the worker that ran it."
+            f"The log of attempt {number} is not on this machine ({path}). "
+            "Look on the host of the worker that ran it."
         )
     with path.open("rb") as log:
         shutil.copyfileobj(log, sys.stdout.buffer)

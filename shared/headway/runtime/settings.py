@@ -152,6 +152,11 @@ class WorkerSettings(Settings):
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
     spark_master: str = Field("local[2]", description="Master of the embedded Spark.")
     spark_driver_memory: str = Field("1g", description="Driver memory of the embedded Spark.")
+    spark_java_options: str = Field(
+        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        description="Java options of the embedded Spark, by default for a quick start; "
+        "make it empty for heavy work.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

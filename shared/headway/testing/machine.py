@@ -16,6 +16,9 @@ from signal import Signals
 from threading import Event
 from typing import Final, TypeVar
 
+from sqlalchemy import Engine
+
+from headway.db import engine as engines
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import tethered
 
@@ -140,6 +143,18 @@ class Machine:
             yield command
         finally:
             command.end(Signals.SIGTERM)
+
+    @contextmanager
+    def standalone(self, dags: Path, *options: str) -> Iterator[tuple[Command, Engine]]:
+        """Run `headway standalone`, whose services have all started when the context begins."""
+        with self.running("standalone", "--dags", str(dags), *options) as command:
+            command.until(lambda: "Ctrl-C stops everything" in command.printed(), "standalone up")
+            url = (self.home / "database-url").read_text()
+            engine = engines.connect(url, name="test")
+            try:
+                yield command, engine
+            finally:
+                engine.dispose()
 
     def processes(self) -> dict[int, str]:
         """Return all that runs on this machine: command lines by pid."""

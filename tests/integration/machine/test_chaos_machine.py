@@ -1,25 +1,25 @@
-"""A week is backfilled while a scheduler, the worker and Postgres are killed in the middle of it."""
+"""A week is backfilled while a scheduler, the worker and Postgres are killed in its middle."""
 
 import json
 import os
 import re
 import signal
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import verify
-from live_attempts import LiveAttempts
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.cli.demo import examples_folder
 from headway.db.engine import is_transient
-from headway.testing.machine import processes_below, until
-from headway.testing.stack import Stack, running_stack
+from headway.testing.live_attempts import LiveAttempts
+from headway.testing.machine import Command, Machine, until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 
@@ -34,6 +34,7 @@ PROGRESS = text("""
       FROM task_attempt AS it
 """)
 PIDS = text("SELECT pid FROM process WHERE kind = :kind AND ended_at IS NULL ORDER BY id")
+ACTIVE_DAGS = text("SELECT count(*) FROM dag WHERE active")
 OPEN_RUNS = text("SELECT count(*) FROM dag_run WHERE ended_at IS NULL")
 RUNS = text("SELECT interval_start::date::text AS day, state FROM dag_run ORDER BY 1")
 INSTANCES = text("SELECT id, state, attempt, failures, losses FROM task_instance")
@@ -52,64 +53,123 @@ class Aftermath:
     instances: list[Any]
     attempts: Mapping[int, list[Any]]
     seen: LiveAttempts
-    said: str
+    standalone: Command
     left: Mapping[int, str]
     status: int
 
 
 @pytest.fixture(scope="module")
-def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
-    root = tmp_path_factory.mktemp("chaos")
-    home, output = root / "home", root / "output"
-    (root / "user").mkdir()
+def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Aftermath:
+    machine = Machine.new(tmp_path_factory.mktemp("chaos"))
+    output = machine.root / "output"
     dags = examples_folder() / "dags"
-    with running_stack(home, dags, {"HOME": str(root / "user")}, schedulers=2) as stack:
-        created = stack.headway(
-            *("backfill", "create", "flights_daily", "--from", DAYS[0], "--to", DAYS[-1]),
-            *("--conf", json.dumps({"output": str(output)}), "--no-wait"),
-        )
+    with machine.standalone(dags, "--schedulers", "2") as (standalone, engine):
+        until(lambda: _row(engine, ACTIVE_DAGS) == (1,), "the DAG in force")
+        week = ["--from", DAYS[0], "--to", DAYS[-1], "--conf", json.dumps({"output": str(output)})]
+        created = machine.run("backfill", "create", "flights_daily", *week, "--no-wait")
         assert created.returncode == 0, created.stderr
-        with LiveAttempts.recorded(home / "scratch") as seen:
-            _do_harm(stack)
-            until(lambda: _counted(stack, OPEN_RUNS) == (0,), "the end of the backfill", LONG)
-        with stack.engine.connect() as conn:
+        with LiveAttempts.recorded(machine.home / "scratch") as seen:
+            _do_harm(machine, engine)
+            until(lambda: _row(engine, OPEN_RUNS) == (0,), "the end of the backfill", LONG)
+        with engine.connect() as conn:
             runs = {row.day: row.state for row in conn.execute(RUNS)}
             instances = list(conn.execute(INSTANCES))
             attempts = defaultdict(list)
             for row in conn.execute(ATTEMPTS):
                 attempts[row.task_instance_id].append(row)
-        stack.service.send_signal(signal.SIGINT)
-        status = stack.service.wait(LONG)
-    said = (home / "standalone.log").read_text()
-    yield Aftermath(
-        output, runs, instances, attempts, seen, said, processes_below(root), status
-    )
+        status = standalone.end(signal.SIGINT)
+    left = machine.processes()
+    return Aftermath(output, runs, instances, attempts, seen, standalone, left, status)
 
 
-def _do_harm(stack: Stack) -> None:
+def _do_harm(machine: Machine, engine: Engine) -> None:
     """Kill a scheduler, the worker and Postgres: each while something runs, well apart."""
-    _when(stack, succeeded=3)
-    _kill(stack, _pids(stack, "scheduler")[0])
-    until(lambda: len(_pids(stack, "scheduler")) == 2, "two schedulers again")
-    _when(stack, succeeded=8)
-    _kill(stack, _pids(stack, "worker")[0])
-    _when(stack, succeeded=20)
-    _kill(stack, int((stack.home / "postgres/data/postmaster.pid").read_text().split()[0]))
+    _when(engine, succeeded=3)
+    _kill(machine, _pid(engine, "scheduler"))
+    _when(engine, succeeded=8)
+    _kill(machine, _pid(engine, "worker"))
+    _when(engine, succeeded=20)
+    postmaster = machine.home / "postgres" / "data" / "postmaster.pid"
+    _kill(machine, int(postmaster.read_text().split()[0]))
 
 
-def _when(stack: Stack, succeeded: int) -> None:
+def _when(engine: Engine, succeeded: int) -> None:
     def is_in_the_middle() -> bool:
-        counted = _counted(stack, PROGRESS)
+        counted = _row(engine, PROGRESS)
         return counted is not None and counted[0] >= succeeded and counted[1] > 0
 
     until(is_in_the_middle, f"{succeeded} tasks done while another runs", LONG)
 
 
-def _pids(stack: Stack, kind: str) -> list[int]:
-    with stack.engine.connect() as conn:
-        return list(conn.scalars(PIDS, {"kind": kind}))
+def _row(engine: Engine, query: TextClause) -> Any:
+    """Return the one row of a query; None while the database is away."""
+    try:
+        with engine.connect() as conn:
+            return conn.execute(query).one()
+    except DBAPIError as error:
+        if not is_transient(error):
+            raise
+        return None
 
 
-def _kill(stack: Stack, pid: int) -> None:
-    assert pid in processes_below(stack.home), "only what this test has started may be killed"
+def _pid(engine: Engine, kind: str) -> int:
+    with engine.connect() as conn:
+        return int(conn.execute(PIDS, {"kind": kind}).scalars().first() or 0)
+
+
+def _kill(machine: Machine, pid: int) -> None:
+    assert pid in machine.processes(), "only what this test has started may be killed"
     os.kill(pid, signal.SIGKILL)
+
+
+def test_every_run_succeeds(aftermath: Aftermath) -> None:
+    assert aftermath.runs == dict.fromkeys(DAYS, "success")
+
+
+def test_every_partition_is_right(aftermath: Aftermath) -> None:
+    assert verify.compare(aftermath.output, DAYS) == []
+
+
+def test_no_task_ever_had_two_live_attempts(aftermath: Aftermath) -> None:
+    for attempts in aftermath.attempts.values():
+        for earlier, later in pairwise(attempts):
+            assert earlier.ended_at <= later.started_at
+        assert all(one.started_at <= one.ended_at for one in attempts if one.started_at)
+
+
+def test_the_machine_never_saw_two_attempts_of_a_task_at_once(aftermath: Aftermath) -> None:
+    assert len({task for task, _attempt in aftermath.seen.seen}) > len(DAYS)
+    assert aftermath.seen.doubled == set()
+
+
+def test_attempts_are_numbered_without_a_gap(aftermath: Aftermath) -> None:
+    assert len(aftermath.attempts) == len(aftermath.instances) == TASKS * len(DAYS)
+    for instance in aftermath.instances:
+        numbers = [one.attempt for one in aftermath.attempts[instance.id]]
+        assert numbers == list(range(1, instance.attempt + 1))
+
+
+def test_losses_are_counted_and_are_no_failures(aftermath: Aftermath) -> None:
+    for instance in aftermath.instances:
+        outcomes = [one.outcome for one in aftermath.attempts[instance.id]]
+        assert outcomes == ["lost"] * instance.losses + ["success"]
+        assert instance.failures == 0
+    assert sum(instance.losses for instance in aftermath.instances) > 0
+
+
+@pytest.mark.parametrize(
+    "obituary",
+    [
+        r"The scheduler-[12] was killed by SIGKILL; it is started again in 0\.5 s",
+        r"The worker was killed by SIGKILL; it is started again in 0\.5 s",
+        r"Postgres has died; it is started again\.",
+    ],
+)
+def test_standalone_says_once_what_it_starts_again(aftermath: Aftermath, obituary: str) -> None:
+    assert len(re.findall(obituary, aftermath.standalone.complained())) == 1
+
+
+def test_nothing_else_died_and_everything_ends_with_it(aftermath: Aftermath) -> None:
+    assert aftermath.standalone.complained().count("started again") == 3
+    assert aftermath.standalone.printed().endswith("Stopped.\n")
+    assert (aftermath.status, aftermath.left) == (0, {})

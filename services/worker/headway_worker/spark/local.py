@@ -23,6 +23,7 @@ def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
             scratch=Path(scratch),
             environment=seen,
             driver_memory=given.spark_driver_memory,
+            java_options=tuple(given.spark_java_options.split()),
         )
         with local_spark(server) as spark:
             yield spark

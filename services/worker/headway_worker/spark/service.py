@@ -141,6 +141,7 @@ class SparkService:
             scratch=self.folder,
             environment=self.environment,
             driver_memory=self.settings.spark_driver_memory,
+            java_options=tuple(self.settings.spark_java_options.split()),
             cores=_local_cores(self.settings.spark_master),
         )
 

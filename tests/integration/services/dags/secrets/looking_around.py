@@ -24,8 +24,9 @@ def ancestors() -> list[int]:
 
 
 def targets(folder: Path) -> dict[str, str]:
-    """What each open descriptor of a process leads to."""
-    return {link.name: os.readlink(link) for link in folder.iterdir() if link.is_symlink()}
+    """What each open descriptor leads to; that of the listing itself is closed by then."""
+    names = os.listdir(folder)
+    return {name: os.readlink(folder / name) for name in names if (folder / name).is_symlink()}
 
 
 with DAG("looks_around"):

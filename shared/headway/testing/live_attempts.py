@@ -1,0 +1,70 @@
+"""Which attempts have processes, as the machine sees it: asked of no service and no database."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final, TypeAlias
+
+from headway.runtime.clock import SystemClock
+
+AttemptName: TypeAlias = tuple[int, int]
+"""A task instance, and the number of its attempt."""
+
+_EVERY: Final = 0.05
+_CLOCK: Final = SystemClock()
+
+
+@dataclass(slots=True)
+class LiveAttempts:
+    """All attempts that were seen alive, and those that lived beside another of their task."""
+
+    scratch: Path
+    seen: set[AttemptName] = field(default_factory=set)
+    doubled: set[AttemptName] = field(default_factory=set)
+
+    @classmethod
+    @contextmanager
+    def recorded(cls, scratch: Path) -> Iterator["LiveAttempts"]:
+        """Record, for as long as the context lasts, which attempts work below `scratch`."""
+        record, stop = cls(scratch), Event()
+
+        def look_on() -> None:
+            while not _CLOCK.wait(stop, _EVERY):
+                record.look()
+
+        thread = Thread(target=look_on, name="live attempts")
+        thread.start()
+        try:
+            yield record
+        finally:
+            stop.set()
+            thread.join()
+
+    def look(self) -> None:
+        """Add what is alive now."""
+        by_task: dict[int, set[AttemptName]] = defaultdict(set)
+        for name in live_attempts(self.scratch):
+            by_task[name[0]].add(name)
+            self.seen.add(name)
+        for names in by_task.values():
+            # One look takes a while: only what is still there has lived beside the other.
+            if len(names) > 1 and len(names & live_attempts(self.scratch)) > 1:
+                self.doubled |= names
+
+
+def live_attempts(scratch: Path) -> set[AttemptName]:
+    """Return the attempts that have a process, which works in a folder named after the attempt."""
+    found: set[AttemptName] = set()
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            folder = link.readlink()
+        except OSError:  # it has ended
+            continue
+        if folder.is_relative_to(scratch) and folder != scratch:
+            name = folder.relative_to(scratch).parts[0].removesuffix(" (deleted)")
+            task_instance, _, attempt = name.partition("-")
+            found.add((int(task_instance), int(attempt)))
+    return found
