@@ -1,14 +1,18 @@
 """The DAGs that a scheduler works with, decoded once for each version."""
 
+import logging
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from headway.db import versions
+from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec
 from headway.serialization import codec
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -19,15 +23,25 @@ class Specs:
     _known: OrderedDict[int, DagSpec] = field(default_factory=OrderedDict)
 
     def get(self, conn: Connection, version_ids: Iterable[int]) -> dict[int, DagSpec]:
-        """Return the DAGs of these versions, fetching in one statement those not known yet."""
+        """Return the DAGs of these versions, fetching in one statement those not known yet.
+
+        One that cannot be read, because another release wrote it, is left out: it must
+        not stop the others.
+        """
         wanted = set(version_ids)
         missing = [version_id for version_id in wanted if version_id not in self._known]
         if missing:
-            loaded = versions.load(conn, missing)
-            self._known.update((key, codec.decode(data)) for key, data in loaded.items())
-        for version_id in wanted:
+            self._decode(versions.load(conn, missing))
+        found = {key: self._known[key] for key in wanted if key in self._known}
+        for version_id in found:
             self._known.move_to_end(version_id)
-        found = {version_id: self._known[version_id] for version_id in wanted}
         while len(self._known) > self.capacity:
             self._known.popitem(last=False)
         return found
+
+    def _decode(self, loaded: Mapping[int, bytes]) -> None:
+        for version_id, data in loaded.items():
+            try:
+                self._known[version_id] = codec.decode(data)
+            except SerializationError:
+                log.exception("action=unreadable version=%d", version_id)

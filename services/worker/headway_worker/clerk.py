@@ -109,7 +109,7 @@ class Clerk:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
             task = TaskSpec(task_id=claimed.task_id, operator="")
-            self.report([report_of(claimed.key, task, claimed.failures, lost)])
+            self.report([report_of(claimed, task, lost)])
             return None
 
     def _dag(self, conn: Connection, version_id: int) -> DagSpec:

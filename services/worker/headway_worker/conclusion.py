@@ -2,12 +2,11 @@
 
 import signal
 from dataclasses import dataclass
-from datetime import timedelta
 
-from headway.db.attempts import AttemptKey, Report
-from headway.domain.retry import Next, after_attempt
+from headway.db.attempts import Claimed, Report
+from headway.domain.retry import after_attempt, after_loss
 from headway.domain.spec import TaskSpec
-from headway.domain.states import Outcome, TaskState
+from headway.domain.states import Outcome
 from headway.runtime.forker import Exit
 from headway.sdk.execution import Result
 
@@ -46,14 +45,15 @@ def conclude(ending: Ending, task: TaskSpec) -> Result:
     return Result(outcome=Outcome.FAILED, error=_explain(ending.exit))
 
 
-def report_of(key: AttemptKey, task: TaskSpec, failures: int, result: Result) -> Report:
-    """Return the report of a result; `failures` counts the task's failures before this attempt."""
+def report_of(claimed: Claimed, task: TaskSpec, result: Result) -> Report:
+    """Return the report of an attempt's result, with what follows for its task."""
     if result.outcome is Outcome.LOST:
-        following = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+        following = after_loss(claimed.losses + 1)
     else:
-        following = after_attempt(task, result.outcome, failures + 1, may_retry=result.may_retry)
+        failures = claimed.failures + 1
+        following = after_attempt(task, result.outcome, failures, may_retry=result.may_retry)
     return Report(
-        key=key,
+        key=claimed.key,
         outcome=result.outcome,
         following=following,
         error=_storable(result.error),

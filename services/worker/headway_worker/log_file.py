@@ -41,7 +41,7 @@ class LogFile:
 
     def say(self, message: str) -> None:
         """Write lines of the worker's own."""
-        self._file.write(b"".join(self._stamped(line.encode()) for line in message.splitlines()))
+        self._append([self._stamped(line.encode()) for line in message.splitlines()])
 
     def close(self) -> None:
         """Write what is left, say how much was dropped, and close the file."""
@@ -63,7 +63,14 @@ class LogFile:
             self._written += len(line) + 1
             kept.append(self._stamped(line))
         if kept:
-            self._file.write(b"".join(kept))
+            self._append(kept)
+
+    def _append(self, lines: list[bytes]) -> None:
+        # A full disk costs the log, never the task.
+        try:
+            self._file.write(b"".join(lines))
+        except OSError:
+            self.dropped += sum(map(len, lines))
 
     def _stamped(self, line: bytes) -> bytes:
         time = self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -76,7 +76,8 @@ class Worker:
 
     def step(self) -> bool:
         """Do all that can be done now, then wait a moment for something to happen."""
-        self._tenure.step([*self._attempts, *self._reporter.keys()])
+        waiting = [work.claimed.key for work in self._awaiting_spark]
+        self._tenure.step([*self._attempts, *waiting, *self._reporter.keys()])
         self._take_work()
         self._start_those_awaiting_spark()
         self._watch()
@@ -135,7 +136,10 @@ class Worker:
         if self._awaiting_spark and self._means.spark.forker_ready():
             waiting, self._awaiting_spark = self._awaiting_spark, []
             for work in waiting:
-                self._start(work)
+                if self._tenure.has_ended(work.claimed.key):
+                    self._tenure.forget(work.claimed.key)  # another worker's by now
+                else:
+                    self._start(work)
 
     def _start(self, work: Work) -> None:
         try:
@@ -215,8 +219,7 @@ class Worker:
             work.claimed.key.attempt,
             result.outcome,
         )
-        report = report_of(work.claimed.key, work.task, work.claimed.failures, result)
-        self._reporter.add(report)
+        self._reporter.add(report_of(work.claimed, work.task, result))
 
     def _ring(self) -> None:
         with suppress(BlockingIOError):  # it rings already

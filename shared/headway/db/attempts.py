@@ -49,7 +49,7 @@ CLAIM = text("""
 """)
 
 FACTS = text("""
-    SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures,
+    SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures, task.losses,
            run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
            run.started_at AS run_started_at, version.manifest_hash
@@ -93,6 +93,7 @@ REPORT = text("""
            SET state = ended.state, ended_at = now(),
                failures = failures + CASE WHEN ended.outcome IN ('failed', 'timed_out')
                                           THEN 1 ELSE 0 END,
+               losses = losses + CASE WHEN ended.outcome = 'lost' THEN 1 ELSE 0 END,
                retry_at = now() + make_interval(secs => ended.delay),
                skips = ARRAY(SELECT json_array_elements_text(CAST(ended.skips AS json)))
           FROM ended
@@ -133,6 +134,7 @@ class Claimed:
     task_id: str
     map_index: int
     failures: int
+    losses: int
     conf: Mapping[str, JsonValue]
     version_id: int
     manifest_hash: str
@@ -182,6 +184,7 @@ def claim(
             task_id=row.task_id,
             map_index=row.map_index,
             failures=row.failures,
+            losses=row.losses,
             conf=row.conf,
             version_id=row.version_id,
             manifest_hash=row.manifest_hash,
@@ -203,7 +206,6 @@ def set_handle(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue
 def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
     """End attempts in one statement; return those that were still the reporter's to end."""
     conn.execute(LOCK_TASKS, {"ids": [report.key.task_instance_id for report in reports]})
-    delays = [report.following.delay for report in reports]
     moved = conn.execute(
         REPORT,
         {
@@ -213,7 +215,7 @@ def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
             "outcomes": [str(report.outcome) for report in reports],
             "errors": [report.error for report in reports],
             "states": [str(report.following.state) for report in reports],
-            "delays": [None if delay is None else delay.total_seconds() for delay in delays],
+            "delays": [report.following.seconds for report in reports],
             "skips": [dumps(list(report.skips)) for report in reports],
         },
     )

@@ -46,7 +46,8 @@ TAKE = text("""
 END = text("""
     WITH lost AS MATERIALIZED (
         SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:attempts AS int[]),
-                             CAST(:states AS text[])) AS lost (id, attempt, state)
+                             CAST(:states AS text[]), CAST(:delays AS float8[]))
+               AS lost (id, attempt, state, delay)
     ), ended AS (
         UPDATE task_attempt AS it
            SET phase = 'ended', ended_at = now(), outcome = 'lost', error = :error
@@ -56,7 +57,7 @@ END = text("""
     ), moved AS (
         UPDATE task_instance AS task
            SET state = lost.state, losses = losses + 1, ended_at = now(),
-               retry_at = CASE WHEN lost.state = 'up_for_retry' THEN now() END
+               retry_at = now() + make_interval(secs => lost.delay)
           FROM lost
          WHERE task.id = lost.id AND task.attempt = lost.attempt AND task.state = 'running'
      RETURNING task.dag_run_id
@@ -115,6 +116,7 @@ def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None
             "ids": [attempt.task_instance_id for attempt, _ in lost],
             "attempts": [attempt.attempt for attempt, _ in lost],
             "states": [str(following.state) for _, following in lost],
+            "delays": [following.seconds for _, following in lost],
             "error": LOST,
         },
     )

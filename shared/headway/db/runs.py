@@ -26,17 +26,19 @@ CREATE = text("""
  RETURNING run_id
 """)
 
-# Only as many runs of a lane (a backfill, or the DAG's own runs) as could start at
-# all, so that a long backfill does not push the others out of the batch.
+# Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, so that
+# a long backfill does not push the others out of the batch.
 QUEUED = text("""
-    SELECT id, dag_id, backfill_id
-      FROM (SELECT id, dag_id, backfill_id, run_after,
-                   row_number() OVER (PARTITION BY dag_id, backfill_id
-                                      ORDER BY run_after, id) AS place
-              FROM dag_run
-             WHERE dag_id = ANY (:dag_ids) AND state = 'queued' AND run_after <= :now) AS waiting
-     WHERE place <= :limit
-     ORDER BY run_after, id
+    SELECT waiting.id, lane.dag_id, lane.backfill_id
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
+                  CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
+     CROSS JOIN LATERAL (
+           SELECT id, run_after FROM dag_run
+            WHERE dag_id = lane.dag_id AND backfill_id IS NOT DISTINCT FROM lane.backfill_id
+              AND state = 'queued' AND run_after <= :now
+            ORDER BY run_after, id
+            LIMIT greatest(lane.free, 0)) AS waiting
+     ORDER BY waiting.run_after, waiting.id
      LIMIT :limit
 """)
 
@@ -72,6 +74,19 @@ LOCK_WOKEN = text("""
      ORDER BY id
      LIMIT :limit
        FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+# depends_on_past: a task of the run after this one may wait for its own end in this one.
+FOLLOWING = text("""
+    SELECT following.id, following.version_id
+      FROM dag_run AS settled
+     CROSS JOIN LATERAL (
+           SELECT id, version_id, state FROM dag_run
+            WHERE dag_id = settled.dag_id
+              AND (schedule_date, id) > (settled.schedule_date, settled.id)
+            ORDER BY schedule_date, id
+            LIMIT 1) AS following
+     WHERE settled.id = ANY (:runs) AND following.state = 'running'
 """)
 
 END = text("""
@@ -124,10 +139,20 @@ def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[
 
 
 def queued(
-    conn: Connection, dag_ids: Sequence[str], now: datetime, limit: int
+    conn: Connection, free: Mapping[str, Mapping[int | None, int]], now: datetime, limit: int
 ) -> dict[str, list[QueuedRun]]:
-    """Return the queued runs of locked DAGs whose time has come, oldest first, by DAG."""
-    rows = conn.execute(QUEUED, {"dag_ids": list(dag_ids), "now": now, "limit": limit})
+    """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
+    lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
+    rows = conn.execute(
+        QUEUED,
+        {
+            "dag_ids": [dag_id for dag_id, _, _ in lanes],
+            "backfill_ids": [lane for _, lane, _ in lanes],
+            "free": [room for _, _, room in lanes],
+            "now": now,
+            "limit": limit,
+        },
+    )
     waiting: dict[str, list[QueuedRun]] = {}
     for row in rows:
         waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id))
@@ -154,6 +179,12 @@ def lock_woken(conn: Connection, limit: int) -> list[WokenRun]:
     """Lock runs in which something has changed, the oldest first."""
     rows = conn.execute(LOCK_WOKEN, {"limit": limit})
     return [WokenRun(row.id, row.version_id, RunState(row.state)) for row in rows]
+
+
+def following(conn: Connection, settled: Sequence[int]) -> dict[int, int]:
+    """Return the runs that come after these in their DAG's schedule and run, with their version."""
+    rows = conn.execute(FOLLOWING, {"runs": list(settled)})
+    return {row.id: row.version_id for row in rows}
 
 
 def end(conn: Connection, ids: Sequence[int], state: RunState, now: datetime) -> None:

@@ -13,29 +13,10 @@ ADD = text("INSERT INTO wake (dag_run_id) SELECT unnest(CAST(:runs AS bigint[]))
 
 TAKE = text("DELETE FROM wake WHERE dag_run_id = ANY (:runs)")
 
-# depends_on_past: the run after this one may have waited for it.
-ADD_FOLLOWING = text("""
-    INSERT INTO wake (dag_run_id)
-    SELECT following.id
-      FROM dag_run AS settled
-     CROSS JOIN LATERAL (
-           SELECT id FROM dag_run
-            WHERE dag_id = settled.dag_id
-              AND (schedule_date, id) > (settled.schedule_date, settled.id)
-            ORDER BY schedule_date, id
-            LIMIT 1) AS following
-     WHERE settled.id = ANY (:runs)
-""")
-
 
 def add(conn: Connection, runs: Sequence[int]) -> None:
     """Ask for these runs to be looked at."""
     conn.execute(ADD, {"runs": list(runs)})
-
-
-def add_following(conn: Connection, runs: Sequence[int]) -> None:
-    """Ask for the run that follows each of these, in its DAG's schedule, to be looked at."""
-    conn.execute(ADD_FOLLOWING, {"runs": list(runs)})
 
 
 def take(conn: Connection, runs: Sequence[int]) -> None:

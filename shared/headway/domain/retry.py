@@ -9,7 +9,9 @@ from headway.domain.states import Outcome, TaskState
 
 LONGEST_DELAY: Final = timedelta(hours=24)
 MOST_LOSSES: Final = 10
-"""How often an attempt may be lost to a dead worker before its task fails."""
+"""How often a task's attempts may be lost to workers that die or stop before it fails."""
+
+LONGEST_LOSS_DELAY: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,11 @@ class Next:
 
     state: TaskState
     delay: timedelta | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The delay in seconds, for the database."""
+        return None if self.delay is None else self.delay.total_seconds()
 
 
 def after_attempt(
@@ -38,10 +45,15 @@ def after_attempt(
 
 
 def after_loss(losses: int) -> Next:
-    """Return what follows an attempt whose worker died; `losses` includes this one."""
+    """Return what follows an attempt whose worker died or stopped; `losses` includes this one.
+
+    It is tried again at once the first time, and later each time after that, so that
+    a worker that cannot run anything does not use up all tries in a second.
+    """
     if losses > MOST_LOSSES:
         return Next(TaskState.FAILED)
-    return Next(TaskState.UP_FOR_RETRY, timedelta(0))
+    delay = timedelta(seconds=2.0 ** (losses - 2)) if losses > 1 else timedelta(0)
+    return Next(TaskState.UP_FOR_RETRY, min(delay, LONGEST_LOSS_DELAY))
 
 
 def retry_delay(task: TaskSpec, failures: int) -> timedelta:

@@ -134,6 +134,12 @@ class Stack:
             check=False,
         )
 
+    def check_end(self) -> None:
+        """Check that every service has ended by itself, none of them by force."""
+        logs = sorted((self.home / "services").glob("*.log"))
+        killed = [log.stem for log in logs if "action=stop" not in _last_line(log)]
+        assert (self.service.returncode, killed) == (0, []), self.service_logs()
+
     def service_logs(self) -> str:
         """Return the end of what each service has logged."""
         logs = [self.home / "standalone.log", *sorted((self.home / "services").glob("*.log"))]
@@ -180,7 +186,7 @@ def running_stack(
             engine.dispose()
         service.send_signal(signal.SIGTERM)
         service.wait(PATIENCE)
-    assert service.returncode == 0, stack.service_logs()
+    stack.check_end()
 
 
 def _address(home: Path, service: "subprocess.Popen[bytes]") -> str:
@@ -202,6 +208,10 @@ def _wait_until_ready(stack: Stack, schedulers: int) -> None:
         stack.wait_for_parse(path.relative_to(stack.dags).as_posix())
     with stack.engine.connect() as conn:
         assert not (errors := _errors(conn)), errors
+
+
+def _last_line(log: Path) -> str:
+    return log.read_text(errors="replace").rstrip().rpartition("\n")[2]
 
 
 def _errors(conn: Connection) -> dict[str, str]:

@@ -94,8 +94,8 @@ def test_tasks_wait_for_their_upstream(stack: Stack, dag_id: str, edges: str) ->
     with stack.engine.connect() as conn:
         stored = [f"{row['upstream']}{row['downstream']}" for row in views.edges(conn, dag_id)]
     assert (run.state, stored) == ("success", edges.split())
-    for upstream, downstream in stored:
-        assert tasks[upstream]["ended_at"] <= tasks[downstream]["started_at"]
+    for edge in stored:
+        assert tasks[edge[0]]["ended_at"] <= tasks[edge[1]]["started_at"]
 
 
 @pytest.mark.parametrize(
@@ -204,29 +204,39 @@ def impossible(stack: Stack) -> StackRun:
     [
         (
             "too_large",
-            "The return value of task 'too_large' has 1,048,577 bytes as JSON; an XCom may have "
-            "1,048,576. Store large data in a file and return its path.",
+            (
+                "The return value of task 'too_large' has 1,048,577 bytes as JSON; an XCom may "
+                "have 1,048,576. Store large data in a file and return its path."
+            ),
         ),
         (
             "too_large_push",
-            "The XCom 'blob' of task 'too_large_push' has 1,048,580 bytes as JSON; an XCom may "
-            "have 1,048,576. Store large data in a file and return its path.",
+            (
+                "The XCom 'blob' of task 'too_large_push' has 1,048,580 bytes as JSON; an XCom may "
+                "have 1,048,576. Store large data in a file and return its path."
+            ),
         ),
         (
             "no_json",
-            "The return value of task 'no_json'['at'][0] is of type datetime, which is not JSON. "
-            "Use None, True, False, numbers, strings, lists and dictionaries; write a date as "
-            "text with isoformat().",
+            (
+                "The return value of task 'no_json'['at'][0] is of type datetime, which is not "
+                "JSON. Use None, True, False, numbers, strings, lists and dictionaries; write a "
+                "date as text with isoformat()."
+            ),
         ),
         (
             "no_number",
-            "The return value of task 'no_number' is nan, which JSON does not have; use None "
-            "instead.",
+            (
+                "The return value of task 'no_number' is nan, which JSON does not have; use None "
+                "instead."
+            ),
         ),
         (
             "missing_key",
-            "Task 'missing_key' needs the XCom 'path' of task 'empty', which left none; push it "
-            "there, or return a dictionary with @task(multiple_outputs=True).",
+            (
+                "Task 'missing_key' needs the XCom 'path' of task 'empty', which left none; push "
+                "it there, or return a dictionary with @task(multiple_outputs=True)."
+            ),
         ),
     ],
 )
@@ -276,18 +286,24 @@ def test_templates_know_the_run(stack: Stack) -> None:
     [
         (
             "unknown_name",
-            "DAG 'broken_templates', task 'unknown_name': bash_command, line 2: the template does "
-            "not render: 'data_interval_stat' is undefined. Did you mean data_interval_start",
+            (
+                "DAG 'broken_templates', task 'unknown_name': bash_command, line 2: the template "
+                "does not render: 'data_interval_stat' is undefined. Did you mean data_interval_start"
+            ),
         ),
         (
             "no_syntax",
-            "DAG 'broken_templates', task 'no_syntax': bash_command, line 1: the template does "
-            "not render: unexpected end of template",
+            (
+                "DAG 'broken_templates', task 'no_syntax': bash_command, line 1: the template does "
+                "not render: unexpected end of template"
+            ),
         ),
         (
             "unknown_param",
-            "DAG 'broken_templates', task 'unknown_param': bash_command, line 1: the template "
-            "does not render: 'dict object' has no attribute 'carrier'.",
+            (
+                "DAG 'broken_templates', task 'unknown_param': bash_command, line 1: the template "
+                "does not render: 'dict object' has no attribute 'carrier'."
+            ),
         ),
     ],
 )

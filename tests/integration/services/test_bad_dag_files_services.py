@@ -56,10 +56,12 @@ BAD = {
         with DAG("unknown_rule"):
             EmptyOperator(task_id="a", trigger_rule="all_sucess")
         """,
-        "DAG 'unknown_rule', task 'a': trigger_rule must be one of all_success, all_failed, "
-        "all_done, all_done_min_one_success, all_done_setup_success, all_skipped, one_success, "
-        "one_failed, one_done, none_failed, none_failed_min_one_success, none_skipped, always, "
-        "not 'all_sucess'.",
+        (
+            "DAG 'unknown_rule', task 'a': trigger_rule must be one of all_success, all_failed, "
+            "all_done, all_done_min_one_success, all_done_setup_success, all_skipped, one_success, "
+            "one_failed, one_done, none_failed, none_failed_min_one_success, none_skipped, always, "
+            "not 'all_sucess'."
+        ),
     ),
     "naive_date": (
         """
@@ -68,8 +70,10 @@ BAD = {
 
         DAG("naive_date", start_date=datetime(2013, 1, 1))
         """,
-        "DAG 'naive_date': start_date is 2013-01-01 00:00:00, which has no time zone; write "
-        'pendulum.datetime(2013, 1, 1, tz="America/New_York").',
+        (
+            "DAG 'naive_date': start_date is 2013-01-01 00:00:00, which has no time zone; write "
+            'pendulum.datetime(2013, 1, 1, tz="America/New_York").'
+        ),
     ),
     "no_date": (
         """
@@ -77,8 +81,10 @@ BAD = {
 
         DAG("no_date", start_date="2013-01-01")
         """,
-        "DAG 'no_date': start_date must be a datetime with a time zone (write "
-        'pendulum.datetime(2013, 1, 1, tz="America/New_York")), not \'2013-01-01\'.',
+        (
+            "DAG 'no_date': start_date must be a datetime with a time zone (write "
+            "pendulum.datetime(2013, 1, 1, tz=\"America/New_York\")), not '2013-01-01'."
+        ),
     ),
     "no_cron": (
         """
@@ -86,8 +92,10 @@ BAD = {
 
         DAG("no_cron", schedule="every day")
         """,
-        "DAG 'no_cron': 'every day' is no cron string: it has 2 fields and needs five: minute, "
-        "hour, day, month, weekday, for example '30 6 * * MON-FRI'.",
+        (
+            "DAG 'no_cron': 'every day' is no cron string: it has 2 fields and needs five: minute, "
+            "hour, day, month, weekday, for example '30 6 * * MON-FRI'."
+        ),
     ),
     "no_argument": (
         """
@@ -96,19 +104,23 @@ BAD = {
         with DAG("no_argument"):
             EmptyOperator(task_id="a", retrys=3)
         """,
-        "DAG 'no_argument', task 'a': EmptyOperator does not know the argument 'retrys'; did you "
-        "mean retries?",
+        (
+            "DAG 'no_argument', task 'a': EmptyOperator does not know the argument 'retrys'; did "
+            "you mean retries?"
+        ),
     ),
     "unserializable": (
         """
         from headway.sdk import DAG, PythonOperator
 
         with DAG("unserializable"):
-            PythonOperator(task_id="a", python_callable=print, op_args=[{"file": open("/dev/null")}])
+            PythonOperator(task_id="a", python_callable=print, op_args=[{"file": open(__file__)}])
         """,
-        "DAG 'unserializable', task 'a': op_args[0]['file'] is of type TextIOWrapper, which "
-        "cannot be stored with the DAG. Pass JSON values, aware datetimes, timedeltas or another "
-        "task's output, and build anything else inside the task.",
+        (
+            "DAG 'unserializable', task 'a': op_args[0]['file'] is of type TextIOWrapper, which "
+            "cannot be stored with the DAG. Pass JSON values, aware datetimes, timedeltas or "
+            "another task's output, and build anything else inside the task."
+        ),
     ),
     "exits": (
         """
@@ -144,8 +156,10 @@ BAD = {
         while True:
             pass
         """,
-        f"Reading the file took more than {PARSER_TIMEOUT} s, and was stopped. Move slow work "
-        "into tasks, or raise HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT.",
+        (
+            f"Reading the file took more than {PARSER_TIMEOUT} s, and was stopped. Move slow work "
+            "into tasks, or raise HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT."
+        ),
     ),
 }
 """What each file holds, and the import error that it must get."""
@@ -201,9 +215,8 @@ def test_an_error_of_python_s_own_shows_where_it_is(stack: Stack) -> None:
 def test_a_file_that_is_no_text_has_an_error(stack: Stack) -> None:
     (stack.dags / "latin.py").write_bytes(b"from headway.sdk import DAG\nDAG('caf\xe9')\n")
 
-    assert stack.wait_for_import_error("latin.py").splitlines()[-1].startswith(
-        "SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xe9"
-    )
+    last_line = stack.wait_for_import_error("latin.py").splitlines()[-1]
+    assert last_line.startswith("SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xe9")
 
 
 def test_a_file_without_dags_is_fine(stack: Stack) -> None:

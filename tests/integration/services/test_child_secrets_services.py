@@ -69,7 +69,7 @@ def test_the_processes_that_fork_tasks_hold_no_secret(run: StackRun, password: s
         assert "headway.runtime.forker" in process["command"]
         assert password not in str(process)
         assert "HEADWAY_DATABASE_URL" not in process["environment"]
-    assert "headway.cli worker" in worker["command"]
+    assert "headway.cli\nworker" in worker["command"]
 
 
 def test_no_process_shows_the_secret_in_its_command_line(run: StackRun, password: str) -> None:

@@ -240,8 +240,10 @@ def test_version(stack: Stack) -> None:
         ),
         (
             "tasks logs daily one nope",
-            "No attempt of task 'nope' has started in that run; `headway tasks list daily one` "
-            "shows how its tasks stand.",
+            (
+                "No attempt of task 'nope' has started in that run; `headway tasks list daily one` "
+                "shows how its tasks stand."
+            ),
         ),
         (
             "tasks logs daily one work --attempt 9",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -107,9 +108,7 @@ def test_a_schedule_makes_its_runs_from_start_to_end(
     runs = wait_for_runs(stack, dag_id, len(expected))
 
     assert intervals(runs) == expected
-    assert [run.run_id for run in runs] == [
-        f"scheduled__{start}:00+00:00" for start, _ in expected
-    ]
+    assert [run.run_id for run in runs] == [f"scheduled__{start}:00+00:00" for start, _ in expected]
 
 
 def test_without_catchup_only_the_latest_interval_is_run(stack: Stack) -> None:
@@ -133,7 +132,7 @@ def test_max_active_runs_is_observed(stack: Stack) -> None:
     rows = [run.row for run in wait_for_runs(stack, "one_after_another", 3)]
 
     assert intervals(stack.runs("one_after_another")) == NEW_YORK_DAYS
-    for earlier, later in zip(rows, rows[1:], strict=False):
+    for earlier, later in pairwise(rows):
         assert earlier["ended_at"] <= later["started_at"]
 
 
@@ -205,5 +204,5 @@ def test_a_task_that_depends_on_the_past_waits_for_it(stack: Stack) -> None:
     strict = [run.tasks()["strict"] for run in runs]
     assert [row["state"] for row in strict] == ["success", "success", "failed", "none", "none"]
     assert [run.state for run in runs] == ["success", "success", "failed", "running", "running"]
-    for earlier, later in zip(strict[:2], strict[1:3], strict=True):
+    for earlier, later in pairwise(strict[:3]):
         assert earlier["ended_at"] <= later["started_at"]

@@ -73,9 +73,9 @@ def test_a_task_that_forbids_it_is_not_tried_again() -> None:
     assert after_attempt(task(retries=5), Outcome.FAILED, 1, may_retry=False) == FAILED
 
 
-def test_a_loss_is_tried_again_at_once_but_not_for_ever() -> None:
-    assert after_loss(1) == again_after(0)
-    assert after_loss(MOST_LOSSES) == again_after(0)
+def test_a_loss_is_tried_again_at_once_then_later_and_later_but_not_for_ever() -> None:
+    delays = [0, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert [after_loss(n) for n in range(1, MOST_LOSSES + 1)] == [again_after(s) for s in delays]
     assert after_loss(MOST_LOSSES + 1) == FAILED
 
 

@@ -36,6 +36,7 @@ def adopt(
         for process in dead:
             log.warning("action=fence kind=%s process=%d", process.kind, process.id)
             details: dict[str, JsonValue] = {
+                "process": process.id,
                 "kind": process.kind,
                 "host": process.hostname,
                 "pid": process.pid,

@@ -34,14 +34,16 @@ def create_runs(
         due_dags = dags.lock_due(conn, now, limit)
         versions = specs.get(conn, (dag.version_id for dag in due_dags))
         for dag in due_dags:
-            plan = _plan(versions[dag.version_id], dag, now)
+            plan = _plan(versions.get(dag.version_id), dag, now)
             _create(conn, dag, plan)
             dags.plan(conn, dag, plan.following)
         before_commit()
     return len(due_dags)
 
 
-def _plan(spec: DagSpec, dag: dags.DueDag, now: datetime) -> Due:
+def _plan(spec: DagSpec | None, dag: dags.DueDag, now: datetime) -> Due:
+    if spec is None:
+        return Due([], None)
     restriction = TimeRestriction(spec.start_date, spec.end_date, spec.catchup)
     try:
         timetable = registry.decode(spec.timetable)

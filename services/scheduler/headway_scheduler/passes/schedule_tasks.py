@@ -29,10 +29,11 @@ def schedule_tasks(
         wakes.take(conn, [run.id for run in woken])
         running = [run for run in woken if run.state is RunState.RUNNING]
         dags = specs.get(conn, (run.version_id for run in running))
-        standings = _standings(conn, [(run.id, dags[run.version_id]) for run in running])
+        readable = [run for run in running if run.version_id in dags]
+        standings = _standings(conn, [(run.id, dags[run.version_id]) for run in readable])
         settlements = {standing.run_id: settle(standing) for standing in standings}
         _write(conn, settlements, now)
-        wakes.add_following(conn, [run.run_id for run in standings if _holds_back(run.dag)])
+        _wake_following(conn, specs, list(settlements))
         before_commit()
     return len(woken)
 
@@ -74,6 +75,14 @@ def _write(conn: Connection, settlements: dict[int, Settlement], now: datetime) 
         ended = [run_id for run_id, it in settlements.items() if it.run_state is state]
         if ended:
             runs.end(conn, ended, state, now)
+
+
+def _wake_following(conn: Connection, specs: Specs, settled: Sequence[int]) -> None:
+    """Have the runs after these looked at, if tasks of theirs may have waited for them."""
+    following = runs.following(conn, settled)
+    dags = specs.get(conn, following.values())
+    waiting = {version_id for version_id, dag in dags.items() if _holds_back(dag)}
+    wakes.add(conn, [run for run, version_id in following.items() if version_id in waiting])
 
 
 def _holds_back(dag: DagSpec) -> bool:

@@ -28,7 +28,7 @@ def start_runs(
         if not locked:
             return 0
         free = runs.free_lanes(conn, locked)
-        queued = runs.queued(conn, list(locked), now, limit)
+        queued = runs.queued(conn, free, now, limit)
         ids = [run_id for dag_id in queued for run_id in startable(queued[dag_id], free[dag_id])]
         runs.start(conn, ids, now)
         before_commit()

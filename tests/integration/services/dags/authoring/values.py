@@ -75,7 +75,7 @@ with DAG("impossible_values"):
 
     @task
     def missing_key(value: Any) -> None:
-        print(value)
+        raise AssertionError(value)
 
     for make in (too_large, large_enough, too_large_push, no_json, no_number):
         make()

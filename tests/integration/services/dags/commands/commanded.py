@@ -17,7 +17,7 @@ with DAG(
 
     @task(retries=1, retry_delay=0)
     def work(params: dict[str, bool], try_number: int) -> str:
-        print(f"attempt {try_number} says hello")
+        print(f"attempt {try_number} says hello")  # noqa: T201
         if params["fail"] or try_number == 1:
             raise RuntimeError("not yet")
         return "done"

@@ -10,14 +10,14 @@ with DAG("prints"):
     def a_flood() -> str:
         line = "x" * 1023
         for _ in range(50 * 1024):
-            print(line)
+            print(line)  # noqa: T201
         return "dry"
 
     @task
     def bytes_of_all_kinds() -> str:
         sys.stdout.buffer.write(bytes(range(256)) * 4 + b"\n")
         sys.stdout.buffer.flush()
-        print("\udcff lone surrogate")
+        print("\udcff lone surrogate")  # noqa: T201
         return "fine"
 
     @task

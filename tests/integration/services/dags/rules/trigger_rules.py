@@ -26,8 +26,9 @@ def skip() -> None:
 with DAG("every_rule", max_active_tasks=64):
     ends = {make.function.__name__: make() for make in (ok, bad, skip)}
     for rule in TriggerRule:
-        for name, upstream in {**ends, "mixed": list(ends.values())}.items():
-            EmptyOperator(task_id=f"{rule}.{name}", trigger_rule=rule).set_upstream(upstream)
+        for name, upstream in ends.items():
+            upstream >> EmptyOperator(task_id=f"{rule}.{name}", trigger_rule=rule)
+        list(ends.values()) >> EmptyOperator(task_id=f"{rule}.mixed", trigger_rule=rule)
 
 with DAG("early_rules"):
 

@@ -9,7 +9,7 @@ from headway.sdk import DAG, BashOperator, task
 
 def readable(path: Path) -> str:
     try:
-        return path.read_bytes().decode(errors="replace")
+        return path.read_bytes().decode(errors="replace").replace("\0", "\n")
     except OSError as error:
         return f"{type(error).__name__}"
 
@@ -25,8 +25,7 @@ def ancestors() -> list[int]:
 
 def targets(folder: Path) -> dict[str, str]:
     """What each open descriptor leads to; that of the listing itself is closed by then."""
-    names = os.listdir(folder)
-    return {name: os.readlink(folder / name) for name in names if (folder / name).is_symlink()}
+    return {link.name: str(link.readlink()) for link in list(folder.iterdir()) if link.is_symlink()}
 
 
 with DAG("looks_around"):
@@ -37,7 +36,7 @@ with DAG("looks_around"):
             "environment": dict(os.environ),
             "proc_environment": readable(Path("/proc/self/environ")),
             "command": readable(Path("/proc/self/cmdline")),
-            "directory": os.getcwd(),
+            "directory": str(Path.cwd()),
             "descriptors": targets(Path("/proc/self/fd")),
         }
 
@@ -45,8 +44,8 @@ with DAG("looks_around"):
     def above() -> list[Any]:
         return [
             {
-                "command": readable(Path(f"/proc/{pid}/cmdline")).replace("\0", " "),
-                "environment": readable(Path(f"/proc/{pid}/environ")).replace("\0", "\n"),
+                "command": readable(Path(f"/proc/{pid}/cmdline")),
+                "environment": readable(Path(f"/proc/{pid}/environ")),
             }
             for pid in ancestors()
         ]
