@@ -82,7 +82,7 @@ def test_the_id_is_free_when_the_first_file_gives_it_up(engine: Engine, me: Iden
 def test_of_two_files_at_once_the_first_keeps_the_dag_id(engine: Engine, me: Identity) -> None:
     """The second parser looks before the first has committed, and waits for it."""
     other = seed.register(engine, "parser")
-    second = parse("b.py", seed.dag())
+    second = parse("b.py", seed.dag(), code=b"code of its own")
 
     with ThreadPoolExecutor(1) as pool:
         stored: list[Future[None]] = []

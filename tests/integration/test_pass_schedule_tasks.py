@@ -274,6 +274,33 @@ def test_a_task_that_depends_on_its_past_since_this_version_is_woken(
     assert seed.task_states(engine, second) == {"work": "scheduled"}
 
 
+def test_a_run_that_starts_while_its_past_is_being_skipped_is_woken(
+    engine: Engine, me: Identity
+) -> None:
+    """It is settled on the old states, by another scheduler, before these are committed."""
+    spec = seed.dag(seed.task("gate"), replace(seed.task("work", "gate"), depends_on_past=True))
+    first, second = seed.create_runs(engine, seed.store(engine, spec), [0, 1])
+    with engine.begin() as conn:
+        runs.start(conn, [first], seed.START)
+    settle(engine, me)
+    finish(engine, Outcome.SKIPPED, Next(TaskState.SKIPPED))
+    other = seed.register(engine)
+
+    def start_the_next_run() -> None:
+        with engine.begin() as conn:
+            runs.start(conn, [second], seed.START)
+        settle(engine, other)
+        finish(engine)
+        settle(engine, other)
+        assert seed.task_states(engine, second) == {"gate": "success", "work": "none"}
+
+    schedule_tasks(engine, me, Specs(), seed.START, 20, before_commit=start_the_next_run)
+    assert seed.task_states(engine, first) == {"gate": "skipped", "work": "skipped"}
+    settle(engine, me)
+
+    assert seed.task_states(engine, second) == {"gate": "success", "work": "scheduled"}
+
+
 def test_a_version_that_cannot_be_read_does_not_stop_other_runs(
     engine: Engine, me: Identity
 ) -> None:

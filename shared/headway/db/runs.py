@@ -77,6 +77,7 @@ LOCK_WOKEN = text("""
 """)
 
 # depends_on_past: a task of the run after this one may wait for its own end in this one.
+# A queued run counts: it may start, and be settled on the old states, before this commits.
 FOLLOWING = text("""
     SELECT following.id, following.version_id
       FROM dag_run AS settled
@@ -86,7 +87,7 @@ FOLLOWING = text("""
               AND (schedule_date, id) > (settled.schedule_date, settled.id)
             ORDER BY schedule_date, id
             LIMIT 1) AS following
-     WHERE settled.id = ANY (:runs) AND following.state = 'running'
+     WHERE settled.id = ANY (:runs) AND following.state IN ('queued', 'running')
 """)
 
 END = text("""
@@ -182,7 +183,7 @@ def lock_woken(conn: Connection, limit: int) -> list[WokenRun]:
 
 
 def following(conn: Connection, settled: Sequence[int]) -> dict[int, int]:
-    """Return the runs that come after these in their DAG's schedule and run, with their version."""
+    """Return the unfinished runs that come after these in their DAG's schedule: id to version."""
     rows = conn.execute(FOLLOWING, {"runs": list(settled)})
     return {row.id: row.version_id for row in rows}
 

@@ -1,0 +1,271 @@
+"""What users do: each in one transaction, with an event that says who did it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill
+from headway.actions.pause import set_paused
+from headway.actions.pools import delete_pool, set_pool
+from headway.actions.trigger import trigger
+from headway.db import backfills, pools, runs, tasks, views
+from headway.db.backfills import Progress
+from headway.db.pools import Pool
+from headway.db.processes import Identity
+from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.retry import Next
+from headway.domain.spec import DEFAULT_POOL
+from headway.domain.states import Outcome, RunState, TaskState
+from headway.testing import seed
+
+NOW = seed.START + 10 * seed.DAY + timedelta(hours=6)
+ANN = "user:ann"
+
+
+def events(engine: Engine) -> list[tuple[object, ...]]:
+    journal = text("SELECT actor, action, dag_id, run_id, details FROM event ORDER BY id")
+    with engine.connect() as conn:
+        return [tuple(row) for row in conn.execute(journal)]
+
+
+def ask_for(first: int, last: int, most: int | None = None) -> BackfillRequest:
+    return BackfillRequest(
+        "etl", seed.START + first * seed.DAY, seed.START + last * seed.DAY, {"why": "late"}, most
+    )
+
+
+def backfill(engine: Engine, request: BackfillRequest) -> CreatedBackfill:
+    with engine.begin() as conn:
+        return create_backfill(conn, request, NOW, ANN)
+
+
+def progress(engine: Engine) -> Progress:
+    with engine.connect() as conn:
+        [found] = backfills.progress(conn)
+        return found
+
+
+def test_a_trigger_creates_a_run_about_the_last_complete_interval(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+    with engine.begin() as conn:
+        name = trigger(conn, "etl", NOW, ANN, {"date": "today"})
+
+    with engine.connect() as conn:
+        [run] = views.runs(conn, "etl")
+    assert run["run_id"] == name == "manual__2024-01-11T06:00:00+00:00"
+    assert (run["run_type"], run["state"], run["conf"]) == ("manual", "queued", {"date": "today"})
+    assert (run["interval_start"], run["interval_end"]) == (NOW - seed.DAY, NOW)
+    assert run["schedule_date"] == run["run_after"] == NOW
+    assert events(engine) == [(ANN, "run.trigger", "etl", name, {"conf": {"date": "today"}})]
+
+
+def test_a_run_id_is_taken_once(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+    with engine.begin() as conn:
+        trigger(conn, "etl", NOW, ANN, {}, "mine")
+
+    with (
+        pytest.raises(ConflictError, match="has a run 'mine' already; choose another"),
+        engine.begin() as conn,
+    ):
+        trigger(conn, "etl", NOW + seed.DAY, ANN, {}, "mine")
+
+    assert len(events(engine)) == 1
+
+
+def test_any_number_of_runs_may_be_triggered_for_one_time(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+    with engine.begin() as conn:
+        for name in ("one", "two"):
+            trigger(conn, "etl", NOW, ANN, {}, name)
+
+    with engine.connect() as conn:
+        assert len(views.runs(conn, "etl")) == 2
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "line\nbreak", "x" * 251])
+def test_a_run_id_that_names_nothing_is_refused(engine: Engine, name: str) -> None:
+    seed.store(engine, seed.dag())
+
+    with pytest.raises(DagError, match="run id"), engine.begin() as conn:
+        trigger(conn, "etl", NOW, ANN, {}, name or " \t")
+
+
+def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> None:
+    seed.store(engine, seed.dag(dag_id="flights_daily"))
+    seed.store(engine, seed.dag(dag_id="gone"))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET active = false WHERE dag_id = 'gone'"))
+
+    with engine.begin() as conn:
+        with pytest.raises(NotFoundError, match="Did you mean flights_daily"):
+            trigger(conn, "flight_daily", NOW, ANN, {})
+        with pytest.raises(NotFoundError, match="no DAG 'gone'"):
+            set_paused(conn, "gone", ANN, paused=True)
+        with pytest.raises(NotFoundError, match="no DAG 'etl'"):
+            create_backfill(conn, ask_for(0, 1), NOW, ANN)
+
+
+def test_a_backfill_creates_a_run_for_every_interval(engine: Engine) -> None:
+    seed.store(engine, replace(seed.dag(), max_active_runs=4))
+
+    assert backfill(engine, ask_for(2, 4)) == CreatedBackfill(1, created=3, existing=0)
+
+    with engine.connect() as conn:
+        found = views.runs(conn, "etl")
+    assert [run["run_id"] for run in found] == [
+        "backfill__2024-01-05T00:00:00+00:00",
+        "backfill__2024-01-04T00:00:00+00:00",
+        "backfill__2024-01-03T00:00:00+00:00",
+    ]
+    assert {(run["run_type"], run["backfill_id"], run["conf"]["why"]) for run in found} == {
+        ("backfill", 1, "late")
+    }
+    assert progress(engine).max_active_runs == 4
+    assert events(engine) == [(ANN, "backfill.create", "etl", None, {"backfill": 1, "runs": 3})]
+
+
+def test_a_backfill_leaves_runs_alone_that_are_there(engine: Engine) -> None:
+    version = seed.store(engine, seed.dag())
+    seed.create_runs(engine, version, [3])
+
+    assert backfill(engine, ask_for(2, 4, most=2)) == CreatedBackfill(1, created=2, existing=1)
+    assert (progress(engine).planned, progress(engine).max_active_runs) == (2, 2)
+    assert backfill(engine, ask_for(4, 5)) == CreatedBackfill(2, created=1, existing=1)
+
+
+def test_a_backfill_that_has_nothing_to_run_leaves_nothing_behind(engine: Engine) -> None:
+    seed.create_runs(engine, seed.store(engine, seed.dag()), [2, 3])
+
+    with pytest.raises(ConflictError, match="All 2 intervals of that range have a run already"):
+        backfill(engine, ask_for(2, 3))
+
+    with engine.connect() as conn:
+        assert backfills.progress(conn) == []
+    assert events(engine) == []
+
+
+def test_a_backfill_of_the_future_is_refused(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+
+    with pytest.raises(DagError, match="is not over before 2024-01-12"):
+        backfill(engine, ask_for(8, 10))
+
+
+def test_the_progress_of_a_backfill_adds_up(engine: Engine) -> None:
+    """Four runs of two tasks: one well, one failed, one half way, one that waits."""
+    seed.store(engine, seed.dag(seed.task("one"), seed.task("two")))
+    backfill(engine, ask_for(0, 3))
+    find = text("SELECT id FROM dag_run ORDER BY schedule_date")
+    with engine.begin() as conn:
+        well, bad, half, _ = conn.scalars(find)
+        runs.start(conn, [well, bad, half], NOW)
+        standing = tasks.standings(conn, [well, bad, half])
+        first = [standing[well][0].id, standing[bad][0].id, standing[half][0].id]
+        second = [standing[well][1].id, standing[bad][1].id]
+        tasks.move(conn, {TaskState.SCHEDULED: first, TaskState.SKIPPED: second[:1]}, NOW)
+        tasks.move(conn, {TaskState.UPSTREAM_FAILED: second[1:]}, NOW)
+        tasks.queue(conn, first, NOW)
+    one, other, _ = seed.claim(engine, seed.register(engine, "worker"))
+    seed.report(engine, [one.key])
+    seed.report(engine, [other.key], Outcome.FAILED, Next(TaskState.FAILED))
+    with engine.begin() as conn:
+        runs.end(conn, [well], RunState.SUCCESS, NOW)
+        runs.end(conn, [bad], RunState.FAILED, NOW)
+
+    found = progress(engine)
+
+    assert (found.planned, found.queued, found.running) == (4, 1, 1)
+    assert (found.succeeded, found.failed) == (1, 1)
+    assert (found.tasks, found.tasks_ended) == (8, 4)
+    assert (found.tasks_succeeded, found.tasks_skipped, found.tasks_failed) == (1, 1, 2)
+    assert (found.finished, found.state) == (False, "running")
+
+
+@pytest.mark.parametrize(
+    ("ends", "state"),
+    [
+        ([RunState.SUCCESS, RunState.SUCCESS], "success"),
+        ([RunState.SUCCESS, RunState.FAILED], "failed"),
+        ([RunState.FAILED], "running"),
+    ],
+)
+def test_a_backfill_ends_as_its_runs_do(engine: Engine, ends: list[RunState], state: str) -> None:
+    seed.store(engine, seed.dag())
+    backfill(engine, ask_for(0, 1))
+    with engine.begin() as conn:
+        ids = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
+        runs.start(conn, ids, NOW)
+        for run_id, end in zip(ids, ends, strict=False):
+            runs.end(conn, [run_id], end, NOW)
+
+    assert progress(engine).state == state
+
+
+def test_the_progress_of_one_backfill_is_its_own(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+    backfill(engine, ask_for(0, 1))
+    other = backfill(engine, ask_for(4, 6))
+
+    with engine.connect() as conn:
+        [found] = backfills.progress(conn, other.id)
+        assert (found.id, found.planned, found.queued, found.tasks) == (other.id, 3, 3, 3)
+        assert backfills.progress(conn, 4711) == []
+
+
+def test_a_pause_is_told_once(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+
+    with engine.begin() as conn:
+        changed = [
+            set_paused(conn, "etl", ANN, paused=paused) for paused in (True, True, False, False)
+        ]
+
+    assert changed == [True, False, True, False]
+    assert [event[:3] for event in events(engine)] == [
+        (ANN, "dag.pause", "etl"),
+        (ANN, "dag.unpause", "etl"),
+    ]
+
+
+def test_a_pool_is_set_changed_and_deleted(engine: Engine) -> None:
+    with engine.begin() as conn:
+        set_pool(conn, "db", 3, "connections", ANN)
+        set_pool(conn, "db", 5, "more connections", ANN)
+        assert pools.list_all(conn)[0] == Pool("db", 5, "more connections", 0, 0, 0)
+        delete_pool(conn, "db", ANN)
+        assert [pool.name for pool in pools.list_all(conn)] == [DEFAULT_POOL]
+
+    assert [(event[1], event[4]) for event in events(engine)] == [
+        ("pool.set", {"pool": "db", "slots": 3}),
+        ("pool.set", {"pool": "db", "slots": 5}),
+        ("pool.delete", {"pool": "db"}),
+    ]
+
+
+def test_what_no_pool_can_be_is_refused(engine: Engine) -> None:
+    with engine.begin() as conn:
+        for name, slots in (("", 1), ("x" * 251, 1), ("a\nb", 1), ("db", -1)):
+            with pytest.raises(DagError, match="A pool"):
+                set_pool(conn, name, slots, "", ANN)
+        with pytest.raises(ConflictError, match="cannot be deleted; set its slots instead"):
+            delete_pool(conn, DEFAULT_POOL, ANN)
+        with pytest.raises(NotFoundError, match="no pool 'db'"):
+            delete_pool(conn, "db", ANN)
+
+    assert events(engine) == []
+
+
+def test_a_pool_shows_what_occupies_it(engine: Engine) -> None:
+    worker: Identity = seed.register(engine, "worker")
+    spec = seed.dag(*(replace(seed.task(name), pool_slots=2) for name in "abc"))
+    a, b, _ = seed.scheduled(engine, spec)
+    with engine.begin() as conn:
+        tasks.queue(conn, [a, b], NOW)
+    seed.claim(engine, worker, limit=1)
+
+    with engine.connect() as conn:
+        [pool] = pools.list_all(conn)
+    assert (pool.queued, pool.running, pool.scheduled, pool.free) == (2, 2, 2, 128 - 4)

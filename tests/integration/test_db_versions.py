@@ -1,0 +1,88 @@
+"""Versions: what a DAG was, for ever."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import IntegrityError
+
+from headway.db import versions
+from headway.domain.trigger_rules import TriggerRule
+from headway.serialization import codec
+from headway.testing import seed
+
+SPEC = seed.dag(
+    replace(seed.task("extract"), queue="big", priority_weight=7),
+    replace(seed.task("load", "extract"), pool="db", pool_slots=3),
+    replace(seed.task("tell", "extract", "load"), trigger_rule=TriggerRule.ALL_DONE),
+)
+
+
+def test_versions_are_numbered_by_dag(engine: Engine) -> None:
+    for dag_id in ("one", "two", "one", "one"):
+        seed.store(engine, seed.dag(dag_id=dag_id))
+
+    numbers = text("SELECT dag_id, number FROM dag_version ORDER BY id")
+    with engine.connect() as conn:
+        assert conn.execute(numbers).all() == [("one", 1), ("two", 1), ("one", 2), ("one", 3)]
+
+
+def test_a_version_keeps_the_structure_as_rows(engine: Engine) -> None:
+    seed.store(engine, SPEC)
+
+    tasks = text("""
+        SELECT task_id, operator, trigger_rule, pool, pool_slots, queue, priority
+          FROM dag_task ORDER BY position
+    """)
+    with engine.connect() as conn:
+        assert conn.execute(tasks).all() == [
+            ("extract", "empty", "all_success", "default_pool", 1, "big", 7),
+            ("load", "empty", "all_success", "db", 3, "default", 1),
+            ("tell", "empty", "all_done", "default_pool", 1, "default", 1),
+        ]
+        edges = conn.execute(text("SELECT upstream, downstream FROM dag_edge ORDER BY 1, 2"))
+        assert edges.all() == [("extract", "load"), ("extract", "tell"), ("load", "tell")]
+
+
+def test_a_version_stays_as_it_was(engine: Engine) -> None:
+    first = seed.store(engine, SPEC)
+    second = seed.store(engine, seed.dag())
+
+    with engine.connect() as conn:
+        loaded = versions.load(conn, [first, second])
+        current = versions.current_fingerprint(conn, "etl")
+        stored = text("SELECT fingerprint FROM dag_version WHERE id = :id")
+        assert current == conn.scalar(stored, {"id": second})
+        assert versions.current_fingerprint(conn, "nothing") is None
+    assert {key: codec.decode(data) for key, data in loaded.items()} == {
+        first: SPEC,
+        second: seed.dag(),
+    }
+
+
+def test_a_dag_without_tasks_has_a_version(engine: Engine) -> None:
+    version = seed.store(engine, replace(SPEC, tasks=()))
+
+    with engine.connect() as conn:
+        assert list(versions.load(conn, [version])) == [version]
+
+
+def test_content_is_stored_once(engine: Engine) -> None:
+    both = {"hash a": b"\x00binary", "hash b": b""}
+    with engine.begin() as conn:
+        versions.add_code(conn, "first", {"a.py": "hash a", "b.py": "hash b"}, both)
+        versions.add_code(conn, "first", {"a.py": "hash a", "b.py": "hash b"}, both)
+        versions.add_code(conn, "second", {"c.py": "hash a"}, {"hash a": b"\x00binary"})
+
+        assert versions.manifest(conn, "second") == {"c.py": "hash a"}
+        assert versions.contents(conn, ["hash a", "hash b", "none"]) == both
+        assert conn.scalar(text("SELECT count(*) FROM code_file")) == 2
+        assert conn.scalar(text("SELECT count(*) FROM code_manifest")) == 2
+
+
+def test_a_version_needs_its_code(engine: Engine) -> None:
+    seed.store(engine, seed.dag())
+    new = versions.NewVersion(SPEC, b"", "fingerprint", "code that nobody has stored")
+
+    with pytest.raises(IntegrityError, match="manifest_hash"), engine.begin() as conn:
+        versions.add(conn, new)
