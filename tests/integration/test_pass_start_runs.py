@@ -195,3 +195,16 @@ def test_a_dag_that_is_not_scheduled_starts_no_run(
         conn.execute(text(f"UPDATE dag SET {change}"))
 
     assert start(engine, me) == 0
+
+
+def test_a_run_that_someone_else_holds_is_passed_over(engine: Engine, me: Identity) -> None:
+    """Another pass settles it, or a user acts on it: nobody waits for that."""
+    held, free = seed.create_runs(engine, seed.store(engine, limited(2)), [0, 1])
+
+    with engine.connect() as other:
+        other.execute(text("SELECT FROM dag_run WHERE id = :id FOR NO KEY UPDATE"), {"id": held})
+        assert start(engine, me) == 1
+
+    with engine.connect() as conn:
+        running = conn.scalars(text("SELECT id FROM dag_run WHERE state = 'running'")).all()
+    assert running == [free]

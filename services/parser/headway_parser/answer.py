@@ -55,21 +55,27 @@ def explain_silence(exit_status: Exit, timeout: float, *, timed_out: bool) -> Pa
 
 def _check(path: str, frame: Frame) -> ParsedFile:
     if "error" in frame:
-        return ParsedFile(error=str(frame["error"]).replace("\0", "\N{REPLACEMENT CHARACTER}"))
+        said = str(frame["error"]).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+        return ParsedFile(error=said or "Reading the file failed with an error without a message.")
     dags, contents = frame.get("dags"), frame.get("files")
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
     files: dict[str, str] = {}
     by_hash: dict[str, bytes] = {}
     for name, content in contents.items():
-        pure = PurePosixPath(name)
-        if not isinstance(content, bytes) or pure.is_absolute() or ".." in pure.parts:
+        if not isinstance(content, bytes) or not _is_inside(name):
             raise SerializationError(f"{name!r} is no file of the bundle.")
         files[name] = content_hash(content)
         by_hash[files[name]] = content
     manifest = manifest_hash(files)
     versions = tuple(_version(path, data, manifest) for data in dags)
     return ParsedFile(versions, files, by_hash)
+
+
+def _is_inside(name: str) -> bool:
+    pure = PurePosixPath(name)
+    whole = bool(pure.parts) and "\0" not in name
+    return whole and not pure.is_absolute() and ".." not in pure.parts
 
 
 def _version(path: str, data: object, manifest: str) -> NewVersion:

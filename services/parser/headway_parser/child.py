@@ -64,7 +64,8 @@ def _parse(root: Path, path: str) -> Frame:
     for module in list(sys.modules.values()):
         read.note(getattr(module, "__file__", None) or "")
     named = {file for spec in specs for file in spec.files}
-    contents = {name: (root / name).read_bytes() for name in read.paths | named | {path}}
+    there = {name for name in read.paths if (root / name).is_file()}  # others were looked for only
+    contents = {name: (root / name).read_bytes() for name in there | named | {path}}
     size = sum(map(len, contents.values()))
     if size > MOST_CODE:
         raise HeadwayError(

@@ -51,13 +51,15 @@ def _python_files(root: Path, problems: list[OSError]) -> Iterator[Path]:
             names.clear()
             continue
         entered.add((here.st_dev, here.st_ino))
-        names[:] = sorted(n for n in names if not n.startswith(".") and n != "__pycache__")
-        yield from (Path(folder, name) for name in files if _is_readable_name(name))
+        names[:] = sorted(n for n in names if _is_readable_name(n) and n != "__pycache__")
+        yield from (
+            Path(folder, name) for name in files if _is_readable_name(name) and name.endswith(".py")
+        )
 
 
 def _is_readable_name(name: str) -> bool:
     # A name that is not UTF-8 cannot be stored; one with a line break would forge a listing.
-    return name.endswith(".py") and not name.startswith(".") and name.isprintable()
+    return not name.startswith(".") and name.isprintable()
 
 
 def _may_hold_dags(path: Path, problems: list[OSError]) -> bool:

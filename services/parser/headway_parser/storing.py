@@ -76,13 +76,12 @@ def _store_dags(conn: Connection, parse: Parse, *, new_ones_paused: bool) -> str
     present: list[str] = []
     for version in sorted(result.versions, key=lambda version: version.spec.dag_id):
         spec = version.spec
-        owner = dags.owner(conn, spec.dag_id)
-        if owner not in (None, (here.bundle, here.path)):
-            conflicts.append(_conflict(spec.dag_id, owner, here))
+        paused = spec.is_paused_upon_creation
+        paused = new_ones_paused if paused is None else paused
+        if not dags.store(conn, here.bundle, spec, paused=paused):
+            conflicts.append(_conflict(spec.dag_id, dags.owner(conn, spec.dag_id), here))
             continue
         present.append(spec.dag_id)
-        paused = spec.is_paused_upon_creation
-        dags.store(conn, here.bundle, spec, paused=new_ones_paused if paused is None else paused)
         if versions.current_fingerprint(conn, spec.dag_id) != version.fingerprint:
             dags.set_version(conn, spec.dag_id, versions.add(conn, version))
             log.info("action=store_version dag=%s tasks=%d", spec.dag_id, len(spec.tasks))

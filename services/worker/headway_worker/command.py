@@ -3,6 +3,7 @@
 import logging
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 from headway import daemon
@@ -28,22 +29,21 @@ PRELOAD = ("headway_worker.child", "headway.sdk.context", "jinja2.sandbox", "pen
 
 def run(database: str) -> int:
     """Run a worker on the database at that URL; return its exit status."""
-    given = settings.read(WorkerSettings)
+    given, home = settings.read(WorkerSettings), settings.make_home(settings.home())
     stop = service.stop_on_signals()
     clock = SystemClock()
     connections = given.slots + 4
     with daemon.registered(
         "worker", database, connections=connections, queues=given.queues, slots=given.slots
     ) as process:
-        worker = Worker(_means(process, given, clock), given, clock)
+        worker = Worker(_means(process, given, home, clock), given, clock)
         with closing(worker):
             Loop("worker", worker.step, clock, is_transient, stop=stop).run()
             _drain(worker, given, clock)
     return 0
 
 
-def _means(process: daemon.Registered, given: WorkerSettings, clock: Clock) -> Means:
-    home = settings.home()
+def _means(process: daemon.Registered, given: WorkerSettings, home: Path, clock: Clock) -> Means:
     environment = scrubbed_environment(settings.environment())
     clerk = Clerk(process.engine, process.me, given, CodeCache(home / "cache" / "code"))
     spark = SparkService(given, environment, home / "spark" / str(process.me.id))

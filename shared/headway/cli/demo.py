@@ -18,6 +18,8 @@ from headway.cli.watch import watch_backfill
 from headway.db import engine as engines
 from headway.db import files, views
 from headway.domain.errors import EmbeddedError, NotFoundError
+from headway.embedded.account import server_account
+from headway.embedded.cluster import hold
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 
@@ -44,7 +46,7 @@ def run() -> int:
     started = clock.monotonic()
     home = settings.home() / "demo"
     examples = examples_folder()
-    shutil.rmtree(home, ignore_errors=True)
+    _erase(home)
     output = home / "output"
     failed = 1
     with interrupts.ending_well() as ended:
@@ -64,6 +66,15 @@ def run() -> int:
     print(f"\nOutput: {output}   picture: {output / 'report' / 'days.png'}")
     print(f"All services have stopped.  {clock.monotonic() - started:.1f} s in all.")
     return 0
+
+
+def _erase(home: Path) -> None:
+    """Delete what an earlier demo left; EmbeddedError while one runs there."""
+    database = home / "postgres"
+    if (database / "password").exists():
+        with hold(database, server_account(database / "data"), SystemClock()):
+            shutil.rmtree(home, ignore_errors=True)
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def examples_folder() -> Path:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import Final
 
 from headway.cli.session import url_file
 from headway.db import migrate
@@ -13,18 +14,22 @@ from headway.embedded.postgres import PostgresServer
 from headway.runtime import settings
 from headway.runtime.children import Children, Program
 from headway.runtime.clock import SystemClock
+from headway.runtime.settings import (
+    ParserSettings,
+    SchedulerSettings,
+    Settings,
+    WorkerSettings,
+)
 
 PATIENCE = 15.0
 """Seconds in which services must end when they are told to."""
 
-LAPTOP = {
-    "HEADWAY_WORKER_DRAIN_GRACE": "0",
-    "HEADWAY_WORKER_KILL_GRACE": "2",
-    "HEADWAY_WORKER_LEASE_DURATION": "10",
-    "HEADWAY_SCHEDULER_LEASE_GRACE": "1",
-    "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "8",
+LAPTOP: Final[Mapping[type[Settings], Mapping[str, object]]] = {
+    ParserSettings: {},
+    SchedulerSettings: {"lease_grace": 1, "scheduler_health_check_threshold": 8},
+    WorkerSettings: {"drain_grace": 0, "kill_grace": 2, "lease_duration": 10},
 }
-"""Settings for one machine, where nothing is far away; the environment wins over them."""
+"""Defaults for one machine, where nothing is far away; environment and file win over them."""
 
 
 @dataclass(slots=True)
@@ -47,14 +52,16 @@ class Stack:
 @contextmanager
 def running(home: Path, dags: Path, schedulers: int, port: int | None = None) -> Iterator[Stack]:
     """Run the services with their state under `home`; all of them have ended afterwards."""
-    home.mkdir(parents=True, exist_ok=True)
+    environment = _environment(home, dags)
+    settings.make_home(home)
     clock = SystemClock()
     children = Children(home / "services", clock)
     with PostgresServer(home / "postgres", port) as postgres:
         migrate.upgrade(postgres.url)
+        environment["HEADWAY_DATABASE_URL"] = postgres.url
         with _address_known(home, postgres.url):
             try:
-                for program in _programs(home, dags, postgres.url, schedulers):
+                for program in _programs(environment, schedulers):
                     children.start(program)
                 yield Stack(postgres.url, postgres, children)
             finally:
@@ -69,14 +76,15 @@ def wait_for_interrupt(stack: Stack) -> None:
         clock.wait(never, 0.5)
 
 
-def _programs(home: Path, dags: Path, url: str, schedulers: int) -> Iterator[Program]:
-    environment = {
-        **LAPTOP,
-        **settings.environment(),
-        "HEADWAY_HOME": str(home),
-        "HEADWAY_DATABASE_URL": url,
-        "HEADWAY_PARSER_DAGS": str(dags.absolute()),
-    }
+def _environment(home: Path, dags: Path) -> dict[str, str]:
+    """Return the services' variables but for the database; SettingsError if they make no sense."""
+    given = {**settings.environment(), "HEADWAY_HOME": str(home)}
+    for kind, values in LAPTOP.items():
+        given |= settings.defaults(kind, values)
+    return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
+
+
+def _programs(environment: Mapping[str, str], schedulers: int) -> Iterator[Program]:
     yield _program("parser", "parser", environment)
     for number in range(1, schedulers + 1):
         yield _program(f"scheduler-{number}", "scheduler", environment)

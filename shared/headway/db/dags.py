@@ -15,6 +15,7 @@ OWNER = text(
 )
 
 # The parser writes what the file says; the next run and the pause are not its business.
+# Whose DAG it is is judged on the row itself: another file may have entered it just now.
 STORE = text("""
     INSERT INTO dag (dag_id, bundle, relative_path, description, tags, active, paused,
                      max_active_runs, max_active_tasks)
@@ -25,6 +26,8 @@ STORE = text("""
            description = excluded.description, tags = excluded.tags, active = true,
            max_active_runs = excluded.max_active_runs,
            max_active_tasks = excluded.max_active_tasks
+     WHERE NOT dag.active
+        OR (dag.bundle, dag.relative_path) = (excluded.bundle, excluded.relative_path)
 """)
 
 SET_VERSION = text("UPDATE dag SET version_id = :version_id WHERE dag_id = :dag_id")
@@ -135,9 +138,12 @@ def owner(conn: Connection, dag_id: str) -> tuple[str, str] | None:
     return None if row is None else (row.bundle, row.relative_path)
 
 
-def store(conn: Connection, bundle: str, spec: DagSpec, *, paused: bool) -> None:
-    """Enter the DAG, or refresh what its file says of it; `paused` counts for a new one alone."""
-    conn.execute(
+def store(conn: Connection, bundle: str, spec: DagSpec, *, paused: bool) -> bool:
+    """Enter the DAG, or refresh what its file says of it; `paused` counts for a new one alone.
+
+    False when the DAG is active in another file, which keeps it.
+    """
+    stored = conn.execute(
         STORE,
         {
             "dag_id": spec.dag_id,
@@ -150,6 +156,7 @@ def store(conn: Connection, bundle: str, spec: DagSpec, *, paused: bool) -> None
             "max_active_tasks": spec.max_active_tasks,
         },
     )
+    return stored.rowcount > 0
 
 
 def set_version(conn: Connection, dag_id: str, version_id: int) -> None:

@@ -48,7 +48,7 @@ def connect(url: str, *, name: str = "headway", pool_size: int = 5) -> Engine:
     """
     try:
         address = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # the latter when the port is no number
         raise DatabaseError(
             "The database URL cannot be read; write postgresql://user:password@host:port/name."
         ) from error

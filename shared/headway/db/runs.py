@@ -51,6 +51,14 @@ FREE_LANES = text("""
      GROUP BY dag_run.dag_id, dag_run.backfill_id, backfill.max_active_runs
 """)
 
+LOCK_QUEUED = text("""
+    SELECT id
+      FROM dag_run
+     WHERE id = ANY (:ids) AND state = 'queued'
+     ORDER BY id
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
 START = text("""
     WITH started AS (
         UPDATE dag_run SET state = 'running', started_at = :now
@@ -169,6 +177,11 @@ def free_lanes(
         limit = row.max_active_runs if row.backfill_id else max_active_runs[row.dag_id]
         free.setdefault(row.dag_id, {})[row.backfill_id] = limit - row.running
     return free
+
+
+def lock_queued(conn: Connection, ids: Sequence[int]) -> list[int]:
+    """Lock those of these runs that are queued and that no other transaction holds."""
+    return list(conn.scalars(LOCK_QUEUED, {"ids": list(ids)}))
 
 
 def start(conn: Connection, ids: Sequence[int], now: datetime) -> None:

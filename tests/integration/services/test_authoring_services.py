@@ -160,6 +160,22 @@ def test_a_teardown_runs_if_its_setup_succeeded(
     assert run.state == run_state
 
 
+def test_operators_decide_and_clean_up_as_the_decorators_do(stack: Stack) -> None:
+    run = stack.run("by_operators")
+
+    assert run.states() == {
+        "create": "success",
+        "branch": "success",
+        "used": "success",
+        "unused": "skipped",
+        "gate": "success",
+        "behind_gate": "skipped",
+        "broken": "failed",
+        "drop": "success",
+    }
+    assert run.state == "failed"
+
+
 @pytest.fixture(scope="module")
 def values(stack: Stack) -> StackRun:
     return stack.run("values")
@@ -288,7 +304,8 @@ def test_templates_know_the_run(stack: Stack) -> None:
             "unknown_name",
             (
                 "DAG 'broken_templates', task 'unknown_name': bash_command, line 2: the template "
-                "does not render: 'data_interval_stat' is undefined. Did you mean data_interval_start"
+                "does not render: 'data_interval_stat' is undefined. Did you mean "
+                "data_interval_start"
             ),
         ),
         (

@@ -25,7 +25,7 @@ NEW_YORK_DAYS = [
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("schedules"), DAGS) as stack:
+    with running_stack(tmp_path_factory.mktemp("schedules"), DAGS, schedulers=2) as stack:
         yield stack
 
 

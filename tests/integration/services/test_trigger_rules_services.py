@@ -33,7 +33,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("rules"), DAGS) as stack:
+    with running_stack(tmp_path_factory.mktemp("rules"), DAGS, schedulers=2) as stack:
         yield stack
 
 

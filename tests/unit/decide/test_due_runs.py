@@ -66,6 +66,15 @@ def test_without_room_nothing_is_due_but_the_next_run_is_known() -> None:
     assert due(DAILY, None, bounds(catchup=True), jan(10), 0) == Due([], day(1))
 
 
+def test_an_interval_that_a_backfill_has_is_passed_over_and_takes_up_no_room() -> None:
+    taken = [jan(2), jan(4)]
+
+    found = due(DAILY, None, bounds(catchup=True), jan(10), 2, taken)
+
+    assert days_due(found) == [2, 4]
+    assert found.following == day(5)
+
+
 def test_after_the_end_date_there_is_nothing_to_follow() -> None:
     found = due(DAILY, None, bounds(catchup=True, latest=jan(2)), jan(10), 10)
 

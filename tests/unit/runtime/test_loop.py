@@ -6,12 +6,12 @@ from headway.runtime.loop import Loop, Pace, never
 from headway.testing.clock import FakeClock
 
 
-class Blip(Exception):
+class BlipError(Exception):
     """An error that passes."""
 
 
 def is_blip(error: BaseException) -> bool:
-    return isinstance(error, Blip)
+    return isinstance(error, BlipError)
 
 
 def run(outcomes: list[bool | Exception], pace: Pace) -> float:
@@ -36,15 +36,17 @@ def test_waits_only_when_idle() -> None:
 
 
 def test_backs_off_twice_as_long_after_each_failure() -> None:
-    assert run([Blip(), Blip(), Blip(), True], Pace(retry_first=1)) == 1 + 2 + 4
+    assert run([BlipError(), BlipError(), BlipError(), True], Pace(retry_first=1)) == 1 + 2 + 4
 
 
 def test_backs_off_no_longer_than_the_longest_wait() -> None:
-    assert run([Blip()] * 4 + [True], Pace(retry_first=1, retry_longest=3)) == 1 + 2 + 3 + 3
+    failures = [BlipError() for _ in range(4)]
+
+    assert run([*failures, True], Pace(retry_first=1, retry_longest=3)) == 1 + 2 + 3 + 3
 
 
 def test_a_step_that_succeeds_makes_the_next_failure_the_first_again() -> None:
-    waited = run([Blip(), Blip(), True, Blip(), True], Pace(retry_first=1))
+    waited = run([BlipError(), BlipError(), True, BlipError(), True], Pace(retry_first=1))
 
     assert waited == 1 + 2 + 1
 
@@ -63,17 +65,17 @@ def test_an_interrupt_ends_the_loop() -> None:
 
 
 def test_a_loop_that_was_told_nothing_survives_nothing() -> None:
-    assert not never(Blip())
+    assert not never(BlipError())
 
 
 def test_a_loop_that_is_stopped_takes_no_step() -> None:
-    steps: list[bool] = []
-    loop = Loop("test", lambda: bool(steps.append(True)), FakeClock())
+    def step() -> bool:
+        raise AssertionError("a step was taken")
+
+    loop = Loop("test", step, FakeClock())
     loop.stop.set()
 
     loop.run()
-
-    assert steps == []
 
 
 def test_a_stop_ends_the_wait() -> None:
@@ -83,7 +85,7 @@ def test_a_stop_ends_the_wait() -> None:
 def test_a_failure_is_one_line_that_says_what_and_when_next(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    run([Blip("no database\n"), True], Pace(retry_first=1.5))
+    run([BlipError("no database\n"), True], Pace(retry_first=1.5))
 
     (record,) = caplog.records
     assert record.getMessage() == "test: failed 1 times, next try in 1.5 s: no database"

@@ -123,15 +123,13 @@ def test_settings_never_change() -> None:
             "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD",
             "5",
             SchedulerSettings,
-            r"^\[scheduler\] scheduler_health_check_threshold must be at least three times "
-            r"heartbeat_interval \(2 s\)",
+            r"^\[scheduler\] scheduler_health_check_threshold must be .*_interval \(2 s\)",
         ),
         (
             "HEADWAY_WORKER_LEASE_DURATION",
             "10",
             WorkerSettings,
-            r"^\[worker\] lease_duration must be at least three times heartbeat_interval plus "
-            r"kill_grace \(11 s\)",
+            r"^\[worker\] lease_duration must be at least three times .* kill_grace \(11 s\)",
         ),
     ],
 )
@@ -175,7 +173,7 @@ def test_a_name_in_the_file_that_nobody_knows(tmp_path: Path) -> None:
     [
         (b"[worker", r"headway\.toml is not valid TOML"),
         (b"a = '\xff'", r"headway\.toml is not valid TOML"),
-        (b"worker = 3", r"headway\.toml: \[worker\] must be a table, not int"),
+        (b"worker = 3", r"worker must be a section of the TOML file: write \[worker\]"),
     ],
 )
 def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:

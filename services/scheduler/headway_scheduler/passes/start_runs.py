@@ -30,6 +30,7 @@ def start_runs(
         free = runs.free_lanes(conn, locked)
         queued = runs.queued(conn, free, now, limit)
         ids = [run_id for dag_id in queued for run_id in startable(queued[dag_id], free[dag_id])]
-        runs.start(conn, ids, now)
+        started = runs.lock_queued(conn, ids)
+        runs.start(conn, started, now)
         before_commit()
-    return len(ids)
+    return len(started)

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from headway.sdk import DAG, EmptyOperator, TriggerRule, setup, task, teardown
+from headway.sdk import (
+    DAG,
+    BashOperator,
+    BranchPythonOperator,
+    EmptyOperator,
+    ShortCircuitOperator,
+    TriggerRule,
+    setup,
+    task,
+    teardown,
+)
 
 with DAG("branching", params={"way": "left"}):
 
@@ -48,3 +58,15 @@ with DAG("cleaning_up", params={"setup": True, "work": True, "teardown": True}):
     prepared, cleaned = prepare(), clean()
     prepared >> work() >> cleaned
     prepared >> cleaned
+
+with DAG("by_operators"):
+    created = BashOperator(task_id="create", bash_command="true")
+    branch = BranchPythonOperator(task_id="branch", python_callable=lambda: ["used", "gate"])
+    used, unused = EmptyOperator(task_id="used"), EmptyOperator(task_id="unused")
+    gate_closed = ShortCircuitOperator(task_id="gate", python_callable=lambda: None)
+    broken = BashOperator(task_id="broken", bash_command="false")
+    dropped = EmptyOperator(task_id="drop").as_teardown(setups=created)
+
+    created >> branch >> [used, unused, gate_closed]
+    gate_closed >> EmptyOperator(task_id="behind_gate")
+    used >> broken >> dropped

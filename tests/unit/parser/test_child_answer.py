@@ -1,0 +1,127 @@
+import msgpack
+import pytest
+
+from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.runtime.forker.records import Exit
+from headway.serialization import codec
+from headway.serialization.manifest import content_hash
+from headway_parser.answer import ParsedFile, check_answer, explain_silence
+
+SOURCE = b"# a DAG"
+UNUSABLE = "What the file left behind cannot be used: "
+
+
+def dag(dag_id: str = "d", path: str = "d.py") -> bytes:
+    return codec.encode(
+        DagSpec(
+            dag_id=dag_id,
+            relative_path=path,
+            timetable=TimetableSpec(name="null"),
+            timezone="UTC",
+            tasks=(TaskSpec(task_id="t", operator="empty"),),
+        )
+    )
+
+
+def error_of(frame: dict[str, object]) -> str:
+    parsed = check_answer("d.py", frame)
+    assert parsed.error is not None
+    assert (parsed.versions, parsed.files, parsed.contents) == ((), {}, {})
+    return parsed.error
+
+
+def test_the_dags_of_a_file_and_the_code_they_were_read_from() -> None:
+    frame = {"dags": [dag("one"), dag("two")], "files": {"d.py": SOURCE, "lib/x.py": SOURCE}}
+
+    parsed = check_answer("d.py", frame)
+
+    assert parsed.error is None
+    assert [version.spec.dag_id for version in parsed.versions] == ["one", "two"]
+    assert parsed.files == dict.fromkeys(["d.py", "lib/x.py"], content_hash(SOURCE))
+    assert parsed.contents == {content_hash(SOURCE): SOURCE}
+    assert {version.manifest_hash for version in parsed.versions} == {parsed.manifest_hash}
+
+
+def test_a_file_without_dags_is_no_error() -> None:
+    assert check_answer("d.py", {"dags": [], "files": {"d.py": SOURCE}}).error is None
+
+
+def test_a_version_is_another_one_when_the_dag_or_any_of_its_code_is() -> None:
+    def fingerprint(dag_bytes: bytes, source: bytes) -> str:
+        frame = {"dags": [dag_bytes], "files": {"d.py": SOURCE, "lib.py": source}}
+        (version,) = check_answer("d.py", frame).versions
+        return version.fingerprint
+
+    prints = [
+        fingerprint(dag(), b"1"),
+        fingerprint(dag(), b"1"),
+        fingerprint(dag(), b"2"),
+        fingerprint(dag("other"), b"1"),
+    ]
+
+    assert prints[0] == prints[1]
+    assert len(set(prints)) == 3
+
+
+def test_an_error_is_passed_on_without_what_postgres_cannot_store() -> None:
+    assert error_of({"error": "no\0good", "dags": [dag()]}) == "no\N{REPLACEMENT CHARACTER}good"
+
+
+@pytest.mark.parametrize("said", ["", " \n", None, 7, {"a": 1}])
+def test_an_error_is_always_a_text_that_says_something(said: object) -> None:
+    assert error_of({"error": said}).strip()
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({}, "it has no DAGs, or no files."),
+        ({"dags": []}, "it has no DAGs, or no files."),
+        ({"files": {}}, "it has no DAGs, or no files."),
+        ({"dags": {}, "files": {}}, "it has no DAGs, or no files."),
+        ({"dags": [], "files": []}, "it has no DAGs, or no files."),
+        ({"dags": ["text"], "files": {}}, "a DAG in it is no bytes."),
+        ({"dags": [b"\xc1"], "files": {}}, "These bytes are no serialized DAG"),
+        ({"dags": [dag(), None], "files": {}}, "a DAG in it is no bytes."),
+        ({"dags": [], "files": {"d.py": "text"}}, "'d.py' is no file of the bundle."),
+        ({"dags": [], "files": {"d.py": None}}, "'d.py' is no file of the bundle."),
+        (
+            {"dags": [dag("d", "other.py")], "files": {}},
+            "its DAG d claims to be of 'other.py'.",
+        ),
+        (
+            {"dags": [msgpack.packb({"format": 99, "dag": {}})], "files": {}},
+            "The serialized DAG is of format 99",
+        ),
+    ],
+)
+def test_what_is_malformed_is_an_error_of_the_file(frame: dict[str, object], message: str) -> None:
+    assert error_of(frame).startswith(UNUSABLE + message)
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../other.py", "a/../../b.py", "..", "a/..", "", ".", "a\0b.py"]
+)
+def test_no_file_lies_outside_of_the_bundle(name: str) -> None:
+    frame = {"dags": [dag()], "files": {"d.py": SOURCE, name: b"x"}}
+
+    assert error_of(frame) == f"{UNUSABLE}{name!r} is no file of the bundle."
+
+
+@pytest.mark.parametrize(
+    ("ended", "timed_out", "message"),
+    [
+        (Exit(signal=9), True, "took more than 2.5 s, and was stopped"),
+        (Exit(code=0), False, "ended its process (exit code 0)"),
+        (Exit(code=7), False, "ended its process (exit code 7)"),
+        (Exit(signal=11), False, "ended its process (signal 11)"),
+        (Exit(lost="the forker died"), False, "ended its process (the forker died)"),
+    ],
+)
+def test_a_child_that_says_nothing_is_an_error_that_says_how_it_ended(
+    ended: Exit, timed_out: bool, message: str
+) -> None:
+    parsed = explain_silence(ended, 2.5, timed_out=timed_out)
+
+    assert message in (parsed.error or "")
+    assert parsed == ParsedFile(error=parsed.error)
