@@ -11,7 +11,7 @@ from typing import Any, Final
 from headway.cli.values import parse_date
 from headway.decide.settle import RunStanding, TaskStanding, settle
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import EmbeddedError, NotFoundError
+from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, RunState, RunType, TaskState
@@ -23,6 +23,7 @@ from headway.sdk.facts import RunFacts
 from headway.sdk.loading import load_dag_file
 from headway.sdk.runtime import LocalRuntime
 from headway.sdk.specification import to_spec
+from headway.sdk.tracebacks import message_of, traceback_of
 from headway.timetables import registry
 from headway.timetables.base import iter_dagrun_infos_between
 
@@ -119,7 +120,7 @@ def run_dag(
     Return 0 when the run succeeds, 1 when it fails.
     """
     root = file.absolute().parent
-    dags = {dag.dag_id: dag for dag in load_dag_file(file.absolute(), root)}
+    dags = {dag.dag_id: dag for dag in _load(file.absolute(), root)}
     if dag_id not in dags:
         known = ", ".join(sorted(dags)) or "none"
         raise NotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
@@ -146,6 +147,16 @@ def run_dag(
         state = TestRun(dags[dag_id], spec, facts, LocalSpark(root, ending)).run()
     print(f"{dag_id}: {state} in {clock.monotonic() - started:.1f} s")
     return 0 if state is RunState.SUCCESS else 1
+
+
+def _load(file: Path, root: Path) -> list[DAG]:
+    try:
+        return load_dag_file(file, root)
+    except HeadwayError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the author's code raises is the answer
+        shown = traceback_of(error, __file__) or message_of(error)
+        raise DagError(f"{file.name} cannot be imported:\n{shown}") from error
 
 
 def _interval(spec: DagSpec, date: str | None, now: datetime) -> DataInterval:

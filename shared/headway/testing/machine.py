@@ -125,6 +125,14 @@ class Machine:
             check=False,
         )
 
+    def refusal(self, *arguments: str, given: Mapping[str, str] | None = None) -> str:
+        """Run a command that must be refused with one message, and return that."""
+        result = self.run(*arguments, given=given)
+        assert result.returncode == 1, result
+        assert result.stderr.startswith("Error: "), result.stderr
+        assert "Traceback" not in result.stderr, result.stderr
+        return result.stderr.removeprefix("Error: ").strip()
+
     @contextmanager
     def running(self, *arguments: str) -> Iterator[Command]:
         """Start a `headway` command, which is ended with the context if it still runs then."""

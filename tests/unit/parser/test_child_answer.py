@@ -103,7 +103,7 @@ def test_what_is_malformed_is_an_error_of_the_file(frame: dict[str, object], mes
     "name", ["/etc/passwd", "../other.py", "a/../../b.py", "..", "a/..", "", ".", "a\0b.py"]
 )
 def test_no_file_lies_outside_of_the_bundle(name: str) -> None:
-    frame = {"dags": [dag()], "files": {"d.py": SOURCE, name: b"x"}}
+    frame: dict[str, object] = {"dags": [dag()], "files": {"d.py": SOURCE, name: b"x"}}
 
     assert error_of(frame) == f"{UNUSABLE}{name!r} is no file of the bundle."
 

@@ -1,0 +1,91 @@
+"""Settings that cannot be: refused before anything starts, by a message that names them."""
+
+from pathlib import Path
+
+import pytest
+
+from headway.testing.machine import Machine
+
+pytestmark = pytest.mark.services
+
+UNUSED = "postgresql://me@127.0.0.1:9/x"
+CONTRADICTION = "[worker] lease_duration must be at least three times heartbeat_interval"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "command"),
+    [
+        ("HEADWAY_PARSER_PARSING_PROCESSES", "0", "parser"),
+        ("HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL", "soon", "scheduler"),
+        ("HEADWAY_WORKER_SLOTS", "many", "worker"),
+        ("HEADWAY_WORKER_SLOTS", "many", "standalone"),
+        ("HEADWAY_PARSER_PARSING_PROCESSES", "0", "standalone"),
+        ("HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL", "soon", "demo"),
+    ],
+)
+def test_a_variable_that_makes_no_sense(
+    machine: Machine, dags: Path, name: str, value: str, command: str
+) -> None:
+    said = machine.refusal(command, given={name: value, "HEADWAY_DATABASE_URL": UNUSED})
+
+    assert said.startswith(f"{name}: ")
+    assert f"(given: {value!r})" in said
+    assert not machine.home.exists()
+
+
+@pytest.mark.parametrize("command", ["worker", "standalone"])
+def test_variables_that_contradict_each_other(machine: Machine, dags: Path, command: str) -> None:
+    given = {"HEADWAY_WORKER_LEASE_DURATION": "7", "HEADWAY_DATABASE_URL": UNUSED}
+
+    assert CONTRADICTION in machine.refusal(command, given=given)
+
+
+def test_variables_that_contradict_the_defaults_of_one_machine(
+    machine: Machine, dags: Path
+) -> None:
+    said = machine.refusal("standalone", given={"HEADWAY_WORKER_KILL_GRACE": "9"})
+
+    assert CONTRADICTION in said
+    assert "(15 s)" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[worker]\nslots = 'many'", "HEADWAY_WORKER_SLOTS: Input should be a valid integer"),
+        ("[worker]\nlease_duration = 7", CONTRADICTION),
+        ("[worker]\nslotz = 3", "HEADWAY_WORKER_SLOTZ: Extra inputs are not permitted"),
+        ("worker = 3", "worker must be a section of the TOML file"),
+        ("[worker", "headway.toml is not valid TOML"),
+    ],
+)
+@pytest.mark.parametrize("command", ["worker", "standalone", "settings"])
+def test_a_file_that_makes_no_sense(
+    machine: Machine, dags: Path, content: str, message: str, command: str
+) -> None:
+    machine.home.mkdir()
+    (machine.home / "headway.toml").write_text(content)
+
+    said = machine.refusal(command, given={"HEADWAY_DATABASE_URL": UNUSED})
+
+    assert message in said
+    assert [path.name for path in machine.home.iterdir()] == ["headway.toml"]
+
+
+def test_a_file_that_was_named_and_is_not_there(machine: Machine) -> None:
+    said = machine.refusal("settings", given={"HEADWAY_CONFIG": "/nowhere/headway.toml"})
+
+    assert said == "HEADWAY_CONFIG names /nowhere/headway.toml, which is no file."
+
+
+def test_the_file_wins_over_the_defaults_of_one_machine(machine: Machine, dags: Path) -> None:
+    """`standalone` hands its own defaults to the services, but not over what a user has set."""
+    machine.home.mkdir()
+    (machine.home / "headway.toml").write_text("[worker]\nlease_duration = 60\nslots = 3\n")
+
+    with machine.standalone(dags) as (standalone, _engine):
+        worker = next(pid for pid, line in machine.processes().items() if line.endswith("worker "))
+        variables = Path(f"/proc/{worker}/environ").read_bytes().decode().split("\0")
+
+        assert "HEADWAY_WORKER_DRAIN_GRACE=0" in variables
+        assert not any(each.startswith("HEADWAY_WORKER_LEASE_DURATION=") for each in variables)
