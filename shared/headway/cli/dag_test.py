@@ -154,7 +154,7 @@ def _load(file: Path, root: Path) -> list[DAG]:
         return load_dag_file(file, root)
     except HeadwayError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever the author's code raises is the answer
+    except Exception as error:
         shown = traceback_of(error, __file__) or message_of(error)
         raise DagError(f"{file.name} cannot be imported:\n{shown}") from error
 
