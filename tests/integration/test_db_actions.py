@@ -93,6 +93,15 @@ def test_a_run_id_that_names_nothing_is_refused(engine: Engine, name: str) -> No
         trigger(conn, "etl", NOW, ANN, {}, name or " \t")
 
 
+@pytest.mark.parametrize("kind", ["scheduled", "backfill"])
+def test_a_run_id_of_an_automated_run_is_refused(engine: Engine, kind: str) -> None:
+    """It would keep the schedule from ever creating the run that is called so."""
+    seed.store(engine, seed.dag())
+
+    with pytest.raises(ConflictError, match="choose another"), engine.begin() as conn:
+        trigger(conn, "etl", NOW, ANN, {}, f"{kind}__2024-01-01T00:00:00+00:00")
+
+
 def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> None:
     seed.store(engine, seed.dag(dag_id="flights_daily"))
     seed.store(engine, seed.dag(dag_id="gone"))

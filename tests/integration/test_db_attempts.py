@@ -224,6 +224,16 @@ def test_another_token_changes_nothing(engine: Engine, key: AttemptKey) -> None:
         assert found.handle == {"app": 2}
 
 
+def test_a_report_does_not_move_a_task_that_a_user_has_moved(
+    engine: Engine, key: AttemptKey
+) -> None:
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_instance SET state = 'restarting'"))
+
+    assert seed.report(engine, [key]) == set()
+    assert seed.task_states(engine) == {"work": "restarting"}
+
+
 def test_a_batch_is_taken_but_for_what_was_given_away(engine: Engine) -> None:
     kept, stranger, also_kept = seed.running(engine, seed.wide(3))
     strange = replace(stranger, token=uuid4())

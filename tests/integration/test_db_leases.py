@@ -142,6 +142,18 @@ def test_an_attempt_that_is_just_being_reported_is_left_alone(
     assert seed.task_states(engine) == {"work": "success"}
 
 
+def test_an_attempt_is_not_given_away_once_its_report_has_begun(
+    engine: Engine, key: AttemptKey
+) -> None:
+    """The report locks the task first, so the one who takes over finds it locked."""
+    expire(engine)
+
+    with just_before(engine, attempts.REPORT, lambda: lose(engine)):
+        assert seed.report(engine, [key]) == {key}
+
+    assert seed.task_states(engine) == {"work": "success"}
+
+
 def test_two_schedulers_take_a_lease_once(engine: Engine, key: AttemptKey) -> None:
     expire(engine)
 

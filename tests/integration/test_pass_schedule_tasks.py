@@ -10,7 +10,7 @@ from headway.db import runs, tasks, wakes
 from headway.db.processes import Identity
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec
-from headway.domain.states import Outcome, TaskState
+from headway.domain.states import Outcome, RunState, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
@@ -314,6 +314,23 @@ def test_a_version_that_cannot_be_read_does_not_stop_other_runs(
     settle(engine, me)
 
     assert seed.task_states(engine, whole) == {"first": "scheduled", "second": "none"}
+
+
+def test_nothing_is_moved_from_where_the_scheduler_may_not(engine: Engine) -> None:
+    [key] = seed.running(engine, seed.dag())
+    with engine.begin() as conn:
+        tasks.move(conn, {TaskState.SCHEDULED: [key.task_instance_id]}, seed.START)
+
+    assert seed.task_states(engine) == {"work": "running"}
+
+
+def test_a_run_that_has_ended_stays_as_it_ended(engine: Engine) -> None:
+    run_id = seed.start_run(engine, seed.dag())
+    with engine.begin() as conn:
+        runs.end(conn, [run_id], RunState.SUCCESS, seed.START)
+        runs.end(conn, [run_id], RunState.FAILED, seed.START)
+
+    assert seed.run_states(engine) == {"success": 1}
 
 
 def test_retries_are_scheduled_when_they_are_due(engine: Engine, me: Identity) -> None:

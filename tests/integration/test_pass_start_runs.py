@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import trigger
-from headway.db import backfills, dags
+from headway.db import backfills, dags, runs
 from headway.db.processes import Identity
 from headway.domain.spec import DagSpec
 from headway.testing import seed
@@ -77,15 +77,20 @@ def test_a_started_run_gets_its_tasks_and_is_looked_at(engine: Engine, me: Ident
 
 
 def test_two_schedulers_start_no_more_runs_than_may_be_active(engine: Engine, me: Identity) -> None:
-    """The other one comes when the first has started its run, and has not committed."""
-    seed.create_runs(engine, seed.store(engine, limited(1)), [0, 1])
+    """The other one comes before the first has committed, and finds an older run, a new one."""
+    version = seed.store(engine, limited(1))
+    seed.create_runs(engine, version, [1, 2])
     other = seed.register(engine)
     others: list[int] = []
 
-    mine = start_runs(engine, me, NOW, 1, lambda: others.append(start(engine, other)))
+    def let_the_other_run() -> None:
+        seed.create_runs(engine, version, [0])
+        others.append(start(engine, other))
+
+    mine = start_runs(engine, me, NOW, 20, let_the_other_run)
 
     assert (mine, others) == (1, [0])
-    assert active(engine) == [0]
+    assert active(engine) == [1]
 
 
 def test_a_scheduler_that_looked_before_another_committed_keeps_the_limit(
@@ -119,14 +124,13 @@ def test_tasks_are_created_once(engine: Engine, me: Identity) -> None:
     seed.create_runs(engine, seed.store(engine, seed.wide(3)), [0])
     other = seed.register(engine)
 
-    start_runs(engine, me, NOW, 20, lambda: assert_nothing_to_do(engine, other))
-    start(engine, me)
+    others: list[int] = []
+    start_runs(engine, me, NOW, 20, lambda: others.append(start(engine, other)))
+    with engine.begin() as conn:
+        runs.start(conn, list(conn.scalars(text("SELECT id FROM dag_run"))), NOW)
 
+    assert others == [0]
     assert len(seed.task_states(engine)) == 3
-
-
-def assert_nothing_to_do(engine: Engine, me: Identity) -> None:
-    assert start(engine, me) == 0
 
 
 def test_a_backfill_and_the_schedule_do_not_hold_each_other_up(

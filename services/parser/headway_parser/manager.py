@@ -139,7 +139,8 @@ class DagFileProcessorManager:
         known = self.known.get(path)
         seen = frozenset(known.paths if known else [path])
         paths = frozenset(result.files) or seen
-        after = signature(self._root, seen)
+        # Both before the commit: whoever waits for that may change the file right after it.
+        after, whole = signature(self._root, seen), signature(self._root, paths)
         storing.store(
             self.engine,
             self.me,
@@ -147,7 +148,7 @@ class DagFileProcessorManager:
             new_ones_paused=self.settings.dags_are_paused_at_creation,
         )
         if after == before:
-            self.known[path] = Known(signature(self._root, paths), paths)
+            self.known[path] = Known(whole, paths)
         else:  # it changed while it was parsed: once more
             self._waiting.append(path)
 

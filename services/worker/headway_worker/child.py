@@ -70,6 +70,9 @@ class ChannelRuntime:
     def _access(self) -> Spark:
         if self._spark is None:
             # Here and not above: most tasks need no Spark, and it takes a second to import.
+            from headway_worker.spark.installation import spark_home
+
+            spark_home()  # EmbeddedError without pyspark, which the next line imports
             from headway_worker.spark.attempt import spark_of
 
             self._spark = spark_of(self.order, self._ask)

@@ -47,6 +47,6 @@ class CodeCache:
 
 def _inside(name: str) -> PurePosixPath:
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
+    if not path.parts or "\0" in name or path.is_absolute() or ".." in path.parts:
         raise SerializationError(f"A code manifest names {name!r}, which is not in its bundle.")
     return path

@@ -24,15 +24,19 @@ def result_from_frame(frame: Mapping[str, object]) -> Result:
     if outcome not in (Outcome.SUCCESS, Outcome.FAILED, Outcome.SKIPPED):
         raise ValueError(f"a task cannot end as {outcome}")
     skips = frame["skip_tasks"]
-    if not isinstance(skips, list):
-        raise TypeError("skip_tasks is no list")
+    if not isinstance(skips, list) or not all(_is_id(task_id) for task_id in skips):
+        raise TypeError("skip_tasks is no list of task ids")
     return Result(
         outcome=outcome,
         error=_text(frame["error"]),
         traceback=_text(frame["traceback"]),
         may_retry=bool(frame["may_retry"]),
-        skip_tasks=tuple(str(task_id) for task_id in skips),
+        skip_tasks=tuple(skips),
     )
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable()
 
 
 def _text(value: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -15,6 +16,9 @@ from headway.domain.states import RunType
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
 
+AUTOMATED: Final = tuple(f"{kind}__" for kind in RunType if kind is not RunType.MANUAL)
+"""How the ids of other runs begin: one taken by hand would keep its run from being created."""
+
 
 def trigger(
     conn: Connection,
@@ -26,11 +30,14 @@ def trigger(
 ) -> str:
     """Create a manual run that may start at once, about the last complete interval.
 
-    Return its run id.  NotFoundError without the DAG, ConflictError when the id is taken.
+    Return its run id.  NotFoundError without the DAG, ConflictError when the id is taken or
+    may belong to a run of the schedule.
     """
     dag = current_dag(conn, dag_id)
     interval = registry.decode(dag.spec.timetable).infer_manual_data_interval(now)
     name = check_run_id(run_id or f"manual__{now.isoformat()}")
+    if name.startswith(AUTOMATED):
+        raise ConflictError(f"Only runs of a schedule are called like {name!r}; choose another id.")
     new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [DagRunInfo(now, interval)], conf)
     if not runs.create(conn, new, [name]):
         raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")

@@ -44,7 +44,7 @@ def run() -> int:
     """Run the demo in a home of its own, which starts empty; return the exit status."""
     clock = SystemClock()
     started = clock.monotonic()
-    home = settings.home() / "demo"
+    home = settings.make_home(settings.home() / "demo")
     examples = examples_folder()
     _erase(home)
     output = home / "output"

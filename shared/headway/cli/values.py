@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from headway.domain.arguments import encode_argument
 from headway.domain.errors import DagError
 
 
@@ -25,8 +26,9 @@ def parse_conf(text: str | None) -> dict[str, Any]:
         return {}
     try:
         conf = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DagError(f"The conf is no JSON ({error}); write it like '{{\"key\": 1}}'.") from None
     if not isinstance(conf, dict):
         raise DagError("The conf must be a JSON object, like '{\"key\": 1}'.")
+    encode_argument(conf, "The conf")  # raises for what JSON has and a task could not be given
     return conf

@@ -12,7 +12,7 @@ from headway.db import migrate
 from headway.testing.machine import Machine
 from headway.testing.postgres import ThrowawayPostgres
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.usefixtures("dags")]
 
 COMMANDS = [("dags", "list"), ("db", "check"), ("parser",), ("scheduler",), ("worker",)]
 SET_IT = "set HEADWAY_DATABASE_URL"

@@ -30,7 +30,7 @@ def test_a_variable_that_makes_no_sense(
 
     assert said.startswith(f"{name}: ")
     assert f"(given: {value!r})" in said
-    assert not machine.home.exists()
+    assert not list(machine.root.rglob("postgres"))
 
 
 @pytest.mark.parametrize("command", ["worker", "standalone"])
@@ -59,7 +59,7 @@ def test_variables_that_contradict_the_defaults_of_one_machine(
         ("[worker", "headway.toml is not valid TOML"),
     ],
 )
-@pytest.mark.parametrize("command", ["worker", "standalone", "settings"])
+@pytest.mark.parametrize("command", ["worker", "standalone"])
 def test_a_file_that_makes_no_sense(
     machine: Machine, dags: Path, content: str, message: str, command: str
 ) -> None:
@@ -83,7 +83,7 @@ def test_the_file_wins_over_the_defaults_of_one_machine(machine: Machine, dags: 
     machine.home.mkdir()
     (machine.home / "headway.toml").write_text("[worker]\nlease_duration = 60\nslots = 3\n")
 
-    with machine.standalone(dags) as (standalone, _engine):
+    with machine.standalone(dags) as (_standalone, _engine):
         worker = next(pid for pid, line in machine.processes().items() if line.endswith("worker "))
         variables = Path(f"/proc/{worker}/environ").read_bytes().decode().split("\0")
 

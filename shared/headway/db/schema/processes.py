@@ -1,0 +1,45 @@
+"""Who runs, and what was done: service processes and the journal of events."""
+
+from sqlalchemy import ARRAY, JSON, Column, ForeignKey, Index, Integer, Table, Text, text
+
+from headway.db.schema.columns import METADATA, identity, moment
+
+Table(
+    "process",
+    METADATA,
+    identity(),
+    Column("kind", Text, nullable=False),
+    Column("hostname", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("epoch", Integer, nullable=False, server_default=text("1")),
+    Column("queues", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("slots", Integer, nullable=False, server_default=text("0")),
+    moment("started_at", now=True),
+    moment("ended_at"),
+    Index(None, "kind", postgresql_where=text("ended_at IS NULL")),
+    comment="One row per service process; its epoch fences it.",
+)
+
+Table(
+    "process_beat",
+    METADATA,
+    Column("process_id", ForeignKey("process.id", ondelete="CASCADE"), primary_key=True),
+    moment("beat_at", now=True),
+    comment="Heartbeats, apart from the rows that they must not bloat or lock.",
+    postgresql_with={"fillfactor": "50"},
+)
+
+Table(
+    "event",
+    METADATA,
+    identity(),
+    moment("at", now=True),
+    Column("actor", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("dag_id", Text),
+    Column("run_id", Text),
+    Column("task_id", Text),
+    Column("details", JSON, nullable=False, server_default=text("'{}'")),
+    comment="Append-only: who changed what, and why.",
+)

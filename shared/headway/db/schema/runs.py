@@ -1,0 +1,136 @@
+"""What runs: backfills, DAG runs and their task instances."""
+
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from headway.db.schema.columns import METADATA, identity, moment, one_of
+from headway.domain.states import RunState, RunType, TaskState
+
+Table(
+    "backfill",
+    METADATA,
+    identity(),
+    Column("dag_id", Text, ForeignKey("dag.dag_id", ondelete="CASCADE"), nullable=False),
+    Column("from_date", DateTime(timezone=True), nullable=False),
+    Column("to_date", DateTime(timezone=True), nullable=False),
+    Column("max_active_runs", Integer, nullable=False),
+    Column("planned", Integer, nullable=False),
+    moment("created_at", now=True),
+    CheckConstraint("max_active_runs > 0", name="max_active_runs_check"),
+)
+
+Table(
+    "dag_run",
+    METADATA,
+    identity(),
+    Column("dag_id", Text, ForeignKey("dag.dag_id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("run_type", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default=text("'queued'")),
+    Column("schedule_date", DateTime(timezone=True), nullable=False),
+    Column("interval_start", DateTime(timezone=True), nullable=False),
+    Column("interval_end", DateTime(timezone=True), nullable=False),
+    Column("run_after", DateTime(timezone=True), nullable=False),
+    Column("conf", JSON, nullable=False, server_default=text("'{}'")),
+    Column("version_id", BigInteger, ForeignKey("dag_version.id"), nullable=False),
+    Column("backfill_id", BigInteger, ForeignKey("backfill.id")),
+    moment("created_at", now=True),
+    moment("started_at"),
+    moment("ended_at"),
+    UniqueConstraint("dag_id", "run_id"),
+    CheckConstraint(one_of("state", RunState), name="state_check"),
+    CheckConstraint(one_of("run_type", RunType), name="run_type_check"),
+    CheckConstraint("interval_start <= interval_end", name="interval_check"),
+    CheckConstraint("(run_type = 'backfill') = (backfill_id IS NOT NULL)", name="backfill_check"),
+    CheckConstraint("(state = 'queued') = (started_at IS NULL)", name="started_check"),
+    CheckConstraint(
+        "(state IN ('success', 'failed')) = (ended_at IS NOT NULL)", name="ended_check"
+    ),
+    # I4: an interval is created once, whoever creates it.
+    Index(
+        "dag_run_one_automated",
+        "dag_id",
+        "schedule_date",
+        unique=True,
+        postgresql_where=text("run_type <> 'manual'"),
+    ),
+    Index("dag_run_schedule", "dag_id", "schedule_date", "id"),
+    Index("dag_run_queued", "dag_id", "run_after", postgresql_where=text("state = 'queued'")),
+    Index("dag_run_running", "dag_id", postgresql_where=text("state = 'running'")),
+    Index("dag_run_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
+)
+
+Table(
+    "task_instance",
+    METADATA,
+    identity(),
+    Column("dag_run_id", ForeignKey("dag_run.id", ondelete="CASCADE"), nullable=False),
+    Column("dag_id", Text, nullable=False),
+    Column("task_id", Text, nullable=False),
+    Column("map_index", Integer, nullable=False, server_default=text("-1")),
+    Column("state", Text, nullable=False, server_default=text("'none'")),
+    Column("attempt", Integer, nullable=False, server_default=text("0")),
+    Column("failures", Integer, nullable=False, server_default=text("0")),
+    Column("losses", Integer, nullable=False, server_default=text("0")),
+    Column("pool", Text, nullable=False),
+    Column("pool_slots", Integer, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("skips", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    moment("retry_at"),
+    moment("started_at"),
+    moment("ended_at"),
+    UniqueConstraint("dag_run_id", "task_id", "map_index"),
+    CheckConstraint(one_of("state", TaskState), name="state_check"),
+    CheckConstraint("(state = 'up_for_retry') = (retry_at IS NOT NULL)", name="retry_check"),
+    Index(
+        "task_instance_scheduled",
+        "pool",
+        text("priority DESC"),
+        "id",
+        postgresql_where=text("state = 'scheduled'"),
+    ),
+    Index("task_instance_retry", "retry_at", postgresql_where=text("state = 'up_for_retry'")),
+)
+
+Table(
+    "wake",
+    METADATA,
+    identity(),
+    Column("dag_run_id", ForeignKey("dag_run.id", ondelete="CASCADE"), nullable=False),
+    Index(None, "dag_run_id"),
+    comment="Facts for the scheduler to settle: something of this run has changed.",
+)
+
+Table(
+    "pool",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("slots", Integer, nullable=False),
+    Column("description", Text, nullable=False, server_default=text("''")),
+    CheckConstraint("slots >= 0", name="slots_check"),
+)
+
+Table(
+    "xcom",
+    METADATA,
+    Column("task_instance_id", ForeignKey("task_instance.id", ondelete="CASCADE")),
+    Column("attempt", Integer),
+    Column("key", Text),
+    Column("value", JSON, nullable=False),
+    PrimaryKeyConstraint("task_instance_id", "attempt", "key"),
+)

@@ -1,0 +1,137 @@
+"""What the command says to a person who asks for help, or gets a command wrong."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from headway import __version__
+from headway.cli.main import app, main
+from headway.runtime import settings
+
+READING = [
+    "dags list",
+    "dags show",
+    "runs list",
+    "runs show",
+    "tasks list",
+    "backfill show",
+    "pools list",
+]
+
+
+def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, *path, name)
+
+
+ALL = list(commands(typer.main.get_command(app)))
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No settings from outside, no database."""
+    for name in settings.environment():
+        if name.startswith("HEADWAY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    settings.config_file.cache_clear()
+    yield
+    settings.config_file.cache_clear()
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_says_what_it_does(path: tuple[str, ...]) -> None:
+    status, output = run(*path, "--help")
+
+    assert status == 0
+    usage, _, said = output.partition("\n")
+    assert usage.split()[:1] == ["Usage:"]
+    assert said.split("Options:")[0].split("Arguments:")[0].strip()
+
+
+def test_the_commands_that_there_are() -> None:
+    assert {path[0] for path in ALL if path} >= {
+        *("demo", "standalone", "parser", "scheduler", "worker", "version"),
+        *("db", "dags", "runs", "tasks", "backfill", "pools"),
+    }
+
+
+@pytest.mark.parametrize("command", READING)
+def test_every_reading_command_can_speak_json(command: str) -> None:
+    _, output = run(*command.split(), "--help")
+
+    assert "[table|json]" in output
+    assert "--output" in output
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if len(path) < 2], ids=" ".join)
+def test_a_command_that_nobody_knows(path: tuple[str, ...]) -> None:
+    """Commands that take none have no use for another word either."""
+    status, output = run(*path, "frobnicate")
+
+    assert status == 2
+    assert "frobnicate" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("dags show", "Missing argument"),
+        ("runs list --state lost", "Invalid value for '--state'"),
+        ("runs list --limit 0", "Invalid value for '--limit'"),
+        ("dags list --output yaml", "Invalid value for '--output'"),
+        ("backfill create d --from 2013-01-01", "Missing option '--to'"),
+        ("backfill create d --from a --to b --max-active-runs 0", "Invalid value"),
+        ("pools set p many", "Invalid value for 'SLOTS'"),
+        ("standalone --schedulers 0", "Invalid value for '--schedulers'"),
+        ("standalone --port 70000", "Invalid value for '--port'"),
+    ],
+)
+def test_what_is_wrong_with_arguments_is_said(arguments: str, message: str) -> None:
+    status, output = run(*arguments.split())
+
+    assert status == 2
+    assert message in output
+
+
+def test_the_version() -> None:
+    assert run("version") == (0, f"{__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("dags list", "Error: No database is known. Set HEADWAY_DATABASE_URL to postgresql://"),
+        ("standalone --dags nowhere", "Error: There is no DAGs folder "),
+    ],
+)
+def test_an_error_is_one_message_and_exit_status_one(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["headway", *arguments.split()])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    said = capsys.readouterr()
+    assert ended.value.code == 1
+    assert said.out == ""
+    assert said.err.startswith(message)
+    assert len(said.err.splitlines()) == 1

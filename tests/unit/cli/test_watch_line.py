@@ -1,0 +1,61 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from headway.cli.watch import line
+from headway.db.backfills import Progress
+
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+
+
+def progress(runs: tuple[int, int, int, int], tasks: tuple[int, int, int, int, int]) -> Progress:
+    """A backfill of runs (queued, running, succeeded, failed) and of tasks (all, ended, …)."""
+    queued, running, succeeded, failed = runs
+    total, ended, tasks_succeeded, skipped, tasks_failed = tasks
+    return Progress(
+        id=1,
+        dag_id="d",
+        from_date=NOON,
+        to_date=NOON,
+        max_active_runs=4,
+        planned=sum(runs),
+        created_at=NOON,
+        queued=queued,
+        running=running,
+        succeeded=succeeded,
+        failed=failed,
+        tasks=total,
+        tasks_ended=ended,
+        tasks_succeeded=tasks_succeeded,
+        tasks_skipped=skipped,
+        tasks_failed=tasks_failed,
+    )
+
+
+def test_a_line_says_how_far_a_backfill_has_come() -> None:
+    assert line(progress((2, 1, 3, 1), (40, 25, 20, 2, 3))) == (
+        "[backfill progress: 62.5%] | total dagruns: 7 | total tasks: 40 | finished: 25 | "
+        "succeeded: 20 | skipped: 2 | failed: 3"
+    )
+
+
+def test_a_backfill_without_tasks_is_at_its_beginning() -> None:
+    assert line(progress((1, 0, 0, 0), (0, 0, 0, 0, 0))).startswith("[backfill progress: 0.0%]")
+
+
+@pytest.mark.parametrize(
+    ("runs", "state"),
+    [
+        ((1, 0, 6, 0), "running"),
+        ((0, 1, 5, 1), "running"),
+        ((0, 0, 7, 0), "success"),
+        ((0, 0, 6, 1), "failed"),
+        ((0, 0, 0, 0), "success"),
+    ],
+)
+def test_a_backfill_has_ended_when_all_its_runs_have(
+    runs: tuple[int, int, int, int], state: str
+) -> None:
+    found = progress(runs, (1, 1, 1, 0, 0))
+
+    assert (found.state, found.finished) == (state, state != "running")

@@ -1,0 +1,66 @@
+"""Threads that do nothing by themselves, and a clerk whose database is never asked."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from headway.db import engine as engines
+from headway.db.attempts import AttemptKey
+from headway.db.processes import Identity
+from headway.runtime import settings
+from headway.runtime.settings import WorkerSettings
+from headway.testing.clock import FakeClock
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
+
+
+class Threads(Executor):
+    """An executor that keeps what it is given; the test says what comes of it, and when."""
+
+    def __init__(self) -> None:
+        self.begun: list[Future[Any]] = []
+
+    def submit(self, call: Callable[..., Any], /, *_args: Any, **_kwargs: Any) -> Future[Any]:
+        self.begun.append(Future())
+        return self.begun[-1]
+
+    def finish(self, result: object) -> None:
+        """Let the last call return."""
+        self.begun[-1].set_result(result)
+
+    def fail(self, error: Exception | None = None) -> None:
+        """Let the last call end with an error, by default one that passes."""
+        away = OperationalError("SELECT 1", {}, Exception("connection refused"))
+        self.begun[-1].set_exception(error or away)
+
+
+@pytest.fixture
+def threads() -> Threads:
+    return Threads()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def worker_settings() -> WorkerSettings:
+    return settings.read(WorkerSettings, lease_duration=20, heartbeat_interval=2, kill_grace=5)
+
+
+@pytest.fixture
+def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> Clerk:
+    engine = engines.connect("postgresql://nobody@nowhere.invalid/none")
+    return Clerk(engine, Identity(1, 1), worker_settings, CodeCache(tmp_path))
+
+
+@pytest.fixture
+def keys() -> list[AttemptKey]:
+    """Three attempts."""
+    return [AttemptKey(number, 1, UUID(int=number)) for number in (1, 2, 3)]

@@ -1,0 +1,167 @@
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from headway.db.attempts import AttemptKey, Claimed
+from headway.domain.interval import DataInterval
+from headway.domain.retry import MOST_LOSSES, Next
+from headway.domain.spec import TaskSpec
+from headway.domain.states import Outcome, RunType, TaskState
+from headway.runtime.forker import Exit
+from headway.runtime.frames import decode_content, encode_frame
+from headway.sdk.execution import Result
+from headway_worker.conclusion import LONGEST_ERROR, Ending, conclude, report_of
+from headway_worker.words import result_from_frame, result_to_frame
+
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+TASK = TaskSpec(task_id="t", operator="python", retries=1, retry_delay=10.0, execution_timeout=1.5)
+SAID = Result(outcome=Outcome.SUCCESS)
+
+
+def claimed(failures: int = 0, losses: int = 0) -> Claimed:
+    return Claimed(
+        key=AttemptKey(7, 1, UUID(int=1)),
+        dag_run_id=1,
+        dag_id="d",
+        run_id="r",
+        run_type=RunType.MANUAL,
+        task_id="t",
+        map_index=-1,
+        failures=failures,
+        losses=losses,
+        conf={},
+        version_id=1,
+        manifest_hash="",
+        interval=DataInterval.exact(NOON),
+        schedule_date=NOON,
+        run_after=NOON,
+        run_started_at=NOON,
+    )
+
+
+@pytest.mark.parametrize(
+    ("ending", "outcome", "error"),
+    [
+        (Ending(exit=Exit(code=0), said=SAID), Outcome.SUCCESS, None),
+        (
+            Ending(exit=Exit(code=0)),
+            Outcome.FAILED,
+            "The task's process ended with exit code 0 before the task was done",
+        ),
+        (Ending(exit=Exit(code=3)), Outcome.FAILED, "ended with exit code 3 before"),
+        (Ending(exit=Exit(signal=11)), Outcome.FAILED, "was killed by SIGSEGV."),
+        (Ending(exit=Exit(signal=9)), Outcome.FAILED, "by SIGKILL; it may have run out of memory"),
+        (Ending(exit=Exit(signal=63)), Outcome.FAILED, "was killed by signal 63."),
+        (Ending(exit=Exit(lost="no news")), Outcome.LOST, "Its process was lost: no news"),
+        (Ending(exit=Exit(signal=15), handed_back=True), Outcome.LOST, "handed it back"),
+        (
+            Ending(exit=Exit(signal=15), timed_out=True),
+            Outcome.TIMED_OUT,
+            "The task ran longer than its execution_timeout of 1.5 s, and was stopped.",
+        ),
+    ],
+)
+def test_how_an_attempt_ends(ending: Ending, outcome: Outcome, error: str | None) -> None:
+    result = conclude(ending, TASK)
+
+    assert result.outcome is outcome
+    assert (error in result.error) if error and result.error else result.error is error
+
+
+def test_a_childs_last_word_counts_however_its_process_ends() -> None:
+    for ended in (Exit(code=1), Exit(signal=9), Exit(lost="no news")):
+        assert conclude(Ending(exit=ended, said=SAID), TASK) is SAID
+
+
+def test_a_task_that_finished_while_it_was_handed_back_has_finished() -> None:
+    assert conclude(Ending(exit=Exit(code=0), said=SAID, handed_back=True), TASK) is SAID
+
+
+def test_a_task_that_ran_too_long_has_failed_whatever_it_says() -> None:
+    ending = Ending(exit=Exit(code=0), said=SAID, timed_out=True, handed_back=True)
+
+    assert conclude(ending, TASK).outcome is Outcome.TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failures", "losses", "following"),
+    [
+        (Outcome.SUCCESS, 5, 5, Next(TaskState.SUCCESS)),
+        (Outcome.SKIPPED, 0, 0, Next(TaskState.SKIPPED)),
+        (Outcome.FAILED, 0, 0, Next(TaskState.UP_FOR_RETRY, timedelta(seconds=10))),
+        (Outcome.FAILED, 1, 0, Next(TaskState.FAILED)),
+        (Outcome.TIMED_OUT, 0, 9, Next(TaskState.UP_FOR_RETRY, timedelta(seconds=10))),
+        (Outcome.LOST, 5, 0, Next(TaskState.UP_FOR_RETRY, timedelta(0))),
+        (Outcome.LOST, 0, MOST_LOSSES, Next(TaskState.FAILED)),
+    ],
+)
+def test_what_follows_counts_this_attempt_too(
+    outcome: Outcome, failures: int, losses: int, following: Next
+) -> None:
+    report = report_of(claimed(failures, losses), TASK, Result(outcome=outcome))
+
+    assert (report.key, report.outcome, report.following) == (claimed().key, outcome, following)
+
+
+def test_a_task_that_must_not_be_tried_again_is_not() -> None:
+    result = Result(outcome=Outcome.FAILED, may_retry=False)
+
+    assert report_of(claimed(), TASK, result).following == Next(TaskState.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("error", "stored"),
+    [
+        (None, None),
+        ("", ""),
+        ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
+        ("a\ud800b", "a?b"),
+        ("x" * LONGEST_ERROR, "x" * LONGEST_ERROR),
+        ("x" * LONGEST_ERROR + "y", "x" * LONGEST_ERROR + " …"),
+    ],
+)
+def test_an_error_is_stored_in_a_form_that_postgres_takes(
+    error: str | None, stored: str | None
+) -> None:
+    assert report_of(claimed(), TASK, Result(outcome=Outcome.FAILED, error=error)).error == stored
+
+
+def test_a_report_says_what_a_branch_decided_against() -> None:
+    result = Result(outcome=Outcome.SUCCESS, skip_tasks=("a", "b"))
+
+    assert report_of(claimed(), TASK, result).skips == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        SAID,
+        Result(outcome=Outcome.SKIPPED, error="no data"),
+        Result(outcome=Outcome.FAILED, error="ä\0", traceback="Traceback …", may_retry=False),
+        Result(outcome=Outcome.SUCCESS, skip_tasks=("a", "b")),
+    ],
+)
+def test_a_result_travels_in_a_frame(result: Result) -> None:
+    assert result_from_frame(decode_content(encode_frame(result_to_frame(result))[4:])) == result
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, Outcome.TIMED_OUT, "won"])
+def test_a_task_cannot_say_what_only_its_worker_can_know(outcome: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot end as|is not a valid Outcome"):
+        result_from_frame({**result_to_frame(SAID), "outcome": outcome})
+
+
+@pytest.mark.parametrize("skips", ["abc", None, {"a": 1}, [1], ["a\0"], ["a", None]])
+def test_only_task_ids_are_skipped(skips: object) -> None:
+    with pytest.raises(TypeError, match="skip_tasks is no list of task ids"):
+        result_from_frame({**result_to_frame(SAID), "skip_tasks": skips})
+
+
+@pytest.mark.parametrize("missing", ["outcome", "error", "traceback", "may_retry", "skip_tasks"])
+def test_a_result_is_whole(missing: str) -> None:
+    frame = result_to_frame(SAID)
+    del frame[missing]
+
+    with pytest.raises(KeyError, match=missing):
+        result_from_frame(frame)

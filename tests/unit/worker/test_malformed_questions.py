@@ -1,0 +1,80 @@
+"""A task may say anything on its channel; its worker answers, and lives."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from uuid import UUID
+
+import pytest
+
+from headway.db.attempts import AttemptKey, Claimed
+from headway.domain.interval import DataInterval
+from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.states import RunType
+from headway.runtime.frames import Frame
+from headway.runtime.settings import WorkerSettings
+from headway.testing.clock import FakeClock
+from headway_worker.clerk import Clerk, Work
+from headway_worker.questions import Questions
+from headway_worker.spark.service import SparkService
+
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+TASK = TaskSpec(task_id="t", operator="python")
+WORK = Work(
+    Claimed(
+        key=AttemptKey(1, 1, UUID(int=1)),
+        dag_run_id=1,
+        dag_id="d",
+        run_id="r",
+        run_type=RunType.MANUAL,
+        task_id="t",
+        map_index=-1,
+        failures=0,
+        losses=0,
+        conf={},
+        version_id=1,
+        manifest_hash="",
+        interval=DataInterval.exact(NOON),
+        schedule_date=NOON,
+        run_after=NOON,
+        run_started_at=NOON,
+    ),
+    DagSpec(
+        dag_id="d",
+        relative_path="d.py",
+        timetable=TimetableSpec(name="null"),
+        timezone="UTC",
+        tasks=(TASK,),
+    ),
+    TASK,
+    Path("/code"),
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {},
+        {"ask": None},
+        {"ask": "the time"},
+        {"ask": ["pull_xcom"]},
+        {"ask": "pull_xcom"},
+        {"ask": "pull_xcom", "task_id": "t"},
+        {"ask": "push_xcom", "key": "k"},
+        {"ask": "save_handle"},
+        {"ask": "save_handle", "handle": None},
+        {"ask": "save_handle", "handle": "text"},
+        {"ask": "save_handle", "handle": [[1, 2, 3]]},
+        {"ask": "spark"},
+    ],
+)
+def test_what_is_no_question_gets_an_error_for_an_answer(
+    clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, question: Frame, tmp_path: Path
+) -> None:
+    spark = SparkService(worker_settings, {}, tmp_path)
+    questions = Questions(clerk, spark, clock, stop=Event())
+
+    answer = questions.answer(WORK, question)
+
+    assert list(answer) == ["error"]
+    assert answer["error"]

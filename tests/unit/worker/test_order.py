@@ -1,0 +1,56 @@
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.domain.interval import DataInterval
+from headway.domain.states import RunType
+from headway.runtime.frames import decode_content, encode_frame
+from headway.sdk.facts import RunFacts
+from headway_worker.order import Order
+
+NEW_YORK = timezone(timedelta(hours=-5))
+DATES = st.datetimes(timezones=st.sampled_from([UTC, NEW_YORK]))
+TEXTS = st.text(max_size=10)
+ORDERS = st.builds(
+    Order,
+    code=TEXTS.map(lambda name: Path("/code", name.replace("\0", ""))),
+    relative_path=TEXTS,
+    attempt_key=TEXTS,
+    max_xcom_bytes=st.integers(64, 2**40),
+    spark=st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2),
+    facts=st.builds(
+        RunFacts,
+        dag_id=TEXTS,
+        run_id=TEXTS,
+        task_id=TEXTS,
+        run_type=st.sampled_from(RunType),
+        data_interval=st.tuples(DATES, DATES).map(lambda ends: DataInterval(*sorted(ends))),
+        logical_date=st.none() | DATES,
+        run_after=st.none() | DATES,
+        start_date=st.none() | DATES,
+        conf=st.dictionaries(TEXTS, st.none() | st.integers(-5, 5) | TEXTS, max_size=3),
+        try_number=st.integers(1, 100),
+        map_index=st.integers(-1, 100),
+    ),
+)
+
+
+@given(ORDERS)
+def test_an_order_travels_in_a_frame(order: Order) -> None:
+    assert Order.from_frame(decode_content(encode_frame(order.to_frame())[4:])) == order
+
+
+@pytest.mark.parametrize("zone", [UTC, NEW_YORK])
+def test_dates_keep_their_zone(zone: timezone) -> None:
+    start = datetime(2013, 1, 1, tzinfo=zone)
+    facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=DataInterval.exact(start))
+    order = Order(
+        code=Path("/c"), relative_path="d.py", facts=facts, attempt_key="1-1", max_xcom_bytes=64
+    )
+
+    found = Order.from_frame(order.to_frame()).facts.data_interval.start
+
+    assert found.utcoffset() == start.utcoffset()

@@ -1,0 +1,113 @@
+from concurrent.futures import Executor, Future
+from typing import Protocol
+
+import pytest
+
+from headway.db.attempts import AttemptKey, Report
+from headway.domain.retry import Next
+from headway.domain.states import Outcome, TaskState
+from headway.testing.clock import FakeClock
+from headway_worker.chore import Chore
+from headway_worker.clerk import Clerk
+from headway_worker.reporter import Reporter
+
+
+class Threads(Protocol):
+    begun: list[Future[object]]
+
+    def finish(self, result: object) -> None: ...
+    def fail(self, error: Exception | None = None) -> None: ...
+
+
+def done(key: AttemptKey) -> Report:
+    return Report(key=key, outcome=Outcome.SUCCESS, following=Next(TaskState.SUCCESS))
+
+
+@pytest.fixture
+def reported() -> list[AttemptKey]:
+    return []
+
+
+@pytest.fixture
+def reporter(
+    clerk: Clerk, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
+) -> Reporter:
+    sending: Chore[None] = Chore("report", threads, lambda: None, clock)
+    return Reporter(clerk, sending, reported.append)
+
+
+def test_with_nothing_to_report_nothing_is_sent(reporter: Reporter, threads: Threads) -> None:
+    reporter.step()
+
+    assert threads.begun == []
+
+
+def test_an_attempt_is_this_workers_until_its_report_is_taken(
+    reporter: Reporter, threads: Threads, reported: list[AttemptKey], keys: list[AttemptKey]
+) -> None:
+    reporter.add(done(keys[0]))
+    assert reporter.keys() == keys[:1]
+    reporter.step()
+    assert reporter.keys() == keys[:1]
+    assert reported == []
+
+    threads.finish(None)
+    reporter.step()
+
+    assert reporter.keys() == []
+    assert reported == keys[:1]
+
+
+def test_what_comes_together_is_sent_together_and_what_comes_later_waits(
+    reporter: Reporter, threads: Threads, reported: list[AttemptKey], keys: list[AttemptKey]
+) -> None:
+    reporter.add(done(keys[0]))
+    reporter.add(done(keys[1]))
+    reporter.step()
+    reporter.add(done(keys[2]))
+    reporter.step()
+    assert len(threads.begun) == 1
+    assert reporter.keys() == keys
+
+    threads.finish(None)
+    reporter.step()
+    assert reported == keys[:2]
+    assert len(threads.begun) == 2
+    assert reporter.keys() == keys[2:]
+
+
+def test_a_report_that_failed_is_sent_again_with_those_that_came_meanwhile(
+    reporter: Reporter,
+    threads: Threads,
+    clock: FakeClock,
+    reported: list[AttemptKey],
+    keys: list[AttemptKey],
+) -> None:
+    reporter.add(done(keys[0]))
+    reporter.step()
+    reporter.add(done(keys[1]))
+    threads.fail()
+    reporter.step()
+    assert len(threads.begun) == 1
+    assert reported == []
+    assert reporter.keys() == keys[:2]
+
+    clock.advance(10)
+    reporter.step()
+    threads.finish(None)
+    reporter.step()
+
+    assert len(threads.begun) == 2
+    assert reported == keys[:2]
+    assert reporter.keys() == []
+
+
+def test_a_bug_is_not_swallowed(
+    reporter: Reporter, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    reporter.add(done(keys[0]))
+    reporter.step()
+    threads.fail(ValueError("bug"))
+
+    with pytest.raises(ValueError, match="bug"):
+        reporter.step()

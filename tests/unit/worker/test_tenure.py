@@ -1,0 +1,131 @@
+from concurrent.futures import Executor, Future
+from typing import Protocol
+
+import pytest
+
+from headway.db.attempts import AttemptKey
+from headway.runtime.settings import WorkerSettings
+from headway.testing.clock import FakeClock
+from headway_worker.chore import Chore
+from headway_worker.clerk import Clerk
+from headway_worker.tenure import Tenure
+
+HELD = 15.0
+"""Lease duration less kill grace: for how long a grant lets an attempt run."""
+
+
+class Threads(Protocol):
+    begun: list[Future[object]]
+
+    def finish(self, result: object) -> None: ...
+    def fail(self, error: Exception | None = None) -> None: ...
+
+
+@pytest.fixture
+def tenure(
+    clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, threads: Executor
+) -> Tenure:
+    renewal: Chore[set[AttemptKey]] = Chore("renew", threads, lambda: None, clock)
+    return Tenure(clerk, worker_settings, clock, renewal)
+
+
+def test_an_attempt_ends_before_its_lease_can(
+    tenure: Tenure, clock: FakeClock, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+
+    clock.advance(HELD - 0.001)
+    assert not tenure.has_ended(keys[0])
+    clock.advance(0.001)
+    assert tenure.has_ended(keys[0])
+
+
+def test_what_was_never_granted_or_is_forgotten_must_not_run(
+    tenure: Tenure, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    tenure.forget(keys[0])
+    tenure.forget(keys[1])
+
+    assert tenure.has_ended(keys[0])
+    assert tenure.has_ended(keys[1])
+
+
+def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
+    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    clock.advance(4)
+    tenure.step(keys[:1])
+    clock.advance(8)
+    threads.finish({keys[0]})
+    tenure.step(keys[:1])
+
+    clock.advance(4 + HELD - 12 - 0.001)
+    assert not tenure.has_ended(keys[0])
+    clock.advance(0.001)
+    assert tenure.has_ended(keys[0])
+
+
+def test_one_that_was_given_away_ends_at_once_and_the_others_go_on(
+    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    for key in keys:
+        tenure.grant(key, since=0)
+    tenure.step(keys)
+    threads.finish({keys[0], keys[2]})
+    tenure.step(keys)
+
+    assert [tenure.has_ended(key) for key in keys] == [False, True, False]
+
+
+def test_while_the_database_is_away_time_runs_out(
+    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    while clock.monotonic() < HELD:
+        assert not tenure.has_ended(keys[0])
+        begun = len(threads.begun)
+        tenure.step(keys[:1])
+        if len(threads.begun) > begun:
+            threads.fail()
+        clock.advance(0.5)
+
+    assert tenure.has_ended(keys[0])
+
+
+def test_one_that_ended_meanwhile_stays_forgotten(
+    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    tenure.step(keys[:1])
+    tenure.forget(keys[0])
+    threads.finish({keys[0]})
+    tenure.step([])
+
+    assert tenure.has_ended(keys[0])
+
+
+def test_one_that_was_claimed_after_the_question_is_not_judged_by_its_answer(
+    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    tenure.step(keys[:1])
+    tenure.grant(keys[1], since=0)
+    threads.finish({keys[0]})
+    tenure.step(keys[:2])
+
+    assert not tenure.has_ended(keys[1])
+
+
+def test_it_renews_at_every_heartbeat_even_with_nothing_to_renew(
+    tenure: Tenure, clock: FakeClock, threads: Threads
+) -> None:
+    """A renewal is the worker's own heartbeat as well."""
+    for _ in range(8):
+        tenure.step([])
+        if threads.begun and not threads.begun[-1].done():
+            threads.finish(set())
+        clock.advance(1)
+
+    assert len(threads.begun) == 4
