@@ -26,8 +26,8 @@ PATIENCE = 15.0
 
 LAPTOP: Final[Mapping[type[Settings], Mapping[str, object]]] = {
     ParserSettings: {},
-    SchedulerSettings: {"lease_grace": 1, "scheduler_health_check_threshold": 8},
-    WorkerSettings: {"drain_grace": 0, "kill_grace": 2, "lease_duration": 10},
+    SchedulerSettings: {"lease_grace": 1, "scheduler_health_check_threshold": 10},
+    WorkerSettings: {"drain_grace": 0, "kill_grace": 2, "lease_duration": 15},
 }
 """Defaults for one machine, where nothing is far away; environment and file win over them."""
 

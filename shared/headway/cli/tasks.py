@@ -74,12 +74,7 @@ def logs(
             f"No attempt of task {task_id!r} has started in that run; "
             f"`headway tasks list {dag_id} {run_id}` shows how its tasks stand."
         )
-    number = attempt or found[-1]
-    if number not in found:
-        raise NotFoundError(
-            f"Task {task_id!r} has no attempt {number} that has started; it has "
-            f"{', '.join(map(str, found))}."
-        )
+    number = _one_of(found, attempt, task_id)
     path = LogKey(dag_id, run_id, task_id, map_index, number).path(logs_folder(settings.home()))
     if not path.is_file():
         raise NotFoundError(
@@ -88,6 +83,18 @@ def logs(
         )
     with path.open("rb") as log:
         shutil.copyfileobj(log, sys.stdout.buffer)
+
+
+def _one_of(started: list[int], attempt: int | None, task_id: str) -> int:
+    from headway.domain.errors import NotFoundError
+
+    number = started[-1] if attempt is None else attempt
+    if number not in started:
+        raise NotFoundError(
+            f"Task {task_id!r} has no attempt {number} that has started; it has "
+            f"{', '.join(map(str, started))}."
+        )
+    return number
 
 
 def _spark(handle: object) -> str | None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+from _thread import start_new_thread
 from threading import Event
 from types import FrameType
 
@@ -15,7 +16,8 @@ def stop_on_signals() -> Event:
     stop = Event()
 
     def handle(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
+        # Not in this thread: it may have been interrupted with the event's own lock in its hands.
+        start_new_thread(stop.set, ())
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)

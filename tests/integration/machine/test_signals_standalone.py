@@ -75,8 +75,17 @@ def services_are_there(machine: Machine, command: Command) -> bool:
     return "Ctrl-C stops everything" in command.printed()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("moment", [started, postgres_is_there, services_are_there])
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        (started, signal.SIGINT),
+        (postgres_is_there, signal.SIGINT),
+        (postgres_is_there, signal.SIGTERM),
+        (services_are_there, signal.SIGINT),
+        (services_are_there, signal.SIGTERM),
+        (services_are_there, signal.SIGHUP),
+    ],
+)
 def test_a_signal_while_it_starts(
     machine: Machine,
     dags: Path,
@@ -96,9 +105,12 @@ def test_a_signal_while_it_starts(
 
 
 @pytest.mark.parametrize(
-    "dag_id", ["endless", pytest.param("endless_in_spark", marks=pytest.mark.spark)]
+    ("dag_id", "number"),
+    [
+        ("endless", signal.SIGTERM),
+        pytest.param("endless_in_spark", signal.SIGINT, marks=pytest.mark.spark),
+    ],
 )
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_task_runs(
     machine: Machine, endless: Path, dag_id: str, number: signal.Signals
 ) -> None:

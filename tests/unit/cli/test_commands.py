@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -24,7 +23,7 @@ READING = [
 ]
 
 
-def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
     yield path
     for name, below in getattr(command, "commands", {}).items():
         yield from commands(below, *path, name)
@@ -71,8 +70,7 @@ def test_the_commands_that_there_are() -> None:
 def test_every_reading_command_can_speak_json(command: str) -> None:
     _, output = run(*command.split(), "--help")
 
-    assert "[table|json]" in output
-    assert "--output" in output
+    assert "-o, --output <table|json>" in output
 
 
 @pytest.mark.parametrize("path", [path for path in ALL if len(path) < 2], ids=" ".join)
@@ -94,7 +92,7 @@ def test_a_command_that_nobody_knows(path: tuple[str, ...]) -> None:
         ("dags list --output yaml", "Invalid value for '--output'"),
         ("backfill create d --from 2013-01-01", "Missing option '--to'"),
         ("backfill create d --from a --to b --max-active-runs 0", "Invalid value"),
-        ("pools set p many", "Invalid value for 'SLOTS'"),
+        ("pools set p many", "Invalid value for 'slots'"),
         ("standalone --schedulers 0", "Invalid value for '--schedulers'"),
         ("standalone --port 70000", "Invalid value for '--port'"),
     ],
