@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from headway.db.versions import NewVersion
-from headway.domain.errors import SerializationError
+from headway.domain.errors import DagError, SerializationError
+from headway.domain.soundness import check_sound
 from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
+from headway.timetables import registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def check_answer(path: str, frame: Frame) -> ParsedFile:
     """Return what the frame says; one that is malformed is an error of its file."""
     try:
         return _check(path, frame)
-    except SerializationError as error:
+    except (SerializationError, DagError) as error:
         return ParsedFile(error=f"What the file left behind cannot be used: {error}")
 
 
@@ -84,4 +86,6 @@ def _version(path: str, data: object, manifest: str) -> NewVersion:
     spec = codec.decode(data)
     if spec.relative_path != path:
         raise SerializationError(f"its DAG {spec.dag_id} claims to be of {spec.relative_path!r}.")
+    check_sound(spec)
+    registry.decode(spec.timetable)  # TimetableError for one that no scheduler could use
     return NewVersion(spec, data, codec.fingerprint(data, manifest), manifest)

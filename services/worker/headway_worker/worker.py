@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from headway.db.attempts import AttemptKey
-from headway.domain.errors import EmbeddedError
+from headway.domain.errors import EmbeddedError, SerializationError
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Child, Exit, ForkerError
@@ -145,7 +145,7 @@ class Worker:
         try:
             forker = self._means.spark.forker() if work.task.needs_spark else None
             attempt = self._means.launcher.launch(work, forker)
-        except EmbeddedError as error:
+        except (EmbeddedError, SerializationError) as error:
             self._report(work, Result(outcome=Outcome.FAILED, error=str(error)))
             return
         except (OSError, ForkerError) as error:

@@ -37,7 +37,10 @@ def standalone(
 
 
 def demo() -> None:
-    """Backfill the example DAG over a week of real flights, and show what comes out."""
+    """Backfill the example DAG over a week of real flights, and show what comes out.
+
+    The exit status is 1 when a run fails, and 130 after Ctrl-C or SIGTERM.
+    """
     from headway.cli.demo import run
 
     raise typer.Exit(run())

@@ -1,6 +1,6 @@
 """What follows from how the tasks of a run stand: which may start, which never will, is it over."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway.domain.spec import DagSpec, TaskSpec
@@ -57,12 +57,13 @@ def settle(run: RunStanding) -> Settlement:
     standings = {task.task_id: task for task in run.tasks}
     states = {task.task_id: task.state for task in run.tasks}
     skipped = {task_id for task in run.tasks for task_id in task.skips}
+    setups = {task.task_id for task in run.dag.tasks if task.is_setup}
     moves: dict[TaskState, list[int]] = {}
 
     for task in run.dag.tasks:
         if states.get(task.task_id) is not TaskState.NONE:
             continue
-        verdict = Verdict.SKIP if task.task_id in skipped else _judge(task, run, states)
+        verdict = Verdict.SKIP if task.task_id in skipped else _judge(task, run, states, setups)
         if verdict is not Verdict.WAIT:
             state = _BECOMES[verdict]
             states[task.task_id] = state
@@ -71,8 +72,10 @@ def settle(run: RunStanding) -> Settlement:
     return Settlement(moves, _run_state(run.dag, states))
 
 
-def _judge(task: TaskSpec, run: RunStanding, states: Mapping[str, TaskState]) -> Verdict:
-    verdict = judge(task.trigger_rule, _tally(task, run.dag, states))
+def _judge(
+    task: TaskSpec, run: RunStanding, states: Mapping[str, TaskState], setups: Container[str]
+) -> Verdict:
+    verdict = judge(task.trigger_rule, _tally(task, states, setups))
     if verdict is Verdict.RUN and task.depends_on_past and not _past_is_well(task, run.past):
         return Verdict.WAIT
     return verdict
@@ -82,9 +85,9 @@ def _past_is_well(task: TaskSpec, past: Mapping[str, TaskState] | None) -> bool:
     return past is None or past.get(task.task_id, TaskState.SUCCESS) in _PAST_IS_WELL
 
 
-def _tally(task: TaskSpec, dag: DagSpec, states: Mapping[str, TaskState]) -> Tally:
+def _tally(task: TaskSpec, states: Mapping[str, TaskState], setups: Container[str]) -> Tally:
     ended = [states.get(upstream, TaskState.REMOVED) for upstream in task.upstream]
-    setups = [states.get(upstream) for upstream in task.upstream if dag.task(upstream).is_setup]
+    prepared = [states.get(upstream) for upstream in task.upstream if upstream in setups]
     return Tally(
         total=len(ended),
         success=ended.count(TaskState.SUCCESS),
@@ -92,9 +95,9 @@ def _tally(task: TaskSpec, dag: DagSpec, states: Mapping[str, TaskState]) -> Tal
         upstream_failed=ended.count(TaskState.UPSTREAM_FAILED),
         skipped=ended.count(TaskState.SKIPPED),
         removed=ended.count(TaskState.REMOVED),
-        setups=len(setups),
-        setups_succeeded=setups.count(TaskState.SUCCESS),
-        setups_skipped=setups.count(TaskState.SKIPPED),
+        setups=len(prepared),
+        setups_succeeded=prepared.count(TaskState.SUCCESS),
+        setups_skipped=prepared.count(TaskState.SKIPPED),
     )
 
 

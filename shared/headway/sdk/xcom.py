@@ -11,7 +11,8 @@ from headway.sdk.exceptions import XComError
 XCOM_LIMIT: Final = 1024 * 1024
 """The most bytes that one XCom may have as JSON."""
 
-DEEPEST: Final = 100
+DEEPEST: Final = 50
+"""Levels of lists and maps in an XCom, within what a frame to the worker may have."""
 SMALLEST_INTEGER: Final = -(2**63)
 LARGEST_INTEGER: Final = 2**63 - 1
 

@@ -91,13 +91,13 @@ def test_an_edit_within_the_same_second_is_seen(
 
 
 def test_files_of_the_same_name_are_modules_of_their_own(tmp_path: Path, write: Write) -> None:
-    (a,) = load_dag_file(write("a/flights.py", "DAG('a')\n"), tmp_path)
-    (b,) = load_dag_file(write("b/flights.py", "DAG('b')\n"), tmp_path)
+    (a,) = load_dag_file(write("a/twins.py", "DAG('a')\n"), tmp_path)
+    (b,) = load_dag_file(write("b/twins.py", "DAG('b')\n"), tmp_path)
 
     assert a.file is not None
     assert b.file is not None
     assert a.file.module_name != b.file.module_name
-    assert "flights" not in sys.modules
+    assert "twins" not in sys.modules
 
 
 def test_the_specification_does_not_tell_where_the_bundle_lies(
@@ -160,7 +160,7 @@ def test_a_file_that_is_absent_or_elsewhere_is_refused(tmp_path: Path, write: Wr
     with pytest.raises(DagError, match="There is no DAG file"):
         load_dag_file(tmp_path / "absent.py", tmp_path)
     with pytest.raises(DagError, match="is not below the folder"):
-        load_dag_file(write("a/flights.py", ""), tmp_path / "b")
+        load_dag_file(write("a/twins.py", ""), tmp_path / "b")
 
 
 def test_a_dag_made_outside_of_a_load_belongs_to_no_file() -> None:

@@ -74,7 +74,7 @@ def test_depth_is_limited_also_for_a_value_that_holds_itself() -> None:
     loop.append(loop)
 
     for value in ([deep], loop):
-        with pytest.raises(XComError, match="nested more than 100 levels"):
+        with pytest.raises(XComError, match="nested more than 50 levels"):
             check_xcom(value)
 
 

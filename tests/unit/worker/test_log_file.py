@@ -87,7 +87,7 @@ def test_what_is_over_the_limit_is_dropped_and_counted(written: Write) -> None:
 
 
 def test_a_log_may_be_as_long_as_its_limit(written: Write) -> None:
-    assert written(b"1234\n", b"5678\n", limit=10) == [b"1234", b"5678"]
+    assert written(b"1234\n", b"5678\n", limit=9) == [b"1234", b"5678"]
 
 
 def test_what_the_worker_has_to_say_is_written_even_so(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""A specification from an untrusted place is refused unless it makes sense."""
+
+from dataclasses import replace
+from math import inf, nan
+
+import pytest
+
+from headway.domain.errors import DagError
+from headway.domain.soundness import check_sound
+from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+
+
+def task(task_id: str, *upstream: str) -> TaskSpec:
+    return TaskSpec(task_id=task_id, operator="empty", upstream=upstream)
+
+
+def dag(*tasks: TaskSpec) -> DagSpec:
+    return DagSpec(
+        dag_id="etl",
+        relative_path="etl.py",
+        timetable=TimetableSpec(name="null"),
+        timezone="UTC",
+        tasks=tasks,
+    )
+
+
+def test_what_an_author_may_write_is_sound() -> None:
+    check_sound(dag())
+    check_sound(dag(task("a"), task("b", "a"), task("c", "a", "b")))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (dag(task("a"), task("a")), "is there twice"),
+        (dag(task("b", "a"), task("a")), "do not come before it"),
+        (dag(task("a", "a")), "do not come before it"),
+        (dag(task("a", "nowhere")), "do not come before it"),
+        (dag(task("a"), task("b", "a", "a")), "depends on a task twice"),
+        (dag(task("a/b")), "may hold only letters"),
+        (replace(dag(), dag_id=".."), "may hold only letters"),
+        (replace(dag(), max_active_runs=0), "could never run"),
+        (replace(dag(), max_active_tasks=0), "could never run"),
+        (dag(replace(task("a"), retries=-1)), "negative number of retries"),
+        (dag(replace(task("a"), pool_slots=0)), "no pool slot"),
+        (dag(replace(task("a"), retry_delay=nan)), "duration of nan"),
+        (dag(replace(task("a"), max_retry_delay=-1.0)), "duration of -1"),
+        (dag(replace(task("a"), execution_timeout=inf)), "duration of inf"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(spec: DagSpec, message: str) -> None:
+    with pytest.raises(DagError, match=message):
+        check_sound(spec)
