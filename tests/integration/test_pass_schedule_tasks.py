@@ -9,7 +9,6 @@ from sqlalchemy import Engine, TextClause, text
 from headway.db import runs, tasks, wakes
 from headway.db.processes import Identity
 from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import just_before
@@ -29,27 +28,13 @@ def settle(engine: Engine, me: Identity, limit: int = 20) -> int:
     return schedule_tasks(engine, me, Specs(), seed.START, limit)
 
 
-def finish(
-    engine: Engine, outcome: Outcome = Outcome.SUCCESS, following: Next = seed.SUCCESS
-) -> None:
-    """Queue, claim and report whatever is scheduled."""
-    with engine.begin() as conn:
-        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
-        tasks.queue(conn, list(conn.scalars(ready)), seed.START)
-    claimed = seed.claim(engine, seed.register(engine, "worker"))
-    assert claimed
-    assert len(seed.report(engine, [each.key for each in claimed], outcome, following)) == len(
-        claimed
-    )
-
-
 def run_to_its_end(engine: Engine, me: Identity) -> None:
     while seed.run_states(engine)["running"]:
         assert settle(engine, me)
         with engine.connect() as conn:
             ready = conn.scalar(text("SELECT 1 FROM task_instance WHERE state = 'scheduled'"))
         if ready:
-            finish(engine)
+            seed.finish(engine)
 
 
 def pending_wakes(engine: Engine) -> int:
@@ -64,12 +49,12 @@ def test_a_run_is_taken_from_its_first_task_to_its_end(engine: Engine, me: Ident
     assert seed.task_states(engine) == {"first": "scheduled", "second": "none"}
     assert settle(engine, me) == 0
 
-    finish(engine)
+    seed.finish(engine)
     assert settle(engine, me) == 1
     assert seed.task_states(engine) == {"first": "success", "second": "scheduled"}
     assert seed.run_states(engine) == {"running": 1}
 
-    finish(engine)
+    seed.finish(engine)
     settle(engine, me)
     assert seed.run_states(engine) == {"success": 1}
     with engine.connect() as conn:
@@ -80,7 +65,7 @@ def test_a_run_is_taken_from_its_first_task_to_its_end(engine: Engine, me: Ident
 def test_a_failure_ends_the_run_with_what_depends_on_it(engine: Engine, me: Identity) -> None:
     seed.start_run(engine, CHAIN)
     settle(engine, me)
-    finish(engine, Outcome.FAILED, FAILED)
+    seed.finish(engine, Outcome.FAILED, FAILED)
 
     settle(engine, me)
 
@@ -108,7 +93,7 @@ def test_a_report_while_the_run_is_being_settled_is_settled_next(
     with engine.begin() as conn:
         wakes.add(conn, list(conn.scalars(text("SELECT id FROM dag_run"))))
 
-    assert schedule_tasks(engine, me, Specs(), seed.START, 20, lambda: finish(engine)) == 1
+    assert schedule_tasks(engine, me, Specs(), seed.START, 20, lambda: seed.finish(engine)) == 1
     assert seed.task_states(engine) == {"first": "success", "second": "none"}
 
     assert settle(engine, me) == 1
@@ -124,7 +109,7 @@ def test_a_report_between_lock_and_read_is_not_lost(
     with engine.begin() as conn:
         wakes.add(conn, list(conn.scalars(text("SELECT id FROM dag_run"))))
 
-    with just_before(engine, statement, lambda: finish(engine)):
+    with just_before(engine, statement, lambda: seed.finish(engine)):
         settle(engine, me)
     settle(engine, me)
 
@@ -202,105 +187,6 @@ def test_a_wake_of_a_run_that_waits_is_dropped_and_its_start_wakes_it(
     settle(engine, me)
 
     assert seed.task_states(engine) == {"first": "scheduled", "second": "none"}
-
-
-def holding_back() -> DagSpec:
-    return seed.dag(replace(seed.task("work"), depends_on_past=True))
-
-
-def start_days(engine: Engine, version: int, days: int) -> list[int]:
-    ids = seed.create_runs(engine, version, range(days))
-    with engine.begin() as conn:
-        runs.start(conn, ids, seed.START)
-    return ids
-
-
-def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, me: Identity) -> None:
-    first, second, third = start_days(engine, seed.store(engine, holding_back()), 3)
-    while settle(engine, me):
-        pass
-    assert seed.task_states(engine, first) == {"work": "scheduled"}
-    assert seed.task_states(engine, second) == {"work": "none"}
-
-    finish(engine)
-    while settle(engine, me):
-        pass
-
-    assert seed.task_states(engine, second) == {"work": "scheduled"}
-    assert seed.task_states(engine, third) == {"work": "none"}
-
-
-def test_a_task_waits_while_the_run_before_has_not_started(engine: Engine, me: Identity) -> None:
-    first, second = seed.create_runs(engine, seed.store(engine, holding_back()), [0, 1])
-    with engine.begin() as conn:
-        runs.start(conn, [second], seed.START)
-    settle(engine, me)
-    assert seed.task_states(engine, second) == {"work": "none"}
-
-    with engine.begin() as conn:
-        runs.start(conn, [first], seed.START)
-    run_to_its_end(engine, me)
-
-    assert seed.run_states(engine) == {"success": 2}
-
-
-def test_a_failure_holds_back_the_run_after(engine: Engine, me: Identity) -> None:
-    _, second = start_days(engine, seed.store(engine, holding_back()), 2)
-    while settle(engine, me):
-        pass
-    finish(engine, Outcome.FAILED, FAILED)
-    while settle(engine, me):
-        pass
-
-    assert seed.task_states(engine, second) == {"work": "none"}
-    assert seed.run_states(engine) == {"failed": 1, "running": 1}
-
-
-def test_a_task_that_depends_on_its_past_since_this_version_is_woken(
-    engine: Engine, me: Identity
-) -> None:
-    """The run before is of a version in which nothing depended on the past."""
-    first = seed.start_run(engine, seed.dag())
-    second = seed.start_run(engine, holding_back(), day=1)
-    while settle(engine, me):
-        pass
-    assert seed.task_states(engine, second) == {"work": "none"}
-
-    finish(engine)
-    while settle(engine, me):
-        pass
-
-    assert seed.task_states(engine, first) == {"work": "success"}
-    assert seed.task_states(engine, second) == {"work": "scheduled"}
-
-
-def test_a_run_that_starts_while_its_past_is_being_skipped_is_woken(
-    engine: Engine, me: Identity
-) -> None:
-    """It is settled on the old states, by another scheduler, before these are committed."""
-    spec = seed.dag(seed.task("gate"), replace(seed.task("work", "gate"), depends_on_past=True))
-    first, second = seed.create_runs(engine, seed.store(engine, spec), [0, 1])
-    with engine.begin() as conn:
-        runs.start(conn, [first], seed.START)
-    settle(engine, me)
-    while settle(engine, me):
-        pass
-    finish(engine, Outcome.SKIPPED, Next(TaskState.SKIPPED))
-    other = seed.register(engine)
-
-    def start_the_next_run() -> None:
-        with engine.begin() as conn:
-            runs.start(conn, [second], seed.START)
-        settle(engine, other)
-        finish(engine)
-        settle(engine, other)
-        assert seed.task_states(engine, second) == {"gate": "success", "work": "none"}
-
-    schedule_tasks(engine, me, Specs(), seed.START, 20, before_commit=start_the_next_run)
-    assert seed.task_states(engine, first) == {"gate": "skipped", "work": "skipped"}
-    settle(engine, me)
-
-    assert seed.task_states(engine, second) == {"gate": "success", "work": "scheduled"}
 
 
 def test_a_version_that_cannot_be_read_does_not_stop_other_runs(

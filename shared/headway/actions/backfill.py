@@ -11,7 +11,7 @@ from headway.db import backfills, events, runs
 from headway.db.events import Event
 from headway.decide.backfill import plan_backfill
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import ConflictError
+from headway.domain.errors import ConflictError, DagError
 from headway.domain.states import RunType
 
 
@@ -44,7 +44,11 @@ def create_backfill(
     """
     dag = current_dag(conn, request.dag_id)
     infos = plan_backfill(dag.spec, request.from_date, request.to_date, now)
-    most = request.max_active_runs or dag.spec.max_active_runs
+    most = request.max_active_runs
+    if most is None:
+        most = dag.spec.max_active_runs
+    if most < 1:
+        raise DagError(f"A backfill needs at least 1 active run at a time, not {most}.")
     backfill_id = backfills.create(conn, request.dag_id, request.from_date, request.to_date, most)
     new = runs.NewRuns(
         request.dag_id, RunType.BACKFILL, dag.version_id, infos, request.conf, backfill_id

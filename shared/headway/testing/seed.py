@@ -145,6 +145,16 @@ def report(
         return attempts.report(conn, reports)
 
 
+def finish(engine: Engine, outcome: Outcome = Outcome.SUCCESS, following: Next = SUCCESS) -> None:
+    """Queue whatever is scheduled, have it claimed by a new worker, and report that it ended so."""
+    with engine.begin() as conn:
+        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
+        tasks.queue(conn, list(conn.scalars(ready)), START)
+    keys = [claimed.key for claimed in claim(engine, register(engine, "worker"))]
+    assert keys, "nothing is scheduled"
+    assert report(engine, keys, outcome, following) == set(keys)
+
+
 def run_states(engine: Engine) -> Counter[str]:
     """Return how many runs are in each state."""
     with engine.connect() as conn:

@@ -7,7 +7,6 @@ from headway.db.schema import METADATA
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=METADATA,
-    compare_server_default=True,
     transaction_per_migration=True,
 )
 with context.begin_transaction():
