@@ -278,3 +278,11 @@ def test_a_pool_shows_what_occupies_it(engine: Engine) -> None:
     with engine.connect() as conn:
         [pool] = pools.list_all(conn)
     assert (pool.queued, pool.running, pool.scheduled, pool.free) == (2, 2, 2, 128 - 4)
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_a_backfill_of_no_active_run_is_refused(engine: Engine, most: int) -> None:
+    seed.store(engine, seed.dag())
+
+    with pytest.raises(DagError, match="at least 1 active run"):
+        backfill(engine, ask_for(0, 1, most))
