@@ -111,7 +111,7 @@ class Machine:
         return self.root / "home"
 
     def run(
-        self, *arguments: str, given: Mapping[str, str] | None = None
+        self, *arguments: str, given: Mapping[str, str] | None = None, patience: float = PATIENCE
     ) -> "subprocess.CompletedProcess[str]":
         """Run a `headway` command to its end, with these variables besides the machine's."""
         return subprocess.run(
@@ -121,7 +121,7 @@ class Machine:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=3 * PATIENCE,
+            timeout=patience,
             check=False,
         )
 

@@ -43,10 +43,10 @@ def test_variables_that_contradict_each_other(machine: Machine, dags: Path, comm
 def test_variables_that_contradict_the_defaults_of_one_machine(
     machine: Machine, dags: Path
 ) -> None:
-    said = machine.refusal("standalone", given={"HEADWAY_WORKER_KILL_GRACE": "9"})
+    said = machine.refusal("standalone", given={"HEADWAY_WORKER_KILL_GRACE": "13"})
 
     assert CONTRADICTION in said
-    assert "(15 s)" in said
+    assert "(19 s)" in said
 
 
 @pytest.mark.parametrize(

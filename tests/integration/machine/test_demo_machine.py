@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.services, pytest.mark.spark]
 
 DAYS = [f"2013-01-0{number}" for number in range(1, 8)]
 SPARK_TASKS = 7
+LONG = 400.0
+"""Seconds for a demo on a busy machine."""
 
 ATTEMPTS = text("""
     SELECT run.run_id, task.task_id, definition.operator, it.outcome,
@@ -46,7 +48,7 @@ class Demo:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     machine = Machine.new(tmp_path_factory.mktemp("demo"))
-    result = machine.run("demo")
+    result = machine.run("demo", patience=LONG)
     return Demo(machine, result, machine.processes())
 
 

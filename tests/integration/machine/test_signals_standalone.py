@@ -12,8 +12,8 @@ from headway.testing.machine import Command, Machine
 pytestmark = pytest.mark.services
 
 STOPPED = 0
-WITHOUT_LAUNCHER = 20.0
-"""Seconds in which services end whose launcher was killed; they look for a database in vain."""
+WITHOUT_LAUNCHER = 30.0
+"""Seconds in which all ends whose launcher was killed: a worker waits in vain for the database."""
 
 DAG = """
 from headway.sdk import dag, task

@@ -18,7 +18,7 @@ def cubes(spark: Any) -> list[int]:
     return [row[0] for row in spark.range(4).select(cube("id")).collect()]
 
 
-@task.pyspark(execution_timeout=timedelta(seconds=40))
+@task.pyspark(execution_timeout=timedelta(seconds=30))
 def beats_for_ever(spark: Any, params: dict[str, str]) -> None:
     from pyspark.sql.functions import udf
 
@@ -59,7 +59,7 @@ def overdue() -> None:
         task_id="submit",
         application="endless_application.py",
         conf=QUICK_JAVA,
-        execution_timeout=timedelta(seconds=40),
+        execution_timeout=timedelta(seconds=30),
     )
 
 
