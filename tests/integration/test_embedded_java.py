@@ -125,7 +125,8 @@ def test_spark_runs_on_the_embedded_java(embedded: Path, tmp_path: Path) -> None
     result = subprocess.run(
         [sys.executable, "-c", COUNT],
         env={
-            **os.environ,
+            # Another test of this process may have opened a session of Spark Connect.
+            **{k: v for k, v in os.environ.items() if not k.startswith("SPARK_")},
             "JAVA_HOME": str(embedded),
             "JAVA_TOOL_OPTIONS": options,
             "SPARK_LOCAL_DIRS": str(tmp_path),

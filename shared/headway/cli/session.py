@@ -21,7 +21,7 @@ URL_FILE = "database-url"
 def database_url() -> str:
     """Return the address of the database; DatabaseError, saying how to give one, without it."""
     url = settings.read(settings.DatabaseSettings).url
-    if url is not None:
+    if url:  # a variable that is set to nothing counts as not set
         return url
     left = url_file(settings.home())
     if left.is_file():

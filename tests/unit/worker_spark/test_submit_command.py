@@ -9,6 +9,7 @@ from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.submit import (
     build_command,
     event_log_id,
+    is_chatter,
     logged_id,
     properties,
     render_properties,
@@ -161,3 +162,18 @@ def test_the_id_in_sparks_log(line: str, expected: str | None) -> None:
 )
 def test_the_id_in_the_name_of_an_event_log(name: str, expected: str | None) -> None:
     assert event_log_id(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("26/11/21 09:04:45 INFO SparkContext: Successfully stopped SparkContext", True),
+        ("26/11/21 09:04:45 DEBUG SparkContext: stopping", True),
+        ("26/11/21 09:04:45 WARN SparkContext: disk is nearly full", False),
+        ("26/11/21 09:04:45 ERROR Executor: Exception in task 0.0", False),
+        ("ValueError: invalid literal for int() with base 10: 'none'", False),
+        ("on 26/11/21 09:04:45 INFO was written", False),
+    ],
+)
+def test_what_spark_tells_of_itself_is_chatter(line: str, expected: bool) -> None:
+    assert is_chatter(line) is expected

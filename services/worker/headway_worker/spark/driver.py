@@ -18,6 +18,7 @@ from headway_worker.spark.installation import driver_environment, spark_home
 from headway_worker.spark.submit import (
     build_command,
     event_log_id,
+    is_chatter,
     logged_id,
     properties,
     render_properties,
@@ -96,7 +97,7 @@ class Submission:
         return environment
 
     def _follow(self, process: "subprocess.Popen[bytes]") -> "deque[str]":
-        """Copy what the driver prints until it has ended; return the last lines of it."""
+        """Copy what the driver prints until it has ended; return the last lines that matter."""
         known = frozenset(self._event_logs())
         found: str | None = None
         last: deque[str] = deque(maxlen=_LINES_SHOWN)
@@ -104,7 +105,7 @@ class Submission:
             self.output.write(line)
             self.output.flush()
             text = line.decode(errors="replace").rstrip()
-            if text:
+            if text and not is_chatter(text):
                 last.append(text)
             if found is None and (found := logged_id(text) or self._new_event_log(known)):
                 self.on_handle({"kind": "submit", "tag": self.attempt_key, "application_id": found})

@@ -19,6 +19,7 @@ _LOGGED_ID: Final = re.compile(
     r"(?:app ID|application ID|Submitted application|Application (?:report|status) for) "
     r"(app-\d{14}-\d{4,}|application_\d+_\d+|spark-[0-9a-f]{32})\b"
 )
+_CHATTER: Final = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:DEBUG|INFO) ")
 _EVENT_LOG_NAME: Final = re.compile(r"(?:eventlog_v2_)?(local-\d+)(?:\.\w+)*")
 
 
@@ -75,6 +76,14 @@ def logged_id(line: str) -> str | None:
     """Return the id of the application that a line of Spark's log tells."""
     found = _LOGGED_ID.search(line)
     return found[1] if found else None
+
+
+def is_chatter(line: str) -> bool:
+    """Return whether a line of a driver's output is Spark's account of its own doings.
+
+    An application's own error comes before dozens of them, which tell of the shutdown.
+    """
+    return _CHATTER.match(line) is not None
 
 
 def event_log_id(name: str) -> str | None:
