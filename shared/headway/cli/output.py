@@ -4,21 +4,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
 WIDEST: Final = 1000
-"""Columns of text beyond which a row of a table is cut."""
+"""Characters of a cell beyond which it is cut."""
 
-STYLES: Final = {
+COLOURS: Final = {
     "success": "green",
     "running": "cyan",
     "up_for_retry": "yellow",
-    "skipped": "dim",
+    "skipped": "bright_black",
     "failed": "red",
     "upstream_failed": "red",
 }
@@ -43,18 +40,21 @@ def show(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], output: Form
     if output is Format.JSON:
         print(json.dumps(found, default=_plain, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column.replace("_", " "), no_wrap=True)
-    for row in found:
-        table.add_row(*(_cell(row[column]) for column in columns))
+    header = [column.replace("_", " ") for column in columns]
+    cells = [[_cell(row[column]) for column in columns] for row in found]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     # A row is a line, however long: it can be cut, searched and copied.
-    Console(width=WIDEST, soft_wrap=True).print(table)
-    if not found:
-        print("(none)")
+    lines = [typer.style(_line(header, widths), bold=True), *(_line(row, widths) for row in cells)]
+    typer.echo("\n".join(lines if found else [*lines, "(none)"]))
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+    shown = [
+        typer.style(text, fg=COLOURS[cell]) if cell in COLOURS else text
+        for cell, text in zip(row, padded, strict=True)
+    ]
+    return "  ".join(shown).rstrip()
 
 
 def iso(moment: datetime) -> str:
@@ -68,19 +68,18 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def _cell(value: object) -> "Text":
-    from rich.text import Text
-
+def _cell(value: object) -> str:
     match value:
         case None:
-            return Text("-")
+            return "-"
         case bool():
-            return Text("yes" if value else "no")
+            return "yes" if value else "no"
         case datetime():
-            return Text(iso(value.replace(microsecond=0)))
+            return iso(value.replace(microsecond=0))
         case list():
-            return Text(", ".join(map(str, value)))
+            return ", ".join(map(str, value))
         case dict():
-            return Text(json.dumps(value, default=_plain))
-    line = str(value).strip().partition("\n")[0]
-    return Text(line, style=STYLES.get(line, ""))
+            return json.dumps(value, default=_plain)
+    line = str(value).strip().partition("\n")[0][:WIDEST]
+    # What a task has printed into its error must not command the terminal.
+    return line if line.isprintable() else line.encode("unicode_escape").decode()

@@ -71,3 +71,9 @@ def test_an_empty_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     show([], ("task_id",), Format.TABLE)
 
     assert capsys.readouterr().out.splitlines()[-1] == "(none)"
+
+
+def test_a_cell_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    show([{"error": "\x1b[2Jgone"}], ("error",), Format.TABLE)
+
+    assert capsys.readouterr().out.splitlines()[1] == r"\x1b[2Jgone"
