@@ -17,7 +17,7 @@ from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
 from headway.db import engine as engines
 from headway.db import files, views
-from headway.domain.errors import EmbeddedError, NotFoundError
+from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
 from headway.embedded.cluster import hold
 from headway.runtime import settings
@@ -26,6 +26,11 @@ from headway.runtime.clock import SystemClock
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
 FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
+LEFT_BEHIND = frozenset(
+    {"cache", "database-url", "logs", "output", "postgres", "scratch", "services", "spark"}
+)
+"""What a demo makes in its home."""
+
 COLUMNS = {
     "day": "day",
     "flights": "flights",
@@ -69,7 +74,16 @@ def run() -> int:
 
 
 def _erase(home: Path) -> None:
-    """Delete what an earlier demo left; EmbeddedError while one runs there."""
+    """Delete what an earlier demo left; EmbeddedError while one runs there.
+
+    ConflictError when there is anything that no demo has made.
+    """
+    strange = sorted({path.name for path in home.iterdir()} - LEFT_BEHIND)
+    if strange:
+        raise ConflictError(
+            f"{home} holds {strange[0]!r}, which no demo has made. Move it away, or set "
+            "HEADWAY_HOME to another folder: the demo starts in an empty one."
+        )
     database = home / "postgres"
     if (database / "password").exists():
         with hold(database, server_account(database / "data"), SystemClock()):

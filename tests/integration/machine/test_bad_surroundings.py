@@ -132,3 +132,14 @@ def test_a_second_demo_leaves_the_first_alone(machine: Machine) -> None:
         assert first.process.poll() is None
         assert first.end(signal.SIGINT) == 130
         assert first.complained() == ""
+
+
+def test_the_demo_erases_nothing_that_it_has_not_made(machine: Machine) -> None:
+    mine = machine.home / "demo" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+
+    said = machine.refusal("demo")
+
+    assert said.startswith(f"{machine.home}/demo holds 'mine.txt', which no demo has made.")
+    assert mine.read_text() == "precious"
