@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
 from headway import __version__
 from headway.db import engine as engines
@@ -45,6 +46,11 @@ def registered(
         me = processes.register(conn, kind, service.host(), __version__, queues, slots)
     log.info("action=start process=%d", me.id)
     yield Registered(engine, me)
-    with engine.begin() as conn:
-        processes.leave(conn, me)
+    try:
+        with engine.begin() as conn:
+            processes.leave(conn, me)
+    except DBAPIError as error:
+        if not engines.is_transient(error):
+            raise
+        log.warning("The database is away; this process will be counted as dead.")
     log.info("action=stop process=%d", me.id)

@@ -200,6 +200,20 @@ def test_a_version_that_cannot_be_read_does_not_stop_other_runs(
     settle(engine, me)
 
     assert seed.task_states(engine, whole) == {"first": "scheduled", "second": "none"}
+    assert pending_wakes(engine) == 1, "the run is left to a scheduler that can read it"
+
+
+def test_runs_that_cannot_be_read_do_not_fill_the_batch(engine: Engine, me: Identity) -> None:
+    seed.start_run(engine, seed.dag(dag_id="other"))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_version SET serialized = 'of another release'"))
+    whole = seed.start_run(engine, CHAIN)
+    specs = Specs()
+
+    settled = [schedule_tasks(engine, me, specs, seed.START, 1) for _ in range(3)]
+
+    assert settled == [0, 1, 0]
+    assert seed.task_states(engine, whole) == {"first": "scheduled", "second": "none"}
 
 
 def test_nothing_is_moved_from_where_the_scheduler_may_not(engine: Engine) -> None:

@@ -1,8 +1,9 @@
 """What a child has said of a DAG file, checked before anything believes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Final
 
 from headway.db.versions import NewVersion
 from headway.domain.errors import DagError, SerializationError
@@ -13,18 +14,23 @@ from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.timetables import registry
 
+LONGEST_ERROR: Final = 20_000
+"""Characters of an import error that are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
     """The DAGs of a file and the code they were read from; or the error that it ended with.
 
     `files` is the manifest, path to content hash; `contents` holds each content by its hash.
+    `read` are the paths on which the result depends.
     """
 
     versions: tuple[NewVersion, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     error: str | None = None
+    read: frozenset[str] = frozenset()
 
     @property
     def manifest_hash(self) -> str:
@@ -58,7 +64,9 @@ def explain_silence(exit_status: Exit, timeout: float, *, timed_out: bool) -> Pa
 def _check(path: str, frame: Frame) -> ParsedFile:
     if "error" in frame:
         said = str(frame["error"]).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
-        return ParsedFile(error=said or "Reading the file failed with an error without a message.")
+        read = frozenset(_paths(frame.get("read")))
+        said = said[:LONGEST_ERROR] or "Reading the file failed with an error without a message."
+        return ParsedFile(error=said, read=read)
     dags, contents = frame.get("dags"), frame.get("files")
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
@@ -71,7 +79,13 @@ def _check(path: str, frame: Frame) -> ParsedFile:
         by_hash[files[name]] = content
     manifest = manifest_hash(files)
     versions = tuple(_version(path, data, manifest) for data in dags)
-    return ParsedFile(versions, files, by_hash)
+    return ParsedFile(versions, files, by_hash, read=frozenset(files))
+
+
+def _paths(names: object) -> Iterator[str]:
+    for name in names if isinstance(names, list) else ():
+        if isinstance(name, str) and _is_inside(name):
+            yield name
 
 
 def _is_inside(name: str) -> bool:

@@ -44,21 +44,22 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
     The answer holds the `dags` as serialized bytes and the `files` that they were
-    read from, or an `error`.
+    read from; or an `error`, and the names of the files that were `read` until then.
     """
-    root, path = Path(str(argument["root"])), str(argument["path"])
+    path = str(argument["path"])
+    read = FilesRead(Path(str(argument["root"])))
+    sys.addaudithook(read.hook)
     try:
-        answer = _parse(root, path)
+        answer = _parse(read, path)
     except HeadwayError as error:
-        answer = {"error": str(error)}
+        answer = {"error": str(error), "read": sorted(read.paths)}
     except (Exception, SystemExit) as error:  # noqa: BLE001 - here one DAG file is isolated
-        answer = {"error": _explain(error)}
+        answer = {"error": _explain(error), "read": sorted(read.paths)}
     send_frame(channel, answer)
 
 
-def _parse(root: Path, path: str) -> Frame:
-    read = FilesRead(root)
-    sys.addaudithook(read.hook)
+def _parse(read: FilesRead, path: str) -> Frame:
+    root = read.root
     dags = load_dag_file(root / path, root)
     specs = [to_spec(dag, path) for dag in dags]
     for module in list(sys.modules.values()):

@@ -46,7 +46,12 @@ def signature(root: Path, paths: Iterable[str]) -> str:
 def _python_files(root: Path, problems: list[OSError]) -> Iterator[Path]:
     entered: set[tuple[int, int]] = set()
     for folder, names, files in os.walk(root, onerror=problems.append, followlinks=True):
-        here = Path(folder).stat()
+        try:
+            here = Path(folder).stat()
+        except OSError as error:  # it has gone since its parent was listed
+            problems.append(error)
+            names.clear()
+            continue
         if (here.st_dev, here.st_ino) in entered:
             names.clear()
             continue

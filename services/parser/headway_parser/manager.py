@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import Engine
 
@@ -22,13 +23,21 @@ from headway_parser.storing import FileKey, Parse
 
 log = logging.getLogger(__name__)
 
+RETRY_SECONDS: Final = 20.0
+"""After how long a file that could not be taken over is parsed again."""
+
 
 @dataclass(slots=True)
 class Known:
-    """What a file looked like when its parse began, with all the files that it read."""
+    """What a file looked like when its parse began, with all the files that it read.
+
+    After an error it is parsed `again` at that time, even if nothing has changed: what it
+    failed for may lie elsewhere, such as in a DAG id that another file had.
+    """
 
     signature: str
     paths: frozenset[str]
+    again: float | None = None
 
 
 @dataclass(slots=True)
@@ -88,7 +97,9 @@ class DagFileProcessorManager:
 
     def _changed(self, path: str) -> bool:
         known = self.known.get(path)
-        return known is None or known.signature != signature(self._root, known.paths)
+        if known is None or known.signature != signature(self._root, known.paths):
+            return True
+        return known.again is not None and self.clock.monotonic() >= known.again
 
     def _forget(self, listing: Listing) -> None:
         """Forget files only on positive evidence: a complete listing that holds some others."""
@@ -100,7 +111,7 @@ class DagFileProcessorManager:
         if not listing.complete or not listing.paths:
             log.warning(
                 "action=keep files=%d: %s is empty, missing or unreadable; its DAGs stay in "
-                "force. Delete the DAGs themselves if that is what you want.",
+                "force. Pause those that shall not run.",
                 len(gone),
                 self._root,
             )
@@ -123,6 +134,8 @@ class DagFileProcessorManager:
 
     def _live_forker(self) -> Forker:
         if self._forker is None or not self._forker.alive():
+            if self._forker is not None:
+                self._forker.close()
             self._forker = self.start_forker()
         return self._forker
 
@@ -138,17 +151,18 @@ class DagFileProcessorManager:
         path = processor.path
         known = self.known.get(path)
         seen = frozenset(known.paths if known else [path])
-        paths = frozenset(result.files) or seen
+        paths = result.read | {path}
         # Both before the commit: whoever waits for that may change the file right after it.
         after, whole = signature(self._root, seen), signature(self._root, paths)
-        storing.store(
+        error = storing.store(
             self.engine,
             self.me,
             Parse(FileKey(self.settings.bundle, path), result, after, processor.seconds),
             new_ones_paused=self.settings.dags_are_paused_at_creation,
         )
         if after == before:
-            self.known[path] = Known(whole, paths)
+            again = None if error is None else self.clock.monotonic() + RETRY_SECONDS
+            self.known[path] = Known(whole, paths, again)
         else:  # it changed while it was parsed: once more
             self._waiting.append(path)
 

@@ -42,7 +42,7 @@ def store(
     *,
     new_ones_paused: bool,
     before_commit: Callable[[], None] = nothing,
-) -> None:
+) -> str | None:
     """Put a file's DAGs in force; after an error those of the last good parse stay in force.
 
     A DAG id that another file has already is an error of this file, whose other
@@ -57,7 +57,8 @@ def store(
         files.parsed(conn, parse.file.bundle, parse.file.path, parse.signature, parse.seconds)
         before_commit()
     if error is not None:
-        log.warning("action=import_error file=%s error=%s", parse.file.path, _last_line(error))
+        log.warning("action=import_error file=%s error=%r", parse.file.path, _last_line(error))
+    return error
 
 
 def forget(engine: Engine, me: Identity, bundle: str, paths: list[str]) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from headway.db import versions
-from headway.domain.errors import SerializationError
+from headway.domain.errors import SerializationError, TimetableError
 from headway.domain.spec import DagSpec
 from headway.serialization import codec
+from headway.timetables import registry
 
 log = logging.getLogger(__name__)
 
@@ -20,16 +21,17 @@ class Specs:
     """A cache of DAG versions.  They never change, so nothing in it can be out of date."""
 
     capacity: int = 5000
+    unreadable: set[int] = field(default_factory=set)
     _known: OrderedDict[int, DagSpec] = field(default_factory=OrderedDict)
 
     def get(self, conn: Connection, version_ids: Iterable[int]) -> dict[int, DagSpec]:
         """Return the DAGs of these versions, fetching in one statement those not known yet.
 
-        One that cannot be read, because another release wrote it, is left out: it must
-        not stop the others.
+        One that cannot be read, because another release wrote it, is left out and becomes
+        one of the `unreadable`: it must not stop the others, and is another scheduler's.
         """
         wanted = set(version_ids)
-        missing = [version_id for version_id in wanted if version_id not in self._known]
+        missing = [key for key in wanted if key not in self._known and key not in self.unreadable]
         if missing:
             self._decode(versions.load(conn, missing))
         found = {key: self._known[key] for key in wanted if key in self._known}
@@ -42,6 +44,10 @@ class Specs:
     def _decode(self, loaded: Mapping[int, bytes]) -> None:
         for version_id, data in loaded.items():
             try:
-                self._known[version_id] = codec.decode(data)
-            except SerializationError:
+                spec = codec.decode(data)
+                registry.decode(spec.timetable)
+            except (SerializationError, TimetableError):
+                self.unreadable.add(version_id)
                 log.exception("action=unreadable version=%d", version_id)
+            else:
+                self._known[version_id] = spec

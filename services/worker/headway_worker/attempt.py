@@ -143,7 +143,7 @@ class Attempt:
 
     def ending(self, exit_status: Exit) -> Ending:
         """Return what is known of the end, when the child has exited."""
-        self.child.channel.setblocking(True)  # its other end is closed: this waits for nothing
+        self.child.channel.settimeout(1.0)  # its other end is closed: this waits for nothing
         while self.result is None and self.receive([]):
             pass
         return Ending(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from socket import socket
+from threading import Lock
 from typing import Any, Final, Protocol
 
 from headway.domain.arguments import JsonValue
@@ -40,6 +41,7 @@ class ChannelRuntime:
     channel: socket
     order: Order
     _spark: Spark | None = field(default=None)
+    _asking: Lock = field(default_factory=Lock)
 
     def pull_xcom(self, task_id: str, key: str) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
@@ -79,8 +81,9 @@ class ChannelRuntime:
         return self._spark
 
     def _ask(self, question: Frame) -> Frame:
-        send_frame(self.channel, question)
-        answer = receive_frame(self.channel)
+        with self._asking:  # a task may have threads, and answers carry no name
+            send_frame(self.channel, question)
+            answer = receive_frame(self.channel)
         if answer is None:
             raise ConnectionError("The worker has gone.")
         if "error" in answer:

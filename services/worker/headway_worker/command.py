@@ -32,7 +32,7 @@ def run(database: str) -> int:
     given, home = settings.read(WorkerSettings), settings.make_home(settings.home())
     stop = service.stop_on_signals()
     clock = SystemClock()
-    connections = given.slots + 4
+    connections = max(8, given.slots) + 4  # one for each thread that asks the database
     with daemon.registered(
         "worker", database, connections=connections, queues=given.queues, slots=given.slots
     ) as process:

@@ -40,7 +40,7 @@ class Questions:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
             return self._answer(work, question)
-        except (HeadwayError, SQLAlchemyError, KeyError, TypeError, ValueError) as error:
+        except (HeadwayError, SQLAlchemyError, KeyError, TypeError, ValueError, OSError) as error:
             log.warning("action=no_answer ask=%s error=%s", question.get("ask"), error)
             return {"error": str(error)}
 

@@ -122,7 +122,9 @@ class Worker:
             collected = self._claim.collect()
             for work in collected[0] if collected is not None else []:
                 self._tenure.grant(work.claimed.key, self._claimed_at)
-                if work.task.needs_spark:
+                if self._tenure.has_ended(work.claimed.key):
+                    self._tenure.forget(work.claimed.key)  # preparing it has taken too long
+                elif work.task.needs_spark:
                     self._awaiting_spark.append(work)
                 else:
                     self._start(work)

@@ -14,7 +14,6 @@ from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunType
 
-# MATERIALIZED, because the planner may otherwise run the LIMIT once per row.
 LOCK_QUEUED = text("""
     SELECT task_instance_id, attempt
       FROM task_attempt

@@ -1,6 +1,6 @@
 """SQL on DAGs: the version in force, and when the next run falls due."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,6 +49,7 @@ LOCK_DUE = text("""
     SELECT dag_id, version_id, max_active_runs
       FROM dag
      WHERE active AND NOT paused AND version_id IS NOT NULL
+       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
        AND (planned_version_id IS DISTINCT FROM version_id
             OR next_run_after <= :now
                AND (SELECT count(*) FROM dag_run
@@ -179,9 +180,15 @@ def set_paused(conn: Connection, dag_id: str, *, paused: bool) -> bool:
     return conn.execute(PAUSE, {"dag_id": dag_id, "paused": paused}).rowcount > 0
 
 
-def lock_due(conn: Connection, now: datetime, limit: int) -> list[DueDag]:
-    """Lock DAGs that need a run created or planned, the longest overdue first."""
-    locked = {row.dag_id: row for row in conn.execute(LOCK_DUE, {"now": now, "limit": limit})}
+def lock_due(
+    conn: Connection, now: datetime, limit: int, unreadable: Collection[int] = ()
+) -> list[DueDag]:
+    """Lock DAGs that need a run created or planned, the longest overdue first.
+
+    DAGs of an `unreadable` version are left to a scheduler that can read it.
+    """
+    parameters = {"now": now, "limit": limit, "unreadable": list(unreadable)}
+    locked = {row.dag_id: row for row in conn.execute(LOCK_DUE, parameters)}
     due = []
     for row in conn.execute(SCHEDULED, {"dag_ids": list(locked)}):
         dag = locked[row.dag_id]

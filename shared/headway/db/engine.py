@@ -5,6 +5,7 @@ from typing import Any, Final
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from headway.domain.errors import DatabaseError
 
@@ -69,6 +70,8 @@ def connect(url: str, *, name: str = "headway", pool_size: int = 5) -> Engine:
 
 def is_transient(error: BaseException) -> bool:
     """Tell whether the same work may succeed when it is tried again from its start."""
+    if isinstance(error, NoConnectionLeft):
+        return True
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated or isinstance(error, InterfaceError):

@@ -1,6 +1,6 @@
 """SQL on DAG runs: create, start, settle, end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from json import dumps
@@ -79,6 +79,7 @@ LOCK_WOKEN = text("""
     SELECT id, version_id, state
       FROM dag_run
      WHERE id IN (SELECT dag_run_id FROM wake)
+       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
      ORDER BY id
      LIMIT :limit
        FOR NO KEY UPDATE SKIP LOCKED
@@ -189,9 +190,9 @@ def start(conn: Connection, ids: Sequence[int], now: datetime) -> None:
     conn.execute(START, {"ids": list(ids), "now": now})
 
 
-def lock_woken(conn: Connection, limit: int) -> list[WokenRun]:
-    """Lock runs in which something has changed, the oldest first."""
-    rows = conn.execute(LOCK_WOKEN, {"limit": limit})
+def lock_woken(conn: Connection, limit: int, unreadable: Collection[int] = ()) -> list[WokenRun]:
+    """Lock runs in which something has changed, the oldest first; none of `unreadable` versions."""
+    rows = conn.execute(LOCK_WOKEN, {"limit": limit, "unreadable": list(unreadable)})
     return [WokenRun(row.id, row.version_id, RunState(row.state)) for row in rows]
 
 

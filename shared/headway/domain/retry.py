@@ -8,6 +8,11 @@ from headway.domain.spec import TaskSpec
 from headway.domain.states import Outcome, TaskState
 
 LONGEST_DELAY: Final = timedelta(hours=24)
+"""Up to which the delay doubles, unless the task says otherwise."""
+
+LONGEST_WAIT: Final = timedelta(days=3650)
+"""What no delay exceeds: later dates have no place in the database."""
+
 MOST_LOSSES: Final = 10
 """How often a task's attempts may be lost to workers that die or stop before it fails."""
 
@@ -66,4 +71,4 @@ def retry_delay(task: TaskSpec, failures: int) -> timedelta:
         seconds = min(task.retry_delay * 2.0 ** min(failures - 1, 60), longest)
     elif task.max_retry_delay is not None:
         seconds = min(seconds, longest)
-    return timedelta(seconds=seconds)
+    return timedelta(seconds=min(seconds, LONGEST_WAIT.total_seconds()))

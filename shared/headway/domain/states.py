@@ -1,7 +1,7 @@
 """States, and who may move what.
 
 At a handover to another process only certain states may be set by each process.
-The table below is the one place that says so: it makes the guard of every UPDATE.
+The table below is the one place that says so.
 """
 
 from collections.abc import Mapping

@@ -63,7 +63,6 @@ class DatabaseSettings(Settings):
     model_config = SettingsConfigDict(env_prefix="HEADWAY_DATABASE_", frozen=True, extra="forbid")
 
     url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
-    pool_size: int = Field(5, ge=1, description="Connections that one process may hold.")
 
 
 class ParserSettings(Settings):
@@ -257,6 +256,8 @@ def _explain(settings: type[Settings], problem: Mapping[str, object]) -> str:
     if not location:
         return f"[{settings.section}] {message}"
     variable = _variable(settings, str(location[0]))
+    if settings is DatabaseSettings:  # what was given may be a password
+        return f"{variable}: {message}."
     return f"{variable}: {message} (given: {problem.get('input')!r})."
 
 

@@ -109,3 +109,9 @@ def test_the_wait_never_shrinks_and_never_overflows(
 
     assert waits == sorted(waits)
     assert waits[-1] <= timedelta(seconds=DAY if longest is None else longest)
+
+
+def test_no_delay_leads_to_a_date_that_the_database_cannot_store() -> None:
+    longest = timedelta(days=3650)
+    assert retry_delay(task(delay=1e13), 1) == longest
+    assert retry_delay(task(delay=timedelta.max.total_seconds()), 1) == longest

@@ -125,3 +125,18 @@ def test_a_child_that_says_nothing_is_an_error_that_says_how_it_ended(
 
     assert message in (parsed.error or "")
     assert parsed == ParsedFile(error=parsed.error)
+
+
+@pytest.mark.parametrize("names", [None, 3, "lib.py", [3, "", "..", "/etc/passwd", "a/../b"]])
+def test_of_what_was_read_before_an_error_only_files_of_the_bundle_count(names: object) -> None:
+    assert check_answer("d.py", {"error": "no", "read": names}).read == frozenset()
+
+
+def test_what_was_read_before_an_error_is_known() -> None:
+    parsed = check_answer("d.py", {"error": "no", "read": ["d.py", "lib/helper.py"]})
+
+    assert parsed.read == {"d.py", "lib/helper.py"}
+
+
+def test_an_import_error_is_of_bounded_length() -> None:
+    assert len(error_of({"error": "x" * 1_000_000})) == 20_000

@@ -125,5 +125,6 @@ def test_what_a_file_only_looks_for_is_no_part_of_its_code(tmp_path: Path, probe
 def test_an_error_is_the_answer(tmp_path: Path, source: str, message: str) -> None:
     answer = parsed(tmp_path, source)
 
-    assert list(answer) == ["error"]
+    assert sorted(answer) == ["error", "read"]
     assert message in answer["error"]
+    assert "d.py" in answer["read"]

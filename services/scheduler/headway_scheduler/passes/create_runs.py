@@ -31,19 +31,18 @@ def create_runs(
     """Create the runs that are due in up to `limit` DAGs; return how many DAGs were planned."""
     with engine.begin() as conn:
         processes.confirm(conn, me)
-        due_dags = dags.lock_due(conn, now, limit)
+        due_dags = dags.lock_due(conn, now, limit, specs.unreadable)
         versions = specs.get(conn, (dag.version_id for dag in due_dags))
+        due_dags = [dag for dag in due_dags if dag.version_id in versions]
         for dag in due_dags:
-            plan = _plan(versions.get(dag.version_id), dag, now)
+            plan = _plan(versions[dag.version_id], dag, now)
             _create(conn, dag, plan)
             dags.plan(conn, dag, plan.following)
         before_commit()
     return len(due_dags)
 
 
-def _plan(spec: DagSpec | None, dag: dags.DueDag, now: datetime) -> Due:
-    if spec is None:
-        return Due([], None)
+def _plan(spec: DagSpec, dag: dags.DueDag, now: datetime) -> Due:
     restriction = TimeRestriction(spec.start_date, spec.end_date, spec.catchup)
     try:
         timetable = registry.decode(spec.timetable)

@@ -25,12 +25,12 @@ def schedule_tasks(
     """Settle up to `limit` runs in which something has changed; return how many there were."""
     with engine.begin() as conn:
         processes.confirm(conn, me)
-        woken = runs.lock_woken(conn, limit)
+        woken = runs.lock_woken(conn, limit, specs.unreadable)
+        dags = specs.get(conn, (run.version_id for run in woken))
+        woken = [run for run in woken if run.version_id in dags]
         wakes.take(conn, [run.id for run in woken])
         running = [run for run in woken if run.state is RunState.RUNNING]
-        dags = specs.get(conn, (run.version_id for run in running))
-        readable = [run for run in running if run.version_id in dags]
-        standings = _standings(conn, [(run.id, dags[run.version_id]) for run in readable])
+        standings = _standings(conn, [(run.id, dags[run.version_id]) for run in running])
         settlements = {standing.run_id: settle(standing) for standing in standings}
         _write(conn, settlements, now)
         _wake_following(conn, specs, list(settlements))

@@ -6,7 +6,7 @@ as the worker: they take seconds, and they end with the thread that started them
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +40,6 @@ class SparkService:
     settings: WorkerSettings
     environment: Mapping[str, str]
     folder: Path
-    wake: Callable[[], None] = lambda: None
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "spark"))
     _starting: "Future[None] | None" = None
     _forker: Forker | None = None
@@ -51,7 +50,6 @@ class SparkService:
         """Begin to start what tasks need; return whether `forker` would not wait any more."""
         if self._starting is None or (self._starting.done() and self._is_down()):
             self._starting = self._threads.submit(self._start)
-            self._starting.add_done_callback(lambda _: self.wake())
         return self._starting.done()
 
     def forker(self) -> Forker:
@@ -70,9 +68,12 @@ class SparkService:
 
     def release(self, session_id: str) -> list[Child]:
         """End what a killed attempt left in Spark: return the process that sees to it, if any."""
-        if self._forker is None or self._server is None or not self._server.is_alive():
+        if self._forker is None or self._server is None:
+            return []
+        try:
+            endpoint = self._server.endpoint
+        except (EmbeddedError, OSError):
             return []  # its jobs died with the server
-        endpoint = self._server.endpoint
         if endpoint is None:
             return []
         spec = ChildSpec(
@@ -81,7 +82,7 @@ class SparkService:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             return [self._forker.spawn(spec, nowhere)]
-        except ForkerError:
+        except (ForkerError, OSError):
             log.exception("action=release session=%s", session_id)
             return []
         finally:
