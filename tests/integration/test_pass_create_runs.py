@@ -233,11 +233,14 @@ def test_a_dag_whose_timetable_fails_does_not_stop_the_others(
     seed.store(engine, replace(seed.dag(dag_id="broken"), timetable=timetable))
     seed.store(engine, seed.dag(dag_id="whole"))
 
-    assert create(engine, me) == 2
+    assert create(engine, me) == 1
     assert create(engine, me) == 0
 
     assert days(engine, "broken") == []
     assert days(engine, "whole") == [0, 1, 2, 3, 4]
+    with engine.connect() as conn:
+        planned = conn.scalar(text("SELECT planned_version_id FROM dag WHERE dag_id = 'broken'"))
+    assert planned is None, "it is left to a scheduler that knows the timetable"
 
 
 def test_a_dag_at_the_end_of_the_calendar_does_not_stop_the_others(

@@ -23,7 +23,7 @@ from headway_parser.storing import FileKey, Parse
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS: Final = 20.0
+RETRY_SECONDS: Final = 10.0
 """After how long a file that could not be taken over is parsed again."""
 
 

@@ -43,18 +43,6 @@ def test_sizes() -> None:
     assert command[command.index("--driver-memory") + 1] == "3g"
 
 
-def test_an_archive_is_used_only_where_it_exists(tmp_path: Path) -> None:
-    archive = tmp_path / "classes.jsa"
-    given = settings(class_archive=archive)
-
-    without = conf(server_command(given))["spark.driver.defaultJavaOptions"]
-    archive.touch()
-    with_it = conf(server_command(given))["spark.driver.defaultJavaOptions"]
-
-    assert "SharedArchiveFile" not in without
-    assert f'"-XX:SharedArchiveFile={archive}"' in with_it
-
-
 def test_a_driver_is_no_client() -> None:
     inherited = {
         "SPARK_REMOTE": "sc://localhost",

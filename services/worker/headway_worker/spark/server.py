@@ -28,8 +28,7 @@ class ServerSettings:
     """How to start the server.  `scratch` is a folder of its own, for all that it writes.
 
     `environment` is what the driver, and with it user code in UDFs, may see.  `conf`
-    wins over the settings made here, except those of the binding.  `class_archive` is
-    used where it exists; see `class_archive.py`.
+    wins over the settings made here, except those of the binding.
     """
 
     java_home: Path
@@ -39,7 +38,6 @@ class ServerSettings:
     driver_memory: str = "1g"
     java_options: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
-    class_archive: Path | None = None
 
     @property
     def log(self) -> Path:
@@ -164,8 +162,6 @@ def server_command(settings: ServerSettings) -> list[str]:
     """Return the command line of a server; it holds no secret."""
     scratch = settings.scratch
     options = ["-Djava.io.tmpdir=" + str(scratch / "tmp"), *settings.java_options]
-    if settings.class_archive is not None and settings.class_archive.exists():
-        options.append(f"-XX:SharedArchiveFile={settings.class_archive}")
     conf = {
         "spark.connect.progress.reportInterval": "200ms",
         "spark.driver.defaultJavaOptions": " ".join(f'"{option}"' for option in options),
