@@ -38,6 +38,4 @@ def test_questions_of_several_threads_do_not_mix() -> None:
             assert not another, "a second question came before the first was answered"
             send_frame(ours, {"found": True, "value": question["task_id"]})
 
-        assert {n: pull.result() for n, pull in pulls.items()} == {
-            n: f"task_{n}" for n in range(4)
-        }
+        assert {n: pull.result() for n, pull in pulls.items()} == {n: f"task_{n}" for n in range(4)}
