@@ -10,7 +10,7 @@ from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import after_loss
-from headway_scheduler.passes.seam import nothing
+from headway.runtime.seam import nothing
 
 log = logging.getLogger(__name__)
 

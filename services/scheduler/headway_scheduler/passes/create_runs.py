@@ -12,9 +12,9 @@ from headway.decide.due import Due, due
 from headway.domain.errors import TimetableError
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
+from headway.runtime.seam import nothing
 from headway.timetables import registry
 from headway.timetables.base import TimeRestriction
-from headway_scheduler.passes.seam import nothing
 from headway_scheduler.specs import Specs
 
 log = logging.getLogger(__name__)

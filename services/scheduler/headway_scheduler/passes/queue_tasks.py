@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from headway.db import dags, pools, processes, tasks
 from headway.db.processes import Identity
 from headway.decide.admit import Admission, Capacity, admit
-from headway_scheduler.passes.seam import nothing
+from headway.runtime.seam import nothing
 
 NOTHING = Admission([], {})
 

@@ -10,7 +10,7 @@ from headway.db.processes import Identity
 from headway.decide.settle import RunStanding, Settlement, settle
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunState, TaskState
-from headway_scheduler.passes.seam import nothing
+from headway.runtime.seam import nothing
 from headway_scheduler.specs import Specs
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from headway.db import dags, processes, runs
 from headway.db.processes import Identity
 from headway.decide.start import startable
-from headway_scheduler.passes.seam import nothing
+from headway.runtime.seam import nothing
 
 
 def start_runs(
