@@ -6,13 +6,20 @@ STAMP  := $(VENV)/.installed
 .DEFAULT_GOAL := help
 
 help:  ## Show what there is to make
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
 	@$(BIN)/headway demo
 
 test: $(STAMP)  ## Run all tests: unit, integration, the real services
 	$(BIN)/pytest -n 2 --dist loadscope
+
+test-polling: $(STAMP)  ## Run the integration tests with NOTIFY off
+	TEST_NOTIFY=off $(BIN)/pytest -n 2 --dist loadscope tests/integration
+
+test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in transaction mode
+	@PATH="$$PATH:/usr/sbin" command -v pgbouncer > /dev/null || { echo "PgBouncer is not installed: apt-get install pgbouncer"; exit 1; }
+	TEST_PGBOUNCER=1 $(BIN)/pytest -n 2 --dist loadscope tests/integration
 
 check: $(STAMP)  ## Check style, types, imports, and run the unit tests
 	$(BIN)/ruff check .
@@ -39,4 +46,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test check bench install lock clean
+.PHONY: help demo test test-polling test-pgbouncer check bench install lock clean

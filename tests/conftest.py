@@ -1,15 +1,32 @@
-"""Databases for tests: one server and one migrated template a session, one copy a test."""
+"""Databases for tests: one server and one migrated template a session, one copy a test.
+
+Two modes are for the whole session, and for every process that a test starts:
+TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each database.
+"""
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from headway.db import engine as engines
 from headway.db import migrate
+from headway.testing import modes
+from headway.testing.pgbouncer import HOW_TO_INSTALL, PgBouncer, pgbouncer, program
 from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.update(modes.variables())
+    if modes.pooled():
+        os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("pooled_headway.py"))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"modes: {', '.join(modes.variables()) or 'none'}"
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +34,24 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThrowawayPost
     directory = tmp_path_factory.mktemp("postgres")
     with throwaway_postgres(os.environ.get("TEST_DATABASE_URL") or None, directory) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def bouncer(postgres: ThrowawayPostgres) -> Iterator[PgBouncer]:
+    """PgBouncer before the test server; the test is skipped where it is not installed."""
+    if program() is None:
+        pytest.skip(HOW_TO_INSTALL)
+    with pgbouncer(postgres.url) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def address(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """By which address the tests reach a database: its own, or the pooler's."""
+    if modes.pooled():
+        through: Callable[[str], str] = request.getfixturevalue("bouncer").through
+        return through
+    return lambda url: url
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +64,12 @@ def template(postgres: ThrowawayPostgres) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(postgres: ThrowawayPostgres, template: str) -> Iterator[str]:
+def database_url(
+    postgres: ThrowawayPostgres, template: str, address: Callable[[str], str]
+) -> Iterator[str]:
     """The address of a fresh, migrated database."""
     name = f"headway_test_{secrets.token_hex(4)}"
-    yield postgres.create_database(name, template)
+    yield address(postgres.create_database(name, template))
     postgres.drop_database(name)
 
 

@@ -1,18 +1,23 @@
 """How the process of a service begins and ends: checked, registered, and left in good order."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from headway import __version__
 from headway.db import engine as engines
-from headway.db import migrate, processes
+from headway.db import guards, migrate, notices, processes
+from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
-from headway.runtime import service
+from headway.domain.errors import DatabaseError
+from headway.runtime import service, settings
+from headway.runtime.clock import SystemClock
+from headway.runtime.settings import DatabaseSettings
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +28,19 @@ class Registered:
 
     engine: Engine
     me: Identity
+    notifier: Notifier
+    wakes: bool
+    _ending: ExitStack
+
+    def listen(self, rings: Mapping[Notice, Callable[[], None]]) -> None:
+        """Ring at these notices until the process ends; each once now, as some may have come.
+
+        Nothing is heard where the settings say so: whoever listens looks by itself as well.
+        """
+        if self.wakes:
+            listener = Listener(self.engine, rings, SystemClock())
+            listener.start()
+            self._ending.callback(listener.close)
 
 
 @contextmanager
@@ -36,21 +54,33 @@ def registered(
 ) -> Iterator[Registered]:
     """Register this process as a service of that kind, for as long as the block lasts.
 
-    DatabaseError when the database is not there or not migrated.  A block that ends by
-    an error leaves the registration behind: others then count the process as dead.
+    DatabaseError when the database is not there, not migrated or read-only.  A block that
+    ends by an error leaves the registration behind: others then count the process as dead.
     """
     service.log_to_stderr(kind)
+    wakes = settings.read(DatabaseSettings).wakes
     engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
+    guards.watch(engine)
     migrate.check(engine)
     with engine.begin() as conn:
+        engines.refuse_read_only(conn)
         me = processes.register(conn, kind, service.host(), __version__, queues, slots)
     log.info("action=start process=%d", me.id)
-    yield Registered(engine, me)
+    with ExitStack() as ending:
+        notifier = Notifier(partial(notices.send, engine), SystemClock())
+        if wakes:
+            notifier.start()
+            ending.callback(notifier.close)
+        yield Registered(engine, me, notifier, wakes, ending)
+    _leave(engine, me)
+    log.info("action=stop process=%d", me.id)
+
+
+def _leave(engine: Engine, me: Identity) -> None:
     try:
         with engine.begin() as conn:
             processes.leave(conn, me)
-    except DBAPIError as error:
+    except (DBAPIError, DatabaseError) as error:
         if not engines.is_transient(error):
             raise
         log.warning("The database is away; this process will be counted as dead.")
-    log.info("action=stop process=%d", me.id)

@@ -9,16 +9,16 @@ from sqlalchemy import Engine, text
 from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill
 from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
-from headway.actions.trigger import trigger
+from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import backfills, pools, runs, tasks, views
 from headway.db.backfills import Progress
 from headway.db.pools import Pool
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, DagError, NotFoundError
-from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL
-from headway.domain.states import Outcome, RunState, TaskState
+from headway.domain.states import RunState
 from headway.testing import seed
+from headway.testing.forced import force
 
 NOW = seed.START + 10 * seed.DAY + timedelta(hours=6)
 ANN = "user:ann"
@@ -36,6 +36,15 @@ def ask_for(first: int, last: int, most: int | None = None) -> BackfillRequest:
     )
 
 
+def end(engine: Engine, states: dict[int, RunState]) -> None:
+    with engine.begin() as conn:
+        runs.settle(conn, {run_id: (0, state) for run_id, state in states.items()}, NOW)
+
+
+def named(run_id: str) -> TriggerRequest:
+    return TriggerRequest("etl", run_id=run_id)
+
+
 def backfill(engine: Engine, request: BackfillRequest) -> CreatedBackfill:
     with engine.begin() as conn:
         return create_backfill(conn, request, NOW, ANN)
@@ -50,7 +59,7 @@ def progress(engine: Engine) -> Progress:
 def test_a_trigger_creates_a_run_about_the_last_complete_interval(engine: Engine) -> None:
     seed.store(engine, seed.dag())
     with engine.begin() as conn:
-        name = trigger(conn, "etl", NOW, ANN, {"date": "today"})
+        name = trigger(conn, TriggerRequest("etl", {"date": "today"}), NOW, ANN)
 
     with engine.connect() as conn:
         [run] = views.runs(conn, "etl")
@@ -64,13 +73,13 @@ def test_a_trigger_creates_a_run_about_the_last_complete_interval(engine: Engine
 def test_a_run_id_is_taken_once(engine: Engine) -> None:
     seed.store(engine, seed.dag())
     with engine.begin() as conn:
-        trigger(conn, "etl", NOW, ANN, {}, "mine")
+        trigger(conn, named("mine"), NOW, ANN)
 
     with (
         pytest.raises(ConflictError, match="has a run 'mine' already; choose another"),
         engine.begin() as conn,
     ):
-        trigger(conn, "etl", NOW + seed.DAY, ANN, {}, "mine")
+        trigger(conn, named("mine"), NOW + seed.DAY, ANN)
 
     assert len(events(engine)) == 1
 
@@ -79,7 +88,7 @@ def test_any_number_of_runs_may_be_triggered_for_one_time(engine: Engine) -> Non
     seed.store(engine, seed.dag())
     with engine.begin() as conn:
         for name in ("one", "two"):
-            trigger(conn, "etl", NOW, ANN, {}, name)
+            trigger(conn, named(name), NOW, ANN)
 
     with engine.connect() as conn:
         assert len(views.runs(conn, "etl")) == 2
@@ -90,7 +99,7 @@ def test_a_run_id_that_names_nothing_is_refused(engine: Engine, name: str) -> No
     seed.store(engine, seed.dag())
 
     with pytest.raises(DagError, match="run id"), engine.begin() as conn:
-        trigger(conn, "etl", NOW, ANN, {}, name or " \t")
+        trigger(conn, named(name or " \t"), NOW, ANN)
 
 
 @pytest.mark.parametrize("kind", ["scheduled", "backfill"])
@@ -99,7 +108,7 @@ def test_a_run_id_of_an_automated_run_is_refused(engine: Engine, kind: str) -> N
     seed.store(engine, seed.dag())
 
     with pytest.raises(ConflictError, match="choose another"), engine.begin() as conn:
-        trigger(conn, "etl", NOW, ANN, {}, f"{kind}__2024-01-01T00:00:00+00:00")
+        trigger(conn, named(f"{kind}__2024-01-01T00:00:00+00:00"), NOW, ANN)
 
 
 def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> None:
@@ -110,7 +119,7 @@ def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> 
 
     with engine.begin() as conn:
         with pytest.raises(NotFoundError, match="Did you mean flights_daily"):
-            trigger(conn, "flight_daily", NOW, ANN, {})
+            trigger(conn, TriggerRequest("flight_daily"), NOW, ANN)
         with pytest.raises(NotFoundError, match="no DAG 'gone'"):
             set_paused(conn, "gone", ANN, paused=True)
         with pytest.raises(NotFoundError, match="no DAG 'etl'"):
@@ -170,19 +179,11 @@ def test_the_progress_of_a_backfill_adds_up(engine: Engine) -> None:
     find = text("SELECT id FROM dag_run ORDER BY schedule_date")
     with engine.begin() as conn:
         well, bad, half, _ = conn.scalars(find)
-        runs.start(conn, [well, bad, half], NOW)
-        standing = tasks.standings(conn, [well, bad, half])
-        first = [standing[well][0].id, standing[bad][0].id, standing[half][0].id]
-        second = [standing[well][1].id, standing[bad][1].id]
-        tasks.move(conn, {TaskState.SCHEDULED: first, TaskState.SKIPPED: second[:1]}, NOW)
-        tasks.move(conn, {TaskState.UPSTREAM_FAILED: second[1:]}, NOW)
-        tasks.queue(conn, first, NOW)
-    one, other, _ = seed.claim(engine, seed.register(engine, "worker"))
-    seed.report(engine, [one.key])
-    seed.report(engine, [other.key], Outcome.FAILED, Next(TaskState.FAILED))
-    with engine.begin() as conn:
-        runs.end(conn, [well], RunState.SUCCESS, NOW)
-        runs.end(conn, [bad], RunState.FAILED, NOW)
+        runs.start(conn, [well, bad, half], NOW, seed.AGING)
+    force(engine, well, one="success", two="skipped")
+    force(engine, bad, one="failed", two="upstream_failed")
+    force(engine, half, one="running")
+    end(engine, {well: RunState.SUCCESS, bad: RunState.FAILED})
 
     found = progress(engine)
 
@@ -206,9 +207,8 @@ def test_a_backfill_ends_as_its_runs_do(engine: Engine, ends: list[RunState], st
     backfill(engine, ask_for(0, 1))
     with engine.begin() as conn:
         ids = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
-        runs.start(conn, ids, NOW)
-        for run_id, end in zip(ids, ends, strict=False):
-            runs.end(conn, [run_id], end, NOW)
+        runs.start(conn, ids, NOW, seed.AGING)
+    end(engine, dict(zip(ids, ends, strict=False)))
 
     assert progress(engine).state == state
 
@@ -243,13 +243,13 @@ def test_a_pool_is_set_changed_and_deleted(engine: Engine) -> None:
     with engine.begin() as conn:
         set_pool(conn, "db", 3, "connections", ANN)
         set_pool(conn, "db", 5, "more connections", ANN)
-        assert pools.list_all(conn)[0] == Pool("db", 5, "more connections", 0, 0, 0)
+        assert pools.list_all(conn)[0] == Pool("db", 5, "more connections", False, 0, 0, 0, 0)
         delete_pool(conn, "db", ANN)
         assert [pool.name for pool in pools.list_all(conn)] == [DEFAULT_POOL]
 
     assert [(event[1], event[4]) for event in events(engine)] == [
-        ("pool.set", {"pool": "db", "slots": 3}),
-        ("pool.set", {"pool": "db", "slots": 5}),
+        ("pool.set", {"pool": "db", "slots": 3, "include_deferred": False}),
+        ("pool.set", {"pool": "db", "slots": 5, "include_deferred": False}),
         ("pool.delete", {"pool": "db"}),
     ]
 
@@ -272,7 +272,7 @@ def test_a_pool_shows_what_occupies_it(engine: Engine) -> None:
     spec = seed.dag(*(replace(seed.task(name), pool_slots=2) for name in "abc"))
     a, b, _ = seed.scheduled(engine, spec)
     with engine.begin() as conn:
-        tasks.queue(conn, [a, b], NOW)
+        tasks.queue(conn, [a, b], NOW, seed.SCHEDULER)
     seed.claim(engine, worker, limit=1)
 
     with engine.connect() as conn:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts
+from headway.db import attempts, leases
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.db.processes import Identity
 from headway.domain.interval import DataInterval
@@ -69,31 +69,76 @@ def test_a_worker_learns_all_that_it_needs(engine: Engine, worker: Identity) -> 
     assert (claimed.failures, claimed.conf) == (0, {})
 
 
-def test_a_claim_gives_a_token_and_a_lease(engine: Engine, worker: Identity) -> None:
+def test_a_claim_gives_a_token_and_holds_for_a_while(engine: Engine, worker: Identity) -> None:
     seed.queued(engine, seed.wide(2))
 
     one, other = claim(engine, worker)
 
-    assert one.key.token != other.key.token
+    held = text("""
+        SELECT phase, process_id, token, claimed_until - started_at AS lasts
+          FROM task_attempt ORDER BY task_instance_id
+    """)
     with engine.connect() as conn:
-        leases = text("SELECT token FROM lease WHERE expires_at > now() ORDER BY task_instance_id")
-        assert list(conn.scalars(leases)) == [one.key.token, other.key.token]
-        holders = conn.execute(text("SELECT phase, process_id FROM task_attempt")).all()
-    assert holders == [("running", worker.id)] * 2
+        attempts_held = conn.execute(held).all()
+        assert conn.scalar(text("SELECT count(*) FROM lease")) == 0
+    half_a_minute = timedelta(seconds=30)
+    assert one.key.token != other.key.token
+    assert attempts_held == [
+        ("running", worker.id, one.key.token, half_a_minute),
+        ("running", worker.id, other.key.token, half_a_minute),
+    ]
     assert set(seed.task_states(engine).values()) == {"running"}
 
 
 def test_an_attempt_is_claimed_by_one_of_two_workers(engine: Engine, worker: Identity) -> None:
-    """The other one comes when the first has chosen, and has not committed."""
+    """The other one comes when the first has claimed, and has not committed."""
     seed.queued(engine, seed.wide(3))
     rival = seed.register(engine, "worker")
     others: list[Claimed] = []
 
-    with just_before(engine, attempts.CLAIM, lambda: others.extend(claim(engine, rival))):
+    with just_before(engine, attempts.FACTS, lambda: others.extend(claim(engine, rival))):
         mine = claim(engine, worker, limit=2)
 
     assert task_ids(mine) == ["t0", "t1"]
     assert task_ids(others) == ["t2"]
+
+
+def test_two_workers_of_the_same_host_and_pid_are_two(engine: Engine, worker: Identity) -> None:
+    """As in two containers: it is the token that tells them apart."""
+    seed.queued(engine, seed.dag())
+    twin = seed.register(engine, "worker")
+    [mine] = claim(engine, worker)
+
+    assert claim(engine, twin) == []
+    assert seed.report(engine, [replace(mine.key, token=uuid4())]) == set()
+    assert seed.report(engine, [mine.key]) == {mine.key}
+
+
+def test_a_task_that_somebody_has_locked_is_left_for_later(
+    engine: Engine, worker: Identity
+) -> None:
+    """A user's action, say, which locks the task first: nobody waits, nobody is in the way."""
+    locked, _ = seed.queued(engine, seed.wide(2))
+
+    with engine.begin() as user:
+        user.execute(attempts.LOCK_TASKS, {"ids": [locked]})
+        assert task_ids(claim(engine, worker)) == ["t1"]
+
+    assert task_ids(claim(engine, worker)) == ["t0"]
+
+
+def test_of_several_queues_no_more_is_claimed_than_asked_for(
+    engine: Engine, worker: Identity
+) -> None:
+    names = [("a1", "a", 1), ("b1", "b", 9), ("a2", "a", 5), ("b2", "b", 3)]
+    tasks = [
+        replace(seed.task(name), queue=queue, priority_weight=weight)
+        for name, queue, weight in names
+    ]
+    seed.queued(engine, seed.dag(*tasks))
+
+    assert task_ids(claim(engine, worker, ["a", "b", "a"], limit=3)) == ["b1", "a2", "b2"]
+    assert task_ids(claim(engine, worker, ["b", "a"])) == ["a1"]
 
 
 def test_workers_that_claim_do_not_wait_for_each_other(engine: Engine, worker: Identity) -> None:
@@ -227,11 +272,13 @@ def test_another_token_changes_nothing(engine: Engine, key: AttemptKey) -> None:
 def test_a_report_does_not_move_a_task_that_a_user_has_moved(
     engine: Engine, key: AttemptKey
 ) -> None:
+    """Nothing does that: but if it did, the attempt would be over all the same."""
     with engine.begin() as conn:
         conn.execute(text("UPDATE task_instance SET state = 'restarting'"))
 
     assert seed.report(engine, [key]) == set()
     assert seed.task_states(engine) == {"work": "restarting"}
+    assert reported(engine, key) is Outcome.SUCCESS
 
 
 def test_a_batch_is_taken_but_for_what_was_given_away(engine: Engine) -> None:
@@ -265,3 +312,35 @@ def test_reports_in_opposite_orders_wait_for_each_other_and_both_count(engine: E
             mine.execute(attempts.LOCK_TASKS, {"ids": [second.task_instance_id]})
             mine.commit()
             assert theirs.result() == {first, second}
+
+
+def test_a_report_and_a_renewal_lock_in_the_same_order(engine: Engine) -> None:
+    """They come from two threads of one worker, each with its own order of attempts."""
+    first, second = seed.running(engine, seed.wide(2))
+
+    with engine.connect() as renewing:
+        leases.renew(renewing, [first], 30)
+        with in_background(lambda: seed.report(engine, [second, first])) as reporting:
+            wait_until_blocked(engine)
+            assert leases.renew(renewing, [second], 30) == {second: False}
+            renewing.commit()
+            assert reporting.result() == {first, second}
+
+
+def test_a_renewal_and_a_report_lock_in_the_same_order(engine: Engine) -> None:
+    first, second = seed.running(engine, seed.wide(2))
+    ended = [
+        Report(key=key, outcome=Outcome.SUCCESS, following=seed.SUCCESS) for key in (first, second)
+    ]
+
+    def renew() -> dict[AttemptKey, bool]:
+        with engine.begin() as conn:
+            return leases.renew(conn, [second, first], 30)
+
+    with engine.connect() as reporting:
+        attempts.report(reporting, ended[:1])
+        with in_background(renew) as renewing:
+            wait_until_blocked(engine)
+            attempts.report(reporting, ended[1:])
+            reporting.commit()
+            assert renewing.result() == {}

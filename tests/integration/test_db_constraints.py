@@ -20,12 +20,12 @@ def test_a_task_has_one_live_attempt(engine: Engine, queued_task: int) -> None:
         conn.execute(text("UPDATE task_instance SET state = 'scheduled'"))
 
     with pytest.raises(IntegrityError, match="task_attempt_one_live"), engine.begin() as conn:
-        tasks.queue(conn, [queued_task], seed.START)
+        tasks.queue(conn, [queued_task], seed.START, seed.SCHEDULER)
 
 
 def test_a_task_that_is_not_scheduled_gets_no_attempt(engine: Engine, queued_task: int) -> None:
     with engine.begin() as conn:
-        tasks.queue(conn, [queued_task], seed.START)
+        tasks.queue(conn, [queued_task], seed.START, seed.SCHEDULER)
         assert conn.scalar(text("SELECT count(*) FROM task_attempt")) == 1
 
 

@@ -1,16 +1,22 @@
 """Connections: what each promises, and which of their errors pass."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
+from psycopg2.extensions import TRANSACTION_STATUS_IDLE as IDLE
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 
 from headway.db import engine as engines
 from headway.db.engine import is_transient
-from headway.domain.errors import DatabaseError
+from headway.domain.errors import DatabaseError, ReplicaError
+from headway.testing import modes
 from headway.testing.interleaving import in_background, wait_until_blocked
 
+END_ALL = text("""
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+""")
 SHOW = text("SELECT current_setting(:name)")
 
 
@@ -27,40 +33,136 @@ def lock(conn: Connection, pool: str) -> None:
     conn.execute(text("SELECT FROM pool WHERE name = :pool FOR UPDATE"), {"pool": pool})
 
 
-def configure(engine: Engine, setting: str) -> None:
-    """Give every new connection to the test's database a default of its own."""
-    with engine.begin() as conn:
-        name = conn.scalar(text("SELECT current_database()"))
-        conn.execute(text(f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET {setting}"))
+@pytest.fixture(params=["direct", "pooler"])
+def either(request: pytest.FixtureRequest, database_url: str) -> Iterator[Engine]:
+    """Connections that keep their promises once for all, and such that do for a transaction."""
+    pooler = request.param == "pooler" or modes.pooled()
+    engine = engines.connect(database_url, name="test", pooler=pooler)
+    yield engine
     engine.dispose()
 
 
-def test_connections_are_read_committed_whatever_the_role_has(engine: Engine) -> None:
-    configure(engine, "default_transaction_isolation = 'repeatable read'")
-
-    with engine.connect() as conn:
-        assert conn.scalar(SHOW, {"name": "transaction_isolation"}) == "read committed"
-        conn.rollback()
-        assert conn.scalar(SHOW, {"name": "transaction_isolation"}) == "read committed"
-
-
-def test_connections_free_the_locks_of_who_hangs(engine: Engine) -> None:
-    configure(engine, "lock_timeout = 0")
-
-    with engine.connect() as conn:
-        shown = {name: conn.scalar(SHOW, {"name": name}) for name in engines.TIMEOUTS}
-        assert shown == engines.TIMEOUTS
-        assert conn.scalar(SHOW, {"name": "tcp_keepalives_idle"}) is not None
-        assert conn.scalar(SHOW, {"name": "TimeZone"}) == "UTC"
-
-
-def test_a_replica_is_refused(engine: Engine) -> None:
+def configure(engine: Engine, setting: str) -> None:
+    """Give every connection to the test's database a default of its own from now on."""
     with engine.begin() as conn:
-        conn.execute(text("CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool RETURN true"))
-    configure(engine, "search_path = public, pg_catalog")
+        name = conn.scalar(text("SELECT current_database()"))
+        conn.execute(text(f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET {setting}"))
+    with suppress(DBAPIError), engine.begin() as conn:
+        conn.execute(END_ALL)
+    engine.dispose()
 
-    with pytest.raises(DatabaseError, match="read-only replica; give Headway the address of the"):
-        engine.connect()
+
+def isolation(conn: Connection) -> str:
+    return str(conn.scalar(SHOW, {"name": "transaction_isolation"}))
+
+
+@pytest.mark.parametrize("default", ["repeatable read", "serializable"])
+def test_transactions_are_read_committed_whatever_the_role_has(
+    either: Engine, default: str
+) -> None:
+    configure(either, f"default_transaction_isolation = '{default}'")
+
+    with either.connect() as conn:
+        for _ in range(3):
+            assert isolation(conn) == "read committed"
+            conn.rollback()
+
+
+def test_transactions_are_read_committed_whatever_the_database_has(either: Engine) -> None:
+    with either.begin() as conn:
+        name = conn.scalar(text("SELECT current_database()"))
+        conn.execute(
+            text(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+        )
+    configure(either, "work_mem = '4MB'")
+
+    with either.connect() as conn:
+        assert conn.scalar(SHOW, {"name": "default_transaction_isolation"}) == "repeatable read"
+        assert isolation(conn) == "read committed"
+
+
+def test_after_a_read_of_its_own_a_transaction_is_read_committed_again(either: Engine) -> None:
+    configure(either, "default_transaction_isolation = 'repeatable read'")
+    with engines.reader(either).connect() as conn:
+        conn.scalar(text("SELECT 1"))
+
+    with either.connect() as conn:
+        assert isolation(conn) == "read committed"
+
+
+def test_an_isolation_that_cannot_be_had_is_refused(either: Engine) -> None:
+    with either.begin() as conn:
+        conn.execute(
+            text("""
+                CREATE FUNCTION public.current_setting(text) RETURNS text
+                RETURN CASE $1 WHEN 'transaction_isolation' THEN 'serializable' END
+            """)
+        )
+    configure(either, "search_path = public, pg_catalog")
+
+    with pytest.raises(DatabaseError, match="runs transactions SERIALIZABLE although READ COMM"):
+        begin(either)
+
+
+def test_transactions_free_the_locks_of_who_hangs(either: Engine) -> None:
+    configure(either, "lock_timeout = 0")
+
+    with either.connect() as conn:
+        for _ in range(3):
+            shown = {name: conn.scalar(SHOW, {"name": name}) for name in engines.TIMEOUTS}
+            assert shown == engines.TIMEOUTS
+            assert conn.scalar(SHOW, {"name": "tcp_keepalives_idle"}) is not None
+            assert conn.scalar(SHOW, {"name": "TimeZone"}) == "UTC"
+            conn.rollback()
+
+
+def test_behind_a_pooler_nothing_is_left_in_the_connection(database_url: str) -> None:
+    engine = engines.connect(database_url, pooler=True)
+    with engine.begin() as conn:
+        assert conn.scalar(SHOW, {"name": "lock_timeout"}) == "5s"
+
+    with engines.reader(engine).connect() as conn:
+        assert conn.scalar(SHOW, {"name": "lock_timeout"}) == "0"
+    engine.dispose()
+
+
+def test_a_read_of_its_own_is_in_no_transaction_and_keeps_no_connection(engine: Engine) -> None:
+    look = text(
+        "SELECT xact_start = query_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+    )
+    with engines.reader(engine).connect() as conn:
+        assert conn.scalar(look)
+        assert conn.connection.driver_connection is not None
+        assert conn.connection.driver_connection.get_transaction_status() == IDLE
+
+
+def test_a_replica_is_refused(either: Engine) -> None:
+    with either.begin() as conn:
+        conn.execute(text("CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool RETURN true"))
+    configure(either, "search_path = public, pg_catalog")
+
+    with pytest.raises(ReplicaError, match="read-only replica; give Headway the address") as caught:
+        begin(either)
+
+    assert is_transient(caught.value), "a fail-over is over some time"
+
+
+def test_an_account_that_may_only_read_is_no_account_for_a_service(engine: Engine) -> None:
+    with engine.begin() as conn:
+        engines.refuse_read_only(conn)
+    configure(engine, "default_transaction_read_only = on")
+
+    with pytest.raises(DatabaseError, match="Switch it off"), engine.begin() as conn:
+        engines.refuse_read_only(conn)
+
+
+def test_a_database_that_takes_no_writes_for_now_passes(engine: Engine) -> None:
+    with engine.begin() as conn:
+        conn.execute(text("SET TRANSACTION READ ONLY"))
+        with pytest.raises(DBAPIError) as caught:
+            conn.execute(text("UPDATE pool SET slots = 2"))
+
+    assert is_transient(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +172,11 @@ def test_a_replica_is_refused(engine: Engine) -> None:
 def test_an_address_of_something_else_is_refused(url: str, complaint: str) -> None:
     with pytest.raises(DatabaseError, match=complaint):
         engines.connect(url)
+
+
+def begin(engine: Engine) -> None:
+    with engine.connect() as conn:
+        conn.execute(text("SELECT 1"))
 
 
 def test_a_lost_connection_passes(engine: Engine, two: tuple[Connection, Connection]) -> None:
@@ -84,6 +191,17 @@ def test_a_lost_connection_passes(engine: Engine, two: tuple[Connection, Connect
     victim.invalidate()
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT 1")) == 1
+
+
+def test_a_connection_that_is_closed_meanwhile_passes(engine: Engine) -> None:
+    with engine.connect() as conn:
+        assert conn.connection.driver_connection is not None
+        conn.connection.driver_connection.close()
+
+        with pytest.raises(InterfaceError) as caught:
+            conn.execute(text("SELECT 1"))
+
+    assert is_transient(caught.value)
 
 
 def test_a_transaction_that_idles_too_long_passes(two: tuple[Connection, Connection]) -> None:
@@ -139,17 +257,44 @@ def test_a_deadlock_passes(engine: Engine, two: tuple[Connection, Connection]) -
     assert is_transient(caught.value)
 
 
-def test_a_serialization_failure_passes(two: tuple[Connection, Connection]) -> None:
-    late, early = two
-    late.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-    late.execute(text("SELECT FROM pool"))
-    early.execute(text("UPDATE pool SET slots = 2 WHERE name = 'a'"))
-    early.commit()
+def test_a_serialization_failure_passes(database_url: str) -> None:
+    engine = engines.connect(database_url, pooler=False)
+    snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
+    with snapshots.connect() as late, engine.connect() as early:
+        late.execute(text("SELECT FROM pool"))
+        early.execute(text("UPDATE pool SET slots = 2"))
+        early.commit()
 
-    with pytest.raises(DBAPIError, match="could not serialize") as caught:
-        late.execute(text("UPDATE pool SET slots = 3 WHERE name = 'a'"))
+        with pytest.raises(DBAPIError, match="could not serialize") as caught:
+            late.execute(text("UPDATE pool SET slots = 3"))
 
     assert is_transient(caught.value)
+    engine.dispose()
+
+
+def fail(engine: Engine, code: str) -> DBAPIError:
+    """Return the error of a statement that fails with that code."""
+    with pytest.raises(DBAPIError) as caught, engine.begin() as conn:
+        conn.execute(text(f"DO $$ BEGIN RAISE SQLSTATE '{code}'; END $$"))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "57P05"),
+        *("25P03", "25P04", "25006", "53100", "53200", "53300", "08006", "08P01"),
+    ],
+)
+def test_an_error_that_has_done_nothing_and_may_not_come_again_passes(
+    engine: Engine, code: str
+) -> None:
+    assert is_transient(fail(engine, code))
+
+
+@pytest.mark.parametrize("code", ["ZX001", "42501", "22003", "23505", "XX000", "P0001"])
+def test_an_error_that_will_come_again_does_not_pass(engine: Engine, code: str) -> None:
+    assert not is_transient(fail(engine, code))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +302,7 @@ def test_a_serialization_failure_passes(two: tuple[Connection, Connection]) -> N
     [
         "INSERT INTO pool (name, slots) VALUES ('default_pool', 1)",
         "UPDATE pool SET slots = -1",
-        "INSERT INTO wake (dag_run_id) VALUES (4711)",
+        "INSERT INTO process_beat (process_id) VALUES (4711)",
         "UPDATE pool SET slots = NULL",
     ],
 )

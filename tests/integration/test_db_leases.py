@@ -4,36 +4,33 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, TextClause, text
+from sqlalchemy import Engine, text
 
-from headway.db import attempts, leases
+from headway.db import attempts, leases, processes
 from headway.db.attempts import AttemptKey
 from headway.db.leases import LostAttempt
+from headway.decide.lost import Survey
 from headway.domain.retry import MOST_LOSSES, after_loss
-from headway.domain.states import Outcome
+from headway.domain.states import OnLost, Outcome, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked
 
 HOUR = 3600.0
 
 
-@pytest.fixture
-def key(engine: Engine) -> AttemptKey:
-    """The one attempt that runs; its lease ends in half a minute."""
-    [key] = seed.running(engine, seed.dag())
-    return key
+def renew(engine: Engine, *keys: AttemptKey, seconds: float = 30) -> dict[AttemptKey, bool]:
+    with engine.begin() as conn:
+        return leases.renew(conn, keys, seconds)
 
 
 def expire(engine: Engine, seconds: float = HOUR) -> None:
-    """Have every lease run out so many seconds ago."""
-    past = text("UPDATE lease SET expires_at = now() - make_interval(secs => :seconds)")
+    """Have every claim and lease run out so many seconds ago."""
     with engine.begin() as conn:
-        conn.execute(past, {"seconds": seconds})
-
-
-def renew(engine: Engine, *keys: AttemptKey, seconds: float = 30) -> set[AttemptKey]:
-    with engine.begin() as conn:
-        return leases.renew(conn, keys, seconds)
+        for past in (
+            text("UPDATE lease SET expires_at = now() - make_interval(secs => :seconds)"),
+            text("UPDATE task_attempt SET claimed_until = now() - make_interval(secs => :seconds)"),
+        ):
+            conn.execute(past, {"seconds": seconds})
 
 
 def take(engine: Engine, grace: float = 0, limit: int = 10) -> list[LostAttempt]:
@@ -45,85 +42,133 @@ def lose(engine: Engine) -> list[LostAttempt]:
     """Take over every attempt whose lease has run out, as the scheduler does."""
     with engine.begin() as conn:
         lost = leases.take_expired(conn, 0, 10)
-        leases.end_lost(conn, [(attempt, after_loss(attempt.losses)) for attempt in lost])
+        leases.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
     return lost
 
 
-def test_a_lease_is_renewed_from_now_on(engine: Engine, key: AttemptKey) -> None:
-    assert renew(engine, key, seconds=HOUR) == {key}
+@pytest.fixture(params=["claimed", "renewed"])
+def key(engine: Engine, request: pytest.FixtureRequest) -> AttemptKey:
+    """The one attempt that runs: just claimed, or with a lease; it ends in half a minute."""
+    [key] = seed.running(engine, seed.dag())
+    if request.param == "renewed":
+        renew(engine, key)
+    return key
+
+
+def test_a_renewal_holds_from_now_on(engine: Engine, key: AttemptKey) -> None:
+    assert renew(engine, key, seconds=HOUR) == {key: False}
+    assert renew(engine, key, seconds=HOUR) == {key: False}
 
     left = text("SELECT extract(epoch FROM expires_at - now()) FROM lease")
     with engine.connect() as conn:
-        assert HOUR - 60 < float(conn.scalar(left) or 0) <= HOUR
+        assert HOUR - 60 < float(conn.execute(left).scalar_one()) <= HOUR
 
 
-def test_only_the_holder_renews_a_lease(engine: Engine) -> None:
+def test_only_the_holder_renews(engine: Engine) -> None:
     mine, taken = seed.running(engine, seed.wide(2))
     strange = replace(taken, token=uuid4())
 
-    assert renew(engine, mine, strange) == {mine}
-    assert renew(engine, replace(mine, attempt=2)) == set()
-    assert renew(engine) == set()
+    assert renew(engine, mine, strange) == {mine: False}
+    assert renew(engine, replace(mine, attempt=2)) == {}
+    assert renew(engine) == {}
 
 
-def test_a_lease_that_has_run_out_is_not_renewed(engine: Engine, key: AttemptKey) -> None:
+def test_what_has_run_out_is_not_renewed(engine: Engine, key: AttemptKey) -> None:
     expire(engine, 0)
 
-    assert renew(engine, key) == set()
+    assert renew(engine, key) == {}
 
 
-def test_a_lease_that_was_taken_is_not_renewed(engine: Engine, key: AttemptKey) -> None:
-    expire(engine)
-    assert take(engine) == [LostAttempt(key.task_instance_id, 1, losses=1)]
+def test_a_renewal_counts_and_not_until_when_it_was_claimed(engine: Engine) -> None:
+    [key] = seed.running(engine, seed.dag())
+    renew(engine, key, seconds=HOUR)
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_attempt SET claimed_until = now() - interval '1 hour'"))
 
-    assert renew(engine, key) == set()
     assert take(engine) == []
+    assert renew(engine, key) == {key: False}
 
 
-def test_a_lease_is_taken_only_after_the_grace(engine: Engine, key: AttemptKey) -> None:
+def test_a_renewal_tells_what_is_to_stop(engine: Engine) -> None:
+    stopping, restarting, running = seed.running(engine, seed.wide(3))
+    seed.tell_to_stop(engine, [stopping], TaskState.FAILED)
+    seed.tell_to_stop(engine, [restarting], TaskState.NONE)
+
+    keys = (running, stopping, restarting)
+
+    for _ in range(2):
+        assert renew(engine, *keys) == {running: False, stopping: True, restarting: True}
+
+
+def test_what_has_ended_is_not_renewed_and_leaves_no_lease(engine: Engine, key: AttemptKey) -> None:
+    seed.report(engine, [key])
+
+    assert renew(engine, key) == {}
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM lease")) == 0
+
+
+def test_what_was_taken_is_not_renewed(engine: Engine, key: AttemptKey) -> None:
+    expire(engine)
+    assert lose(engine) == [LostAttempt(key, 1, OnLost.RETRY)]
+
+    assert renew(engine, key) == {}
+    assert lose(engine) == []
+
+
+def test_it_is_taken_only_after_the_grace(engine: Engine, key: AttemptKey) -> None:
     assert take(engine) == []
     expire(engine, HOUR)
     assert take(engine, grace=2 * HOUR) == []
-    assert [lost.attempt for lost in take(engine, grace=HOUR / 2)] == [1]
+    assert [lost.key for lost in take(engine, grace=HOUR / 2)] == [key]
 
 
-def test_no_more_leases_are_taken_than_asked_for(engine: Engine) -> None:
-    seed.running(engine, seed.wide(3))
+def test_no_more_is_taken_than_asked_for(engine: Engine) -> None:
+    keys = seed.running(engine, seed.wide(3))
     expire(engine)
 
-    assert [len(take(engine, limit=2)) for _ in range(3)] == [2, 1, 0]
+    assert [lost.key for lost in take(engine, limit=2)] == keys[:2]
 
 
-@pytest.mark.parametrize("statement", [leases.LOCK_TASKS, leases.TAKE], ids=["lock", "take"])
-def test_a_renewal_between_look_and_take_wins(
-    engine: Engine, key: AttemptKey, statement: TextClause
-) -> None:
-    """With a negative grace leases count as run out that can still be renewed."""
-    renewals: list[set[AttemptKey]] = []
+def test_a_renewal_between_look_and_lock_wins(engine: Engine, key: AttemptKey) -> None:
+    """A heartbeat that comes in between counts.  With a negative grace it still can."""
+    renewals: list[dict[AttemptKey, bool]] = []
 
     def come_back() -> None:
         renewals.append(renew(engine, key, seconds=2 * HOUR))
 
-    with just_before(engine, statement, come_back):
+    with just_before(engine, leases.LOCK, come_back):
         assert take(engine, grace=-HOUR) == []
 
-    assert renewals == [{key}]
-    assert renew(engine, key) == {key}
+    assert renewals == [{key: False}]
+    assert renew(engine, key) == {key: False}
 
 
-def test_a_renewal_that_has_not_committed_is_waited_for(engine: Engine, key: AttemptKey) -> None:
-    with engine.connect() as worker:
+def test_a_renewal_that_has_not_committed_keeps_others_off(engine: Engine, key: AttemptKey) -> None:
+    with engine.begin() as worker:
         leases.renew(worker, [key], 2 * HOUR)
-        with in_background(lambda: take(engine, grace=-HOUR)) as taken:
+        assert take(engine, grace=-HOUR) == []
+
+
+def test_a_renewal_that_comes_too_late_waits_and_is_refused(
+    engine: Engine, key: AttemptKey
+) -> None:
+    with engine.connect() as scheduler:
+        lost = leases.take_expired(scheduler, -HOUR, 10)
+        with in_background(lambda: renew(engine, key)) as renewal:
             wait_until_blocked(engine)
-            worker.commit()
-            assert taken.result() == []
+            leases.end_lost(scheduler, [(it, after_loss(1)) for it in lost])
+            scheduler.commit()
+            assert renewal.result() == {}
+
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM lease")) == 0
 
 
-def test_a_report_between_look_and_take_wins(engine: Engine, key: AttemptKey) -> None:
+def test_a_report_between_look_and_lock_wins(engine: Engine, key: AttemptKey) -> None:
     expire(engine)
 
-    with just_before(engine, leases.LOCK_TASKS, lambda: seed.report(engine, [key])):
+    with just_before(engine, leases.LOCK, lambda: seed.report(engine, [key])):
         assert lose(engine) == []
 
     assert seed.task_states(engine) == {"work": "success"}
@@ -154,7 +199,7 @@ def test_an_attempt_is_not_given_away_once_its_report_has_begun(
     assert seed.task_states(engine) == {"work": "success"}
 
 
-def test_two_schedulers_take_a_lease_once(engine: Engine, key: AttemptKey) -> None:
+def test_two_schedulers_take_an_attempt_once(engine: Engine, key: AttemptKey) -> None:
     expire(engine)
 
     with engine.begin() as first:
@@ -164,15 +209,14 @@ def test_two_schedulers_take_a_lease_once(engine: Engine, key: AttemptKey) -> No
 
 def test_a_lost_attempt_ends_and_its_task_is_tried_again(engine: Engine, key: AttemptKey) -> None:
     expire(engine)
-    with engine.begin() as conn:
-        conn.execute(text("DELETE FROM wake"))
 
     assert len(lose(engine)) == 1
 
     with engine.connect() as conn:
         attempt = conn.execute(text("SELECT * FROM task_attempt")).one()
         task = conn.execute(text("SELECT * FROM task_instance")).one()
-        assert conn.scalar(text("SELECT count(*) FROM wake")) == 1
+        assert conn.scalar(text("SELECT count(*) FROM wake WHERE task_id IS NOT NULL")) == 0
+        assert conn.scalar(text("SELECT count(*) FROM lease")) == 0
     assert (attempt.phase, attempt.outcome, attempt.error) == ("ended", "lost", leases.LOST)
     assert (task.state, task.retry_at) == ("up_for_retry", task.ended_at)
     assert (task.failures, task.losses) == (0, 1)
@@ -198,4 +242,72 @@ def test_a_task_that_was_lost_too_often_fails(engine: Engine, key: AttemptKey) -
 
     with engine.connect() as conn:
         task = conn.execute(text("SELECT * FROM task_instance")).one()
+        fact = conn.execute(text("SELECT * FROM wake WHERE task_id IS NOT NULL")).one()
     assert (task.state, task.retry_at, task.losses) == ("failed", None, MOST_LOSSES + 1)
+    assert (fact.task_id, fact.state) == ("work", "failed")
+
+
+def test_each_task_has_its_own_policy_for_what_is_lost(engine: Engine) -> None:
+    policies = {"once": OnLost.FAIL, "again": OnLost.RETRY}
+    tasks = [replace(seed.task(name), on_lost=policies[name]) for name in policies]
+    seed.running(engine, seed.dag(*tasks))
+    expire(engine)
+
+    assert [lost.on_lost for lost in lose(engine)] == [OnLost.FAIL, OnLost.RETRY]
+    assert seed.task_states(engine) == {"once": "failed", "again": "up_for_retry"}
+
+
+@pytest.mark.parametrize("target", [TaskState.SUCCESS, TaskState.NONE])
+def test_one_that_was_told_to_stop_and_was_lost_ends_as_it_was_told(
+    engine: Engine, key: AttemptKey, target: TaskState
+) -> None:
+    seed.tell_to_stop(engine, [key], target)
+    expire(engine)
+
+    assert [lost.key for lost in lose(engine)] == [key]
+
+    assert seed.task_states(engine) == {"work": target}
+    with engine.connect() as conn:
+        assert attempts.reported(conn, key) is Outcome.LOST
+        assert conn.scalar(text("SELECT losses FROM task_instance")) == 0
+        assert conn.scalar(text("SELECT count(*) FROM wake")) > 0
+
+
+def test_the_survey_tells_the_living_from_the_dead(engine: Engine) -> None:
+    dead, alive = seed.register(engine, "worker"), seed.register(engine, "worker")
+    seed.queued(engine, seed.wide(5))
+    seed.claim(engine, dead, limit=2)
+    seed.claim(engine, alive, limit=2)
+    with engine.begin() as conn:
+        processes.leave(conn, dead)
+        assert leases.survey(conn, 0) == Survey(running=2, expired=0, orphaned=0)
+
+    expire(engine)
+
+    with engine.connect() as conn:
+        assert leases.survey(conn, 10) == Survey(running=2, expired=2, orphaned=2)
+        assert leases.survey(conn, 2 * HOUR) == Survey(running=2, expired=0, orphaned=0)
+
+
+def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine) -> None:
+    """Claims of half a minute, a grace of ten seconds: 10, and 50 in a storm."""
+    dead, alive = seed.register(engine, "worker"), seed.register(engine, "worker")
+    seed.queued(engine, seed.wide(2))
+    [orphaned] = seed.claim(engine, dead, limit=1)
+    [held] = seed.claim(engine, alive, limit=1)
+    with engine.begin() as conn:
+        processes.leave(conn, dead)
+
+    def taken(since: float) -> list[AttemptKey]:
+        until = text("""
+            UPDATE task_attempt
+               SET claimed_until = now() - make_interval(secs => :since),
+                   started_at = now() - make_interval(secs => :since + 30)
+        """)
+        with engine.connect() as conn:
+            conn.execute(until, {"since": since})
+            return [lost.key for lost in leases.take_expired(conn, 10, 10, storm=True)]
+
+    assert taken(9) == []
+    assert taken(11) == taken(49) == [orphaned.key]
+    assert taken(51) == [orphaned.key, held.key]

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
 from headway.db import engine as engines
-from headway.db import migrate
+from headway.db import grants, guards, migrate
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
 from headway.testing.interleaving import in_background, wait_until_blocked
@@ -116,6 +116,38 @@ def test_upgrades_at_once_follow_each_other(empty: Engine, empty_url: str) -> No
         wait_until_blocked(empty, 2)
         first.rollback()
         assert [one.result(), two.result()] == [migrate.head()] * 2
+
+
+def test_an_upgrade_that_fails_at_its_end_has_changed_nothing(
+    empty: Engine, empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DatabaseError("no grants today")
+
+    monkeypatch.setattr(grants, "install", fail)
+
+    with pytest.raises(DatabaseError, match="no grants today"):
+        migrate.upgrade(empty_url)
+    assert inspect(empty).get_table_names() == []
+
+
+def test_an_upgrade_protects_what_it_makes(empty: Engine, empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+
+    with empty.connect() as conn:
+        assert guards.outdated(conn) == []
+        assert grants.installed(conn) == grants.expected()
+
+
+def test_an_upgrade_that_changes_nothing_waits_for_nobody(
+    engine: Engine, database_url: str
+) -> None:
+    with engine.begin() as busy:
+        for table in METADATA.tables:
+            busy.exec_driver_sql(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
+        migrate.upgrade(database_url)
+        # Had it waited, this transaction would have been ended to let it go on.
+        assert busy.scalar(text("SELECT true"))
 
 
 def test_a_database_that_is_absent_is_told(empty_url: str) -> None:

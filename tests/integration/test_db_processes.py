@@ -63,6 +63,17 @@ def test_only_the_silent_are_declared_dead_and_only_once(engine: Engine) -> None
     assert end_dead(engine) == []
 
 
+def test_the_silent_are_counted_among_those_that_are_registered(engine: Engine) -> None:
+    gone, *registered = (seed.register(engine, "worker") for _ in range(4))
+    beat_was(engine, -HOUR, *registered[1:])
+    silence(engine, gone, registered[0])
+    with engine.begin() as conn:
+        processes.leave(conn, gone)
+
+        assert processes.silent(conn, 0) == (1, 3)
+        assert processes.silent(conn, 24 * HOUR) == (0, 3)
+
+
 def test_a_beat_counts_from_when_it_came(engine: Engine) -> None:
     me = seed.register(engine)
     beat_was(engine, 3 * HOUR, me)

@@ -1,5 +1,6 @@
 """The pass that creates runs: which, how many, and never one twice."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,24 +9,18 @@ from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db import dags
-from headway.db.processes import Identity
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica import Replica
 
 DAY_5 = seed.START + 5 * seed.DAY
 
 
-@pytest.fixture
-def me(engine: Engine) -> Identity:
-    return seed.register(engine)
-
-
-def create(engine: Engine, me: Identity, day: float = 5, limit: int = 10) -> int:
+def create(replica: Replica, day: float = 5) -> int:
     """Run the pass as of so many days after the start."""
-    return create_runs(engine, me, Specs(), seed.START + day * seed.DAY, limit)
+    return create_runs(replica, seed.START + day * seed.DAY)
 
 
 def days(engine: Engine, dag_id: str = "etl", kind: str = "scheduled") -> list[int]:
@@ -57,10 +52,10 @@ def end_runs(engine: Engine, most: int) -> None:
         conn.execute(end, {"most": most})
 
 
-def test_catchup_creates_every_interval_that_is_over(engine: Engine, me: Identity) -> None:
+def test_catchup_creates_every_interval_that_is_over(engine: Engine, replica: Replica) -> None:
     seed.store(engine, seed.dag())
 
-    assert create(engine, me, day=3.5) == 1
+    assert create(replica, day=3.5) == 1
 
     assert days(engine) == [0, 1, 2]
     with engine.connect() as conn:
@@ -74,93 +69,102 @@ def test_catchup_creates_every_interval_that_is_over(engine: Engine, me: Identit
     assert planned.next_interval_start == seed.START + 3 * seed.DAY
 
 
-def test_without_catchup_only_the_last_interval_is_created(engine: Engine, me: Identity) -> None:
+def test_without_catchup_only_the_last_interval_is_created(
+    engine: Engine, replica: Replica
+) -> None:
     seed.store(engine, replace(seed.dag(), catchup=False))
 
-    create(engine, me, day=3.5)
-    create(engine, me, day=7.5)
+    create(replica, day=3.5)
+    create(replica, day=7.5)
 
     assert days(engine) == [2, 6]
 
 
-def test_a_dag_that_is_planned_is_left_alone_until_it_is_due(engine: Engine, me: Identity) -> None:
+def test_a_dag_that_is_planned_is_left_alone_until_it_is_due(
+    engine: Engine, replica: Replica
+) -> None:
     seed.store(engine, seed.dag())
 
-    assert [create(engine, me, day) for day in (0.5, 0.9, 1, 1.5, 2)] == [1, 0, 1, 0, 1]
+    assert [create(replica, day) for day in (0.5, 0.9, 1, 1.5, 2)] == [1, 0, 1, 0, 1]
     assert days(engine) == [0, 1]
 
 
-def test_no_more_runs_are_created_than_may_be_active(engine: Engine, me: Identity) -> None:
+def test_no_more_runs_are_created_than_may_be_active(engine: Engine, replica: Replica) -> None:
     seed.store(engine, replace(seed.dag(), max_active_runs=2))
 
-    assert create(engine, me) == 1
-    assert create(engine, me) == 0
+    assert create(replica) == 1
+    assert create(replica) == 0
     assert days(engine) == [0, 1]
 
     end_runs(engine, most=1)
-    assert create(engine, me) == 1
+    assert create(replica) == 1
     assert days(engine) == [0, 1, 2]
 
     end_runs(engine, most=2)
-    assert create(engine, me) == 1
+    assert create(replica) == 1
     assert days(engine) == [0, 1, 2, 3, 4]
 
 
-def test_runs_by_hand_and_of_backfills_take_no_room(engine: Engine, me: Identity) -> None:
+def test_runs_by_hand_and_of_backfills_take_no_room(engine: Engine, replica: Replica) -> None:
     seed.store(engine, replace(seed.dag(), max_active_runs=1))
     backfill(engine, 3, 4)
 
-    create(engine, me)
+    create(replica)
 
     assert days(engine) == [0]
 
 
 @pytest.mark.parametrize("change", ["paused = true", "active = false", "version_id = NULL"])
-def test_a_dag_that_is_not_scheduled_gets_no_run(engine: Engine, me: Identity, change: str) -> None:
+def test_a_dag_that_is_not_scheduled_gets_no_run(
+    engine: Engine, replica: Replica, change: str
+) -> None:
     seed.store(engine, seed.dag())
     with engine.begin() as conn:
         conn.execute(text(f"UPDATE dag SET {change}"))
 
-    assert create(engine, me) == 0
+    assert create(replica) == 0
     assert days(engine) == []
 
 
-def test_a_dag_that_was_unpaused_is_planned_anew(engine: Engine, me: Identity) -> None:
+def test_a_dag_that_was_unpaused_is_planned_anew(engine: Engine, replica: Replica) -> None:
     seed.store(engine, replace(seed.dag(), catchup=False))
-    create(engine, me, day=1)
+    create(replica, day=1)
     for paused in (True, False):
         with engine.begin() as conn:
             dags.set_paused(conn, "etl", paused=paused)
 
-    assert create(engine, me, day=1.5) == 1
-    assert create(engine, me, day=1.5) == 0
+    assert create(replica, day=1.5) == 1
+    assert create(replica, day=1.5) == 0
 
 
 def test_a_new_version_is_planned_at_once_and_its_runs_are_of_it(
-    engine: Engine, me: Identity
+    engine: Engine, replica: Replica
 ) -> None:
     seed.store(engine, seed.dag())
-    create(engine, me, day=1)
+    create(replica, day=1)
     hourly = TimetableSpec(name="delta", arguments={"delta": 3600.0, "interval": None})
     second = seed.store(engine, replace(seed.dag(), timetable=hourly))
 
-    assert create(engine, me, day=1) == 1
+    assert create(replica, day=1) == 1
 
     with engine.connect() as conn:
         due = conn.execute(text("SELECT next_run_after, planned_version_id FROM dag")).one()
         assert due == (seed.START + seed.DAY + timedelta(hours=1), second)
-        create(engine, me, day=1.5)
+        create(replica, day=1.5)
         later = text("SELECT DISTINCT version_id FROM dag_run WHERE schedule_date > :first")
         assert list(conn.scalars(later, {"first": seed.START + seed.DAY})) == [second]
 
 
-def test_the_longest_overdue_come_first(engine: Engine, me: Identity) -> None:
+def test_the_longest_overdue_come_first(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
+) -> None:
     for dag_id, due in (("b", 2), ("a", 3), ("c", 1)):
         seed.store(engine, replace(seed.dag(dag_id=dag_id), start_date=seed.START + due * seed.DAY))
-    create(engine, me, day=0)
+    create(replica, day=0)
 
+    one_at_a_time = new_replica(max_dagruns_to_create_per_loop=1)
     for _ in range(3):
-        assert create(engine, me, day=9, limit=1) == 1
+        assert create(one_at_a_time, day=9) == 1
 
     with engine.connect() as conn:
         order = list(conn.scalars(text("SELECT DISTINCT ON (dag_id) dag_id FROM dag_run")))
@@ -168,35 +172,54 @@ def test_the_longest_overdue_come_first(engine: Engine, me: Identity) -> None:
         assert (len(order), list(ids.scalars())) == (3, ["c", "b", "a"])
 
 
-def test_two_schedulers_create_nothing_twice(engine: Engine, me: Identity) -> None:
+def test_dags_without_room_do_not_fill_the_batch(
+    engine: Engine, new_replica: Callable[..., Replica]
+) -> None:
+    one_at_a_time = new_replica(max_dagruns_to_create_per_loop=1)
+    for dag_id in ("a", "b"):
+        seed.store(engine, replace(seed.dag(dag_id=dag_id), max_active_runs=1))
+        create(one_at_a_time)
+    later = seed.START + 2 * seed.DAY
+    seed.store(engine, replace(seed.dag(dag_id="z"), start_date=later))
+    create(one_at_a_time, day=2)
+
+    assert create(one_at_a_time) == 1
+    assert days(engine, "z") == [2, 3, 4]
+
+
+def test_two_schedulers_create_nothing_twice(
+    engine: Engine, new_replica: Callable[..., Replica]
+) -> None:
     """The other one runs when the first has written, and has not committed."""
     seed.store(engine, seed.dag(dag_id="one"))
     seed.store(engine, seed.dag(dag_id="two"))
-    other = seed.register(engine)
+    one_at_a_time, other = new_replica(max_dagruns_to_create_per_loop=1), new_replica()
     planned: list[int] = []
 
-    mine = create_runs(engine, me, Specs(), DAY_5, 1, lambda: planned.append(create(engine, other)))
+    mine = create_runs(one_at_a_time, DAY_5, lambda: planned.append(create(other)))
 
     assert (mine, planned) == (1, [1])
     assert days(engine, "one") == days(engine, "two") == [0, 1, 2, 3, 4]
 
 
-def test_runs_are_counted_after_the_dag_is_locked(engine: Engine, me: Identity) -> None:
+def test_runs_are_counted_after_the_dag_is_locked(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
+) -> None:
     """Another scheduler creates them just before this one gets its lock."""
     seed.store(engine, replace(seed.dag(), max_active_runs=2))
-    other = seed.register(engine)
+    other = new_replica()
 
-    with just_before(engine, dags.LOCK_DUE, lambda: create(engine, other)):
-        create(engine, me)
+    with just_before(engine, dags.LOCK_DUE, lambda: create(other)):
+        create(replica)
 
     assert days(engine) == [0, 1]
 
 
-def test_an_interval_of_a_backfill_is_not_run_again(engine: Engine, me: Identity) -> None:
+def test_an_interval_of_a_backfill_is_not_run_again(engine: Engine, replica: Replica) -> None:
     seed.store(engine, seed.dag())
     backfill(engine, 1, 2)
 
-    create(engine, me)
+    create(replica)
 
     assert days(engine) == [0, 3, 4]
     assert days(engine, kind="backfill") == [1, 2]
@@ -204,14 +227,14 @@ def test_an_interval_of_a_backfill_is_not_run_again(engine: Engine, me: Identity
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_backfill_does_not_bring_the_schedule_to_a_halt(
-    engine: Engine, me: Identity, most: int
+    engine: Engine, replica: Replica, most: int
 ) -> None:
     """It holds more of the intervals that are due than the DAG may have active runs."""
     seed.store(engine, replace(seed.dag(), max_active_runs=most))
     backfill(engine, 0, 3)
 
     for _ in range(10):
-        if not create(engine, me):
+        if not create(replica):
             break
     else:
         pytest.fail("the scheduler plans the same DAG again and again")
@@ -228,13 +251,13 @@ def test_a_backfill_does_not_bring_the_schedule_to_a_halt(
     ],
 )
 def test_a_dag_whose_timetable_fails_does_not_stop_the_others(
-    engine: Engine, me: Identity, timetable: TimetableSpec
+    engine: Engine, replica: Replica, timetable: TimetableSpec
 ) -> None:
     seed.store(engine, replace(seed.dag(dag_id="broken"), timetable=timetable))
     seed.store(engine, seed.dag(dag_id="whole"))
 
-    assert create(engine, me) == 1
-    assert create(engine, me) == 0
+    assert create(replica) == 1
+    assert create(replica) == 0
 
     assert days(engine, "broken") == []
     assert days(engine, "whole") == [0, 1, 2, 3, 4]
@@ -244,13 +267,13 @@ def test_a_dag_whose_timetable_fails_does_not_stop_the_others(
 
 
 def test_a_dag_at_the_end_of_the_calendar_does_not_stop_the_others(
-    engine: Engine, me: Identity
+    engine: Engine, replica: Replica
 ) -> None:
     last = seed.START.replace(year=9999, month=12, day=31)
     seed.store(engine, replace(seed.dag(dag_id="late"), start_date=last))
     seed.store(engine, seed.dag(dag_id="whole"))
 
-    create(engine, me)
+    create(replica)
 
     assert days(engine, "whole") == [0, 1, 2, 3, 4]
 
@@ -265,13 +288,13 @@ def damage(engine: Engine, spec: DagSpec) -> None:
 
 
 def test_a_version_that_cannot_be_read_does_not_stop_the_others(
-    engine: Engine, me: Identity
+    engine: Engine, replica: Replica
 ) -> None:
     other_release, whole = seed.dag(dag_id="other"), seed.dag(dag_id="whole")
     seed.store(engine, other_release)
     seed.store(engine, whole)
     damage(engine, other_release)
 
-    create(engine, me)
+    create(replica)
 
     assert days(engine, "whole") == [0, 1, 2, 3, 4]

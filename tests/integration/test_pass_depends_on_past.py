@@ -1,29 +1,23 @@
 """depends_on_past: a task waits for itself in the run before, and is woken when that ends."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Engine
 
 from headway.db import runs
-from headway.db.processes import Identity
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica import Replica
 
 FAILED = Next(TaskState.FAILED)
 
 
-@pytest.fixture
-def me(engine: Engine) -> Identity:
-    return seed.register(engine)
-
-
-def settle(engine: Engine, me: Identity, limit: int = 20) -> int:
-    return schedule_tasks(engine, me, Specs(), seed.START, limit)
+def settle(replica: Replica) -> int:
+    return schedule_tasks(replica, seed.START)
 
 
 def holding_back() -> DagSpec:
@@ -33,49 +27,51 @@ def holding_back() -> DagSpec:
 def start_days(engine: Engine, version: int, days: int) -> list[int]:
     ids = seed.create_runs(engine, version, range(days))
     with engine.begin() as conn:
-        runs.start(conn, ids, seed.START)
+        runs.start(conn, ids, seed.START, seed.AGING)
     return ids
 
 
-def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, me: Identity) -> None:
+def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, replica: Replica) -> None:
     first, second, third = start_days(engine, seed.store(engine, holding_back()), 3)
-    while settle(engine, me):
+    while settle(replica):
         pass
     assert seed.task_states(engine, first) == {"work": "scheduled"}
     assert seed.task_states(engine, second) == {"work": "none"}
 
     seed.finish(engine)
-    while settle(engine, me):
+    while settle(replica):
         pass
 
     assert seed.task_states(engine, second) == {"work": "scheduled"}
     assert seed.task_states(engine, third) == {"work": "none"}
 
 
-def test_a_task_waits_while_the_run_before_has_not_started(engine: Engine, me: Identity) -> None:
+def test_a_task_waits_while_the_run_before_has_not_started(
+    engine: Engine, replica: Replica
+) -> None:
     first, second = seed.create_runs(engine, seed.store(engine, holding_back()), [0, 1])
     with engine.begin() as conn:
-        runs.start(conn, [second], seed.START)
-    settle(engine, me)
+        runs.start(conn, [second], seed.START, seed.AGING)
+    settle(replica)
     assert seed.task_states(engine, second) == {"work": "none"}
 
     with engine.begin() as conn:
-        runs.start(conn, [first], seed.START)
-    settle(engine, me)
+        runs.start(conn, [first], seed.START, seed.AGING)
+    settle(replica)
     seed.finish(engine)
-    while settle(engine, me):
+    while settle(replica):
         pass
 
     assert seed.task_states(engine, first) == {"work": "success"}
     assert seed.task_states(engine, second) == {"work": "scheduled"}
 
 
-def test_a_failure_holds_back_the_run_after(engine: Engine, me: Identity) -> None:
+def test_a_failure_holds_back_the_run_after(engine: Engine, replica: Replica) -> None:
     _, second = start_days(engine, seed.store(engine, holding_back()), 2)
-    while settle(engine, me):
+    while settle(replica):
         pass
     seed.finish(engine, Outcome.FAILED, FAILED)
-    while settle(engine, me):
+    while settle(replica):
         pass
 
     assert seed.task_states(engine, second) == {"work": "none"}
@@ -83,46 +79,77 @@ def test_a_failure_holds_back_the_run_after(engine: Engine, me: Identity) -> Non
 
 
 def test_a_task_that_depends_on_its_past_since_this_version_is_woken(
-    engine: Engine, me: Identity
+    engine: Engine, replica: Replica
 ) -> None:
     """The run before is of a version in which nothing depended on the past."""
     first = seed.start_run(engine, seed.dag())
     second = seed.start_run(engine, holding_back(), day=1)
-    while settle(engine, me):
+    while settle(replica):
         pass
     assert seed.task_states(engine, second) == {"work": "none"}
 
     seed.finish(engine)
-    while settle(engine, me):
+    while settle(replica):
         pass
 
     assert seed.task_states(engine, first) == {"work": "success"}
     assert seed.task_states(engine, second) == {"work": "scheduled"}
 
 
-def test_a_run_that_starts_while_its_past_is_being_skipped_is_woken(
-    engine: Engine, me: Identity
+def test_a_run_whose_past_is_being_settled_is_left_until_that_is_done(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
 ) -> None:
-    """It is settled on the old states, by another scheduler, before these are committed."""
-    spec = seed.dag(seed.task("gate"), replace(seed.task("work", "gate"), depends_on_past=True))
-    first, second = seed.create_runs(engine, seed.store(engine, spec), [0, 1])
-    with engine.begin() as conn:
-        runs.start(conn, [first], seed.START)
-    while settle(engine, me):
-        pass
+    """It starts too late to be seen from there, and what is written there is not seen yet."""
+    gated = seed.dag(seed.task("gate"), replace(seed.task("work", "gate"), depends_on_past=True))
+    first = seed.start_run(engine, gated)
+    settle(replica)
     seed.finish(engine, Outcome.SKIPPED, Next(TaskState.SKIPPED))
-    other = seed.register(engine)
+    [second] = seed.create_runs(engine, seed.store(engine, holding_back()), [1])
+    other, looks = new_replica(), list[int]()
 
     def start_the_next_run() -> None:
         with engine.begin() as conn:
-            runs.start(conn, [second], seed.START)
-        settle(engine, other)
-        seed.finish(engine)
-        settle(engine, other)
-        assert seed.task_states(engine, second) == {"gate": "success", "work": "none"}
+            runs.start(conn, [second], seed.START, seed.AGING)
+        looks.append(settle(other))
 
-    schedule_tasks(engine, me, Specs(), seed.START, 20, before_commit=start_the_next_run)
+    schedule_tasks(replica, seed.START, before_commit=start_the_next_run)
+    assert looks == [0]
     assert seed.task_states(engine, first) == {"gate": "skipped", "work": "skipped"}
-    settle(engine, me)
+    assert seed.task_states(engine, second) == {"work": "none"}
 
-    assert seed.task_states(engine, second) == {"gate": "success", "work": "scheduled"}
+    settle(other)
+    assert seed.task_states(engine, second) == {"work": "scheduled"}
+
+
+def test_a_run_is_not_settled_while_the_run_after_it_looks_at_it(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
+) -> None:
+    _, second = start_days(engine, seed.store(engine, holding_back()), 2)
+    settle(new_replica(max_dagruns_per_loop_to_schedule=1))
+    other, looks = new_replica(), list[int]()
+
+    def end_the_first_run() -> None:
+        seed.finish(engine)
+        looks.append(settle(other))
+
+    assert schedule_tasks(replica, seed.START, before_commit=end_the_first_run) == 1
+    assert looks == [0]
+    assert seed.task_states(engine, second) == {"work": "none"}
+
+    while settle(other):
+        pass
+    assert seed.task_states(engine, second) == {"work": "scheduled"}
+
+
+def test_the_run_before_is_the_one_that_was_there_first(engine: Engine, replica: Replica) -> None:
+    """A run for an earlier date that is created later holds nothing up, and waits for nothing."""
+    version = seed.store(engine, holding_back())
+    [later] = seed.create_runs(engine, version, [5])
+    [earlier] = seed.create_runs(engine, version, [2])
+    with engine.begin() as conn:
+        runs.start(conn, [later, earlier], seed.START, seed.AGING)
+
+    settle(replica)
+
+    assert seed.task_states(engine, later) == {"work": "scheduled"}
+    assert seed.task_states(engine, earlier) == {"work": "scheduled"}

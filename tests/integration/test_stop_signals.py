@@ -10,17 +10,20 @@ PATIENCE = 20
 # What the main thread does at each end of a wait, and so what a signal may find it at.
 INTERRUPTED_WAIT = """
 import signal
+from headway.runtime.clock import SystemClock
 from headway.runtime.service import stop_on_signals
 
-stop = stop_on_signals()
-with stop._cond:
+bell = stop_on_signals()
+with bell.{event}._cond:
     signal.raise_signal(signal.{name})
-assert stop.wait(10)
+assert bell.stopped.wait(10)
+assert bell.wait(SystemClock(), 10)
 """
 
 
+@pytest.mark.parametrize("event", ["stopped", "_rung"])
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_signal_may_come_while_the_stop_event_is_locked(name: str) -> None:
-    program = INTERRUPTED_WAIT.format(name=name)
+def test_a_signal_may_come_while_the_bell_is_locked(name: str, event: str) -> None:
+    program = INTERRUPTED_WAIT.format(name=name, event=event)
 
     subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)

@@ -24,13 +24,18 @@ def run(database: str) -> int:
             f"There is no DAGs folder {given.dags.absolute()}; create it, or name another one "
             "by HEADWAY_PARSER_DAGS."
         )
-    stop = service.stop_on_signals()
+    bell = service.stop_on_signals()
     start_forker = partial(Forker.start, PRELOAD, scrubbed_environment(settings.environment()))
     with daemon.registered("parser", database) as process:
         manager = DagFileProcessorManager(
-            process.engine, process.me, given, SystemClock(), start_forker
+            process.engine,
+            process.me,
+            given,
+            SystemClock(),
+            start_forker,
+            notify=process.notifier.notify,
         )
         pace = Pace(idle=min(0.2, given.dag_dir_list_interval))
         with closing(manager):
-            Loop("parser", manager.step, SystemClock(), is_transient, pace, stop).run()
+            Loop("parser", manager.step, SystemClock(), is_transient, pace, bell).run()
     return 0

@@ -11,6 +11,8 @@ from typing import Final
 from sqlalchemy import Engine
 
 from headway.db import files, processes
+from headway.db.engine import reader
+from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Forker
@@ -53,6 +55,7 @@ class DagFileProcessorManager:
     settings: ParserSettings
     clock: Clock
     start_forker: Callable[[], Forker]
+    notify: Callable[[Notice], None] = nobody
     known: dict[str, Known] = field(default_factory=dict)
     _root: Path = field(init=False)
     _forker: Forker | None = None
@@ -103,7 +106,7 @@ class DagFileProcessorManager:
 
     def _forget(self, listing: Listing) -> None:
         """Forget files only on positive evidence: a complete listing that holds some others."""
-        with self.engine.connect() as conn:
+        with reader(self.engine).connect() as conn:
             stored = files.signatures(conn, self.settings.bundle)
         gone = sorted(set(stored) - set(listing.paths))
         if not gone:
@@ -160,6 +163,7 @@ class DagFileProcessorManager:
             Parse(FileKey(self.settings.bundle, path), result, after, processor.seconds),
             new_ones_paused=self.settings.dags_are_paused_at_creation,
         )
+        self.notify(SCHEDULER)
         if after == before:
             again = None if error is None else self.clock.monotonic() + RETRY_SECONDS
             self.known[path] = Known(whole, paths, again)

@@ -1,19 +1,102 @@
-"""`headway scheduler`: run one scheduler replica until it is told to stop."""
+"""`headway scheduler`: run one scheduler replica until it is told to stop.
+
+`headway backfill run`: run the runs of one backfill, and end when they have.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import start_http_server
 
 from headway import daemon
+from headway.daemon import Registered
+from headway.db import replicas
 from headway.db.engine import is_transient
+from headway.db.notices import SCHEDULER
+from headway.domain.errors import NotFoundError
 from headway.runtime import service, settings
-from headway.runtime.clock import SystemClock
+from headway.runtime.bell import Bell
+from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.loop import Loop, Pace
+from headway.runtime.metrics import REGISTRY
+from headway.runtime.settings import SchedulerSettings
+from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
+from headway_scheduler.replica import Replica
+
+log = logging.getLogger(__name__)
 
 
 def run(database: str) -> int:
     """Run a scheduler on the database at that URL; return its exit status."""
-    given = settings.read(settings.SchedulerSettings)
-    stop = service.stop_on_signals()
-    with daemon.registered("scheduler", database) as process:
-        job = SchedulerJob(process.engine, process.me, given, SystemClock())
-        pace = Pace(idle=given.scheduler_idle_sleep_time)
-        Loop("scheduler", job.step, SystemClock(), is_transient, pace, stop).run()
+    given = settings.read(SchedulerSettings)
+    bell, clock = service.stop_on_signals(), SystemClock()
+    if given.metrics_port:
+        start_http_server(given.metrics_port, registry=REGISTRY)
+    with daemon.registered("scheduler", database, slots=given.parallelism) as process:
+        with process.engine.begin() as conn:
+            refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
+        if refused is not None:
+            raise refused
+        job = SchedulerJob(Replica(process.engine, process.me, given), clock, process.notifier)
+        _loop(process, given, Bounded(job.step, given, clock, bell).step, bell)
     return 0
+
+
+def run_backfill(database: str, backfill_id: int) -> int:
+    """Run what is left of a backfill in this process; return 1 when a run has failed."""
+    given = settings.read(SchedulerSettings)
+    bell, clock = service.stop_on_signals(), SystemClock()
+    with daemon.registered("backfill", database, slots=given.parallelism) as process:
+        replica = Replica(process.engine, process.me, given, own_alone=True)
+        job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)
+        reserved = job.submit_backfill()
+        if not reserved:
+            raise NotFoundError(
+                f"Backfill {backfill_id} has no run left that no other job has; "
+                f"`headway backfill show {backfill_id}` shows how it stands."
+            )
+        log.info("action=reserve backfill=%d runs=%d", backfill_id, len(reserved))
+
+        def step() -> bool:
+            found = job.step()
+            if not found and job.has_ended():
+                bell.stop()
+            return found
+
+        _loop(process, given, step, bell)
+        progress = job.progress()
+    return 1 if progress.failed else 0
+
+
+@dataclass(slots=True)
+class Bounded:
+    """A step that stops its loop after `num_runs` steps, or after `run_duration` seconds."""
+
+    call: Callable[[], bool]
+    settings: SchedulerSettings
+    clock: Clock
+    bell: Bell
+    _steps: int = 0
+    _began: float | None = None
+
+    def step(self) -> bool:
+        """Do one step; return whether it found work."""
+        if self._began is None:
+            self._began = self.clock.monotonic()
+        found = self.call()
+        self._steps += 1
+        elapsed = self.clock.monotonic() - self._began
+        if 0 < self.settings.num_runs <= self._steps or 0 < self.settings.run_duration <= elapsed:
+            log.info("action=bound steps=%d seconds=%.1f", self._steps, elapsed)
+            self.bell.stop()
+        return found
+
+
+def _loop(
+    process: Registered, given: SchedulerSettings, step: Callable[[], bool], bell: Bell
+) -> None:
+    process.listen({SCHEDULER: bell.ring})
+    pace = Pace(idle=given.scheduler_idle_sleep_time)
+    Loop("scheduler", step, SystemClock(), is_transient, pace, bell).run()

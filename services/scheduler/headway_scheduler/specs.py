@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from headway.db import versions
+from headway.decide.graph import DagGraph
 from headway.domain.errors import SerializationError, TimetableError
-from headway.domain.spec import DagSpec
 from headway.serialization import codec
 from headway.timetables import registry
 
@@ -22,9 +22,9 @@ class Specs:
 
     capacity: int = 5000
     unreadable: set[int] = field(default_factory=set)
-    _known: OrderedDict[int, DagSpec] = field(default_factory=OrderedDict)
+    _known: OrderedDict[int, DagGraph] = field(default_factory=OrderedDict)
 
-    def get(self, conn: Connection, version_ids: Iterable[int]) -> dict[int, DagSpec]:
+    def get(self, conn: Connection, version_ids: Iterable[int]) -> dict[int, DagGraph]:
         """Return the DAGs of these versions, fetching in one statement those not known yet.
 
         One that cannot be read, because another release wrote it, is left out and becomes
@@ -50,4 +50,4 @@ class Specs:
                 self.unreadable.add(version_id)
                 log.exception("action=unreadable version=%d", version_id)
             else:
-                self._known[version_id] = spec
+                self._known[version_id] = DagGraph(spec)

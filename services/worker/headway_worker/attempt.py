@@ -9,7 +9,7 @@ from typing import Final
 
 from headway.domain.errors import SerializationError
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker
-from headway.runtime.frames import Frame, FrameReader, send_frame
+from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
 from headway.sdk.execution import Result
 from headway_worker import child as child_program
 from headway_worker.clerk import Work
@@ -19,6 +19,9 @@ from headway_worker.order import Order
 from headway_worker.words import result_from_frame
 
 _CHUNK: Final = 64 * 2**10
+_MOST_UNREAD: Final = 2 * LARGEST_FRAME
+"""Bytes of answers that may wait for a child which does not read them."""
+
 _MOST_READS: Final = 16
 """Chunks taken from a log at a time, so that a flood of output holds up nobody else."""
 
@@ -40,8 +43,10 @@ class Attempt:
     spark_session: str | None = None
     result: Result | None = None
     timed_out: bool = False
+    cancelled: bool = False
     handed_back: bool = False
     fenced: bool = False
+    _unsent: bytearray = field(default_factory=bytearray)
 
     @classmethod
     def start(
@@ -110,16 +115,30 @@ class Attempt:
             return False
         return bool(data)
 
-    def answer(self, frame: Frame) -> None:
-        """Send the answer to a question; a child that has gone needs none."""
-        self.child.channel.setblocking(True)
-        self.child.channel.settimeout(5.0)
-        try:
-            send_frame(self.child.channel, frame)
-        except OSError:
+    def answer(self, frame: Frame, selector: selectors.BaseSelector) -> None:
+        """Answer a question; `send` goes on with what the child does not take at once."""
+        self._unsent += encode_frame(frame)
+        self.send(selector)
+        if len(self._unsent) > _MOST_UNREAD:
+            self.log.say("[headway] The task does not read its answers; it is stopped.")
             self.child.kill()
-        finally:
-            self.child.channel.setblocking(False)
+
+    def send(self, selector: selectors.BaseSelector) -> None:
+        """Send what waits, as far as the child takes it.  A child that has gone needs none.
+
+        Nothing more is heard of a child until it has taken its answers.
+        """
+        try:
+            while self._unsent:
+                del self._unsent[: self.child.channel.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsent.clear()
+            self.child.kill()
+        if self.child.channel in selector.get_map():
+            direction = selectors.EVENT_WRITE if self._unsent else selectors.EVENT_READ
+            selector.modify(self.child.channel, direction, self)
 
     def note(self, question: Frame) -> None:
         """Remember what must be cleaned up if the child is killed."""
@@ -133,6 +152,13 @@ class Attempt:
             self.fenced = True
             self.log.say("[headway] The lease could not be renewed in time; the task is killed.")
             self.child.kill()
+
+    def cancel(self, kill_grace: float) -> None:
+        """Stop the child, because a user or its run asks for it."""
+        if not self.cancelled:
+            self.cancelled = True
+            self.log.say("[headway] The task was told to stop, by a user or for its run to end.")
+            self.child.stop(kill_grace)
 
     def enforce_timeout(self, now: float, kill_grace: float) -> None:
         """Stop the child when it has run for too long."""
@@ -150,6 +176,7 @@ class Attempt:
             exit=exit_status,
             said=self.result,
             timed_out=self.timed_out,
+            cancelled=self.cancelled,
             handed_back=self.handed_back,
         )
 

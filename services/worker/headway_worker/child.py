@@ -43,13 +43,36 @@ class ChannelRuntime:
     _spark: Spark | None = field(default=None)
     _asking: Lock = field(default_factory=Lock)
 
-    def pull_xcom(self, task_id: str, key: str) -> JsonValue:
+    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
-        answer = self._ask({"ask": "pull_xcom", "task_id": task_id, "key": key})
+        answer = self._ask_xcom("pull_xcom", task_id, key, map_index=map_index)
         if not answer["found"]:
             raise KeyError((task_id, key))
         value: JsonValue = answer["value"]
         return value
+
+    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+        """Return what the instances of a mapped task left; it comes page by page."""
+        found: list[JsonValue] = []
+        last: int | None = -1
+        while last is not None:
+            answer = self._ask_xcom("pull_xcoms", task_id, key, after=last)
+            found += answer["values"]
+            last = answer["last"]
+        return found
+
+    def xcom_length(self, task_id: str, key: str) -> int:
+        """Return how many items there are in what a task left."""
+        return int(self._ask_xcom("xcom_length", task_id, key)["length"])
+
+    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+        """Return one item of what a task left; the others stay where they are."""
+        answer = self._ask_xcom("xcom_item", task_id, key, index=index)
+        item: JsonValue = answer["item"]
+        if answer["pair"]:
+            name, value = answer["item"]
+            return name, value
+        return item
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value for other tasks."""
@@ -79,6 +102,9 @@ class ChannelRuntime:
 
             self._spark = spark_of(self.order, self._ask)
         return self._spark
+
+    def _ask_xcom(self, ask: str, task_id: str, key: str, **more: int) -> Frame:
+        return self._ask({"ask": ask, "task_id": task_id, "key": key, **more})
 
     def _ask(self, question: Frame) -> Frame:
         with self._asking:  # a task may have threads, and answers carry no name

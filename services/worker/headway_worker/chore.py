@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
+from threading import Event
 from typing import Final, Generic, TypeVar
 
 from headway.db.engine import is_transient
@@ -32,19 +34,51 @@ class Chore(Generic[T]):
     _future: "Future[T] | None" = None
     _failures: int = 0
     _not_before: float = 0.0
+    _hasty: Event = field(default_factory=Event)
 
     @property
     def pending(self) -> bool:
         """Whether it is under way, or done and not collected."""
         return self._future is not None
 
+    @property
+    def hurried(self) -> bool:
+        """Whether it is to be begun at once."""
+        return self._hasty.is_set()
+
     def may_begin(self) -> bool:
-        """Whether it is neither under way nor waiting after a failure."""
-        return self._future is None and self.clock.monotonic() >= self._not_before
+        """Whether it is neither under way nor at rest."""
+        return self.begins_in() <= 0.0
+
+    def begins_in(self) -> float:
+        """Return the seconds until it may begin; while it is under way, for ever."""
+        if self._future is not None:
+            return inf
+        if self.hurried and not self._failures:
+            return 0.0
+        return self._not_before - self.clock.monotonic()
+
+    def hurry(self) -> None:
+        """Have it begun at once, and once more if it is under way; any thread may call this.
+
+        A rest after a failure is kept all the same.
+        """
+        self._hasty.set()
+        self.wake()
+
+    def rest(self, seconds: float) -> None:
+        """Let it begin after so many seconds at the earliest, unless something hurries it."""
+        self._not_before = self.clock.monotonic() + seconds
+
+    def soon(self, seconds: float) -> None:
+        """Cut its rest to so many seconds, unless it rests after a failure."""
+        if not self._failures:
+            self._not_before = min(self._not_before, self.clock.monotonic() + seconds)
 
     def begin(self, call: Callable[[], T], *, every: float = 0.0) -> None:
         """Begin it; it may be begun again after `every` seconds at the earliest."""
-        self._not_before = self.clock.monotonic() + every
+        self._hasty.clear()  # before it begins: what comes while it is under way is news to it
+        self.rest(every)
         self._future = self.threads.submit(call)
         self._future.add_done_callback(lambda _: self.wake())
 
@@ -64,7 +98,7 @@ class Chore(Generic[T]):
             raise error
         self._failures += 1
         wait = self.pace.retry_after(self._failures)
-        self._not_before = self.clock.monotonic() + wait
+        self.rest(wait)
         cause = str(getattr(error, "orig", None) or error).strip()
         log.warning(
             "%s: failed %d times, next try in %.1f s: %s", self.name, self._failures, wait, cause

@@ -5,7 +5,7 @@ may be slow or away, and attempts must be stopped in time even then.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db import attempts, leases, processes, versions, xcoms
 from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.engine import reader
+from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, HeadwayError
@@ -24,6 +26,7 @@ from headway.sdk.execution import Result
 from headway.serialization import codec
 from headway_worker.code import CodeCache
 from headway_worker.conclusion import report_of
+from headway_worker.items import Items
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +49,17 @@ class Clerk:
     me: Identity
     settings: WorkerSettings
     code: CodeCache
+    notify: Callable[[Notice], None] = nobody
+    items: Items = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.items = Items(self.engine)
+
+    def any_queued(self) -> bool:
+        """Whether there is anything to claim; it may be another worker's in a moment."""
+        with reader(self.engine).connect() as conn:
+            return attempts.any_queued(conn, self.settings.queues)
 
     def claim(self, free_slots: int) -> list[Work]:
         """Take queued attempts into free slots.  One that cannot be prepared fails by itself."""
@@ -58,12 +71,15 @@ class Clerk:
         prepared = [self._prepare(each) for each in claimed]
         return [work for work in prepared if work is not None]
 
-    def renew(self, keys: Sequence[AttemptKey]) -> set[AttemptKey]:
-        """Say that this worker is alive, and extend the leases of its attempts."""
+    def renew(self, keys: Sequence[AttemptKey]) -> dict[AttemptKey, bool]:
+        """Say that this worker is alive, and extend the leases of its attempts.
+
+        Return those that are still its own, with whether each was told to stop.
+        """
         with self.engine.begin() as conn:
             processes.beat(conn, self.me)
             seconds = self.settings.lease_duration
-            return leases.renew(conn, keys, seconds) if keys else set()
+            return leases.renew(conn, keys, seconds) if keys else {}
 
     def report(self, reports: Sequence[Report]) -> None:
         """End attempts.  One that was given away meanwhile is refused, which is only logged."""
@@ -81,11 +97,21 @@ class Clerk:
                         report.key.attempt,
                         report.outcome,
                     )
+        self.notify(SCHEDULER)
 
-    def pull_xcom(self, claimed: Claimed, task_id: str, key: str) -> tuple[JsonValue] | None:
+    def pull_xcom(
+        self, claimed: Claimed, task_id: str, key: str, map_index: int = -1
+    ) -> tuple[JsonValue] | None:
         """Return what another task of the run left, in a tuple; None when nothing."""
-        with self.engine.connect() as conn:
-            return xcoms.pull(conn, claimed.dag_run_id, task_id, key)
+        with reader(self.engine).connect() as conn:
+            return xcoms.pull(conn, claimed.dag_run_id, task_id, key, map_index)
+
+    def pull_xcoms(
+        self, claimed: Claimed, task_id: str, key: str, after: int
+    ) -> dict[int, JsonValue]:
+        """Return what instances of a mapped task left, by map_index: the next ones after that."""
+        with reader(self.engine).connect() as conn:
+            return xcoms.pull_page(conn, claimed.dag_run_id, task_id, key, after)
 
     def push_xcom(self, claimed: Claimed, key: str, value: JsonValue) -> None:
         """Leave a value of the attempt."""

@@ -12,7 +12,7 @@ from headway.runtime import service, settings
 from headway.runtime.attempt_logs import logs_folder
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Forker
-from headway.runtime.loop import Loop
+from headway.runtime.loop import Loop, Pace
 from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.settings import WorkerSettings
 from headway_worker.clerk import Clerk
@@ -30,7 +30,7 @@ PRELOAD = ("headway_worker.child", "headway.sdk.context", "jinja2.sandbox", "pen
 def run(database: str) -> int:
     """Run a worker on the database at that URL; return its exit status."""
     given, home = settings.read(WorkerSettings), settings.make_home(settings.home())
-    stop = service.stop_on_signals()
+    bell = service.stop_on_signals()
     clock = SystemClock()
     connections = max(8, given.slots) + 4  # one for each thread that asks the database
     with daemon.registered(
@@ -38,14 +38,16 @@ def run(database: str) -> int:
     ) as process:
         worker = Worker(_means(process, given, home, clock), given, clock)
         with closing(worker):
-            Loop("worker", worker.step, clock, is_transient, stop=stop).run()
+            process.listen(worker.rings)
+            Loop("worker", worker.step, clock, is_transient, bell=bell).run()
             _drain(worker, given, clock)
     return 0
 
 
 def _means(process: daemon.Registered, given: WorkerSettings, home: Path, clock: Clock) -> Means:
     environment = scrubbed_environment(settings.environment())
-    clerk = Clerk(process.engine, process.me, given, CodeCache(home / "cache" / "code"))
+    code = CodeCache(home / "cache" / "code")
+    clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify)
     spark = SparkService(given, environment, home / "spark" / str(process.me.id))
     launcher = Launcher(
         partial(Forker.start, PRELOAD, environment),
@@ -54,7 +56,10 @@ def _means(process: daemon.Registered, given: WorkerSettings, home: Path, clock:
         clock,
     )
     launcher.warm_up()
-    return Means(clerk, Questions(clerk, spark, clock, stop=Event()), spark, launcher)
+    questions = Questions(clerk, spark, clock, stop=Event())
+    # Who hears notices looks by itself only for what may be lost of them.
+    pace = Pace(idle=given.poll_interval, first=0.05 if process.wakes else 0.002)
+    return Means(clerk, questions, spark, launcher, pace)
 
 
 def _drain(worker: Worker, given: WorkerSettings, clock: Clock) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from headway.db.attempts import Claimed
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import HeadwayError
@@ -47,10 +48,8 @@ class Questions:
     def _answer(self, work: Work, question: Frame) -> Frame:
         claimed = work.claimed
         match question["ask"]:
-            case "pull_xcom":
-                task_id, key = str(question["task_id"]), str(question["key"])
-                value = self._patiently(lambda: self.clerk.pull_xcom(claimed, task_id, key))
-                return {"found": False} if value is None else {"found": True, "value": value[0]}
+            case "pull_xcom" | "pull_xcoms" | "xcom_length" | "xcom_item":
+                return self._patiently(lambda: self._read_xcom(claimed, question))
             case "push_xcom":
                 key, left = str(question["key"]), question["value"]
                 self._patiently(lambda: self.clerk.push_xcom(claimed, key, left))
@@ -63,6 +62,22 @@ class Questions:
                 return self.spark.describe(with_server=bool(question["session"]))
             case unknown:
                 return {"error": f"The worker does not know the question {unknown!r}."}
+
+    def _read_xcom(self, claimed: Claimed, question: Frame) -> Frame:
+        task_id, key = str(question["task_id"]), str(question["key"])
+        match question["ask"]:
+            case "pull_xcom":
+                map_index = int(question["map_index"])
+                value = self.clerk.pull_xcom(claimed, task_id, key, map_index)
+                return {"found": False} if value is None else {"found": True, "value": value[0]}
+            case "pull_xcoms":
+                page = self.clerk.pull_xcoms(claimed, task_id, key, int(question["after"]))
+                return {"values": list(page.values()), "last": max(page, default=None)}
+            case "xcom_length":
+                return {"length": self.clerk.items.length(claimed, task_id, key)}
+            case _:
+                item = self.clerk.items.item(claimed, task_id, key, int(question["index"]))
+                return {"item": item, "pair": isinstance(item, tuple)}
 
     def _patiently(self, call: Callable[[], T]) -> T:
         failures = 0

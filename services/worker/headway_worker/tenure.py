@@ -16,14 +16,16 @@ class Tenure:
 
     An attempt ends `kill_grace` seconds before its lease can run out, counted from
     when the claim or renewal was *asked for*: so it is dead before the database may
-    give it away, whatever the delay of the answer.
+    give it away, whatever the delay of the answer.  A renewal also brings which
+    attempts were told to stop.
     """
 
     clerk: Clerk
     settings: WorkerSettings
     clock: Clock
-    chore: Chore[set[AttemptKey]]
+    chore: Chore[dict[AttemptKey, bool]]
     _until: dict[AttemptKey, float] = field(default_factory=dict)
+    _stopping: set[AttemptKey] = field(default_factory=set)
     _asked: tuple[float, tuple[AttemptKey, ...]] = (0.0, ())
 
     def grant(self, key: AttemptKey, since: float) -> None:
@@ -33,10 +35,15 @@ class Tenure:
     def forget(self, key: AttemptKey) -> None:
         """Leave an attempt out that has ended."""
         self._until.pop(key, None)
+        self._stopping.discard(key)
 
     def has_ended(self, key: AttemptKey) -> bool:
         """Whether the attempt must not run any longer."""
         return self.clock.monotonic() >= self._until.get(key, 0.0)
+
+    def is_stopping(self, key: AttemptKey) -> bool:
+        """Whether the attempt was told to stop; it is still this worker's to report."""
+        return key in self._stopping
 
     def step(self, keys: Iterable[AttemptKey]) -> None:
         """Collect the last renewal and begin the next one, when it is time for it."""
@@ -57,7 +64,9 @@ class Tenure:
         for key in keys:
             if key not in self._until:
                 continue  # it has ended meanwhile
-            if key in renewed[0]:
-                self.grant(key, since)
-            else:
+            if key not in renewed[0]:
                 self._until[key] = 0.0
+                continue
+            self.grant(key, since)
+            if renewed[0][key]:
+                self._stopping.add(key)

@@ -8,23 +8,26 @@ time, whatever the database does.
 import logging
 import selectors
 import socket
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from headway.db.attempts import AttemptKey
+from headway.db.notices import STOP, WORKER, Notice
 from headway.domain.errors import EmbeddedError, SerializationError
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Child, Exit, ForkerError
 from headway.runtime.frames import Frame
+from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.execution import Result
 from headway_worker.attempt import Attempt
 from headway_worker.chore import Chore
+from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk, Work
-from headway_worker.conclusion import conclude, report_of
+from headway_worker.conclusion import CANCELLED, conclude, report_of
 from headway_worker.launcher import Launcher
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
@@ -45,6 +48,7 @@ class Means:
     questions: Questions
     spark: SparkService
     launcher: Launcher
+    pace: Pace
 
 
 class Worker:
@@ -67,18 +71,23 @@ class Worker:
         self._threads = [ThreadPoolExecutor(1, name) for name in ("claim", "renew", "report")]
         claims, renewals, reports = self._threads
         self._askers = ThreadPoolExecutor(max(8, settings.slots), "answer")
-        self._claim: Chore[list[Work]] = Chore("claim", claims, self._ring, clock)
-        self._claimed_at = 0.0
-        renewal: Chore[set[AttemptKey]] = Chore("renew", renewals, self._ring, clock)
+        claiming: Chore[list[Work]] = Chore("claim", claims, self._ring, clock)
+        self._claims = Claims(means.clerk, claiming, clock, means.pace)
+        renewal: Chore[dict[AttemptKey, bool]] = Chore("renew", renewals, self._ring, clock)
         self._tenure = Tenure(means.clerk, settings, clock, renewal)
         reporting: Chore[None] = Chore("report", reports, self._ring, clock)
-        self._reporter = Reporter(means.clerk, reporting, self._tenure.forget)
+        self._reporter = Reporter(means.clerk, reporting, self._reported)
+        self.rings: Mapping[Notice, Callable[[], None]] = {
+            WORKER: claiming.hurry,
+            STOP: renewal.hurry,
+        }
 
     def step(self) -> bool:
         """Do all that can be done now, then wait a moment for something to happen."""
         waiting = [work.claimed.key for work in self._awaiting_spark]
         self._tenure.step([*self._attempts, *waiting, *self._reporter.keys()])
         self._take_work()
+        self._cancel_those_awaiting_spark()
         self._start_those_awaiting_spark()
         self._watch()
         self._send_answers()
@@ -94,13 +103,13 @@ class Worker:
     def drain(self) -> bool:
         """Claim no more; return whether all that was claimed has ended and been reported."""
         self._draining = True
-        claimed = self._attempts or self._awaiting_spark or self._claim.pending
+        claimed = self._attempts or self._awaiting_spark or self._claims.pending
         return not claimed and not self._reporter.keys() and not self._cleaning
 
     def hand_back(self) -> None:
         """Stop every attempt, so that another worker may begin it again."""
         for attempt in self._attempts.values():
-            if not attempt.handed_back:
+            if not (attempt.handed_back or attempt.cancelled):
                 attempt.handed_back = True
                 attempt.log.say("[headway] The worker is stopping; the task is handed back.")
                 attempt.child.stop(self._settings.kill_grace)
@@ -118,21 +127,26 @@ class Worker:
             attempt.close()
 
     def _take_work(self) -> None:
-        if self._claim.done():
-            collected = self._claim.collect()
-            for work in collected[0] if collected is not None else []:
-                self._tenure.grant(work.claimed.key, self._claimed_at)
-                if self._tenure.has_ended(work.claimed.key):
-                    self._tenure.forget(work.claimed.key)  # preparing it has taken too long
-                elif work.task.needs_spark:
-                    self._awaiting_spark.append(work)
-                else:
-                    self._start(work)
-        free = self._settings.slots - len(self._attempts) - len(self._awaiting_spark)
-        if free > 0 and not self._draining and self._claim.may_begin():
-            self._claimed_at = self._clock.monotonic()
-            claim = partial(self._means.clerk.claim, free)
-            self._claim.begin(claim, every=self._settings.poll_interval)
+        for work in self._claims.collect():
+            self._tenure.grant(work.claimed.key, self._claims.asked_at)
+            if self._tenure.has_ended(work.claimed.key):
+                self._tenure.forget(work.claimed.key)  # preparing it has taken too long
+            elif work.task.needs_spark:
+                self._awaiting_spark.append(work)
+            else:
+                self._start(work)
+        self._claims.step(self._free_slots())
+
+    def _free_slots(self) -> int:
+        if self._draining:
+            return 0
+        return self._settings.slots - len(self._attempts) - len(self._awaiting_spark)
+
+    def _cancel_those_awaiting_spark(self) -> None:
+        for work in list(self._awaiting_spark):
+            if self._tenure.is_stopping(work.claimed.key):
+                self._awaiting_spark.remove(work)
+                self._report(work, CANCELLED)
 
     def _start_those_awaiting_spark(self) -> None:
         if self._awaiting_spark and self._means.spark.forker_ready():
@@ -153,7 +167,7 @@ class Worker:
         except (OSError, ForkerError) as error:
             log.warning("action=hand_back task=%s error=%s", work.claimed.task_id, error)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not start it: {error}")
-            self._report(work, lost)
+            self._report(work, lost, began=False)
             return
         self._attempts[work.claimed.key] = attempt
         attempt.watch(self._selector)
@@ -166,9 +180,12 @@ class Worker:
         )
 
     def _watch(self) -> None:
-        for key, _events in self._selector.select(TICK):
+        seconds = min(TICK, self._claims.due_in(self._free_slots()))
+        for key, events in self._selector.select(seconds):
             if key.fileobj is self._bell:
                 self._bell.recv(4096)
+            elif events & selectors.EVENT_WRITE:
+                key.data.send(self._selector)
             elif not self._serve(key.data, key.fileobj):
                 self._selector.unregister(key.fileobj)
 
@@ -190,11 +207,13 @@ class Worker:
         for future in [future for future in self._answers if future.done()]:
             attempt = self._answers.pop(future)
             if attempt.work.claimed.key in self._attempts:
-                attempt.answer(future.result())
+                attempt.answer(future.result(), self._selector)
 
     def _enforce(self, attempt: Attempt) -> None:
         if self._tenure.has_ended(attempt.work.claimed.key):
             attempt.fence()
+        elif self._tenure.is_stopping(attempt.work.claimed.key):
+            attempt.cancel(self._settings.kill_grace)
         else:
             attempt.enforce_timeout(self._clock.monotonic(), self._settings.kill_grace)
 
@@ -203,6 +222,7 @@ class Worker:
         attempt.unwatch(self._selector)
         result = conclude(attempt.ending(exited), work.task)
         del self._attempts[work.claimed.key]
+        self._claims.ended()
         if attempt.result is None and attempt.spark_session is not None:
             self._cleaning.extend(self._means.spark.release(attempt.spark_session))
         if attempt.fenced:
@@ -212,7 +232,7 @@ class Worker:
             self._report(work, result)
         attempt.close()
 
-    def _report(self, work: Work, result: Result) -> None:
+    def _report(self, work: Work, result: Result, *, began: bool = True) -> None:
         log.info(
             "action=end dag=%s run=%s task=%s attempt=%d outcome=%s",
             work.claimed.dag_id,
@@ -221,7 +241,11 @@ class Worker:
             work.claimed.key.attempt,
             result.outcome,
         )
-        self._reporter.add(report_of(work.claimed, work.task, result))
+        self._reporter.add(report_of(work.claimed, work.task, result, began=began))
+
+    def _reported(self, key: AttemptKey) -> None:
+        self._tenure.forget(key)
+        self._claims.reported()
 
     def _ring(self) -> None:
         with suppress(BlockingIOError):  # it rings already

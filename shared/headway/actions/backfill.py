@@ -13,6 +13,7 @@ from headway.decide.backfill import plan_backfill
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, DagError
 from headway.domain.states import RunType
+from headway.timetables import registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,13 @@ def create_backfill(
         raise DagError(f"A backfill needs at least 1 active run at a time, not {most}.")
     backfill_id = backfills.create(conn, request.dag_id, request.from_date, request.to_date, most)
     new = runs.NewRuns(
-        request.dag_id, RunType.BACKFILL, dag.version_id, infos, request.conf, backfill_id
+        request.dag_id,
+        RunType.BACKFILL,
+        dag.version_id,
+        infos,
+        request.conf,
+        backfill_id,
+        partitions=registry.decode(dag.spec.timetable).partitions,
     )
     created = runs.create(conn, new)
     if not created:

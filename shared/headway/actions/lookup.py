@@ -1,12 +1,15 @@
 """Find what a user names."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from sqlalchemy import Connection
 
-from headway.db import views
+from headway.db import interventions, versions, views
+from headway.db.interventions import LockedRun
 from headway.db.views import Row
+from headway.decide.graph import DagGraph
 from headway.domain.errors import NotFoundError
 from headway.domain.spec import DagSpec
 from headway.serialization import codec
@@ -29,20 +32,53 @@ def current_dag(conn: Connection, dag_id: str) -> CurrentDag:
     return CurrentDag(codec.decode(bytes(row["serialized"])), row["id"], row["paused"])
 
 
+def run_of(conn: Connection, dag_id: str, run_id: str) -> Row:
+    """Return the run as `views.runs` has it; NotFoundError, naming the nearest, without it."""
+    rows = views.runs(conn, dag_id, run_id)
+    if not rows:
+        raise NotFoundError(_no_run(conn, dag_id, run_id))
+    return rows[0]
+
+
+def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun:
+    """Lock the run for the rest of the transaction; NotFoundError, naming the nearest, without it.
+
+    Whoever else changes the run is waited for.
+    """
+    run = interventions.lock_run(conn, dag_id, run_id)
+    if run is None:
+        raise NotFoundError(_no_run(conn, dag_id, run_id))
+    return run
+
+
+def graph_of(conn: Connection, run: LockedRun) -> DagGraph:
+    """Return the tasks of the run, as the version has them that it was created with."""
+    return DagGraph(codec.decode(versions.load(conn, [run.version_id])[run.version_id]))
+
+
+def check_tasks(graph: DagGraph, named: Sequence[str]) -> None:
+    """Raise NotFoundError, naming the nearest, for a task that the DAG does not have."""
+    for task_id in named:
+        if task_id not in graph.tasks:
+            dag_id = graph.dag.dag_id
+            hint = _nearest(task_id, graph.tasks, f"`headway dags show {dag_id}` shows its tasks.")
+            raise NotFoundError(f"DAG {dag_id} has no task {task_id!r} in that run. {hint}")
+
+
 def _no_dag(conn: Connection, dag_id: str) -> str:
     known = [str(row["dag_id"]) for row in views.dags(conn)]
-    near = get_close_matches(dag_id, known)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`headway dags list` shows them all."
+    hint = _nearest(dag_id, known, "`headway dags list` shows them all.")
     return f"There is no DAG {dag_id!r}. {hint}"
 
 
-def run_of(conn: Connection, dag_id: str, run_id: str) -> Row:
-    """Return the run as `views.runs` has it; NotFoundError when there is none."""
-    rows = views.runs(conn, dag_id, run_id)
-    if not rows:
-        if not views.dags(conn, dag_id):
-            raise NotFoundError(_no_dag(conn, dag_id))
-        raise NotFoundError(
-            f"DAG {dag_id} has no run {run_id!r}; `headway runs list {dag_id}` shows its runs."
-        )
-    return rows[0]
+def _no_run(conn: Connection, dag_id: str, run_id: str) -> str:
+    if not views.dags(conn, dag_id):
+        return _no_dag(conn, dag_id)
+    known = [str(row["run_id"]) for row in views.runs(conn, dag_id)]
+    hint = _nearest(run_id, known, f"`headway runs list {dag_id}` shows its runs.")
+    return f"DAG {dag_id} has no run {run_id!r}. {hint}"
+
+
+def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    near = get_close_matches(name, list(known))
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise

@@ -4,19 +4,33 @@ from sqlalchemy import Connection
 
 from headway.db import events, pools
 from headway.db.events import Event
+from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.names import LONGEST_NAME
 from headway.domain.spec import DEFAULT_POOL
 
 
-def set_pool(conn: Connection, name: str, slots: int, description: str, actor: str) -> None:
-    """Create a pool, or change its slots."""
+def set_pool(
+    conn: Connection,
+    name: str,
+    slots: int,
+    description: str,
+    actor: str,
+    *,
+    include_deferred: bool = False,
+) -> None:
+    """Create a pool, or change it; with `include_deferred` deferred tasks hold slots too."""
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise DagError(f"A pool's name has 1 to {LONGEST_NAME} printable characters.")
     if slots < 0:
         raise DagError(f"A pool has 0 or more slots, not {slots}.")
-    pools.set_slots(conn, name, slots, description)
-    events.add(conn, Event(actor=actor, action="pool.set", details={"pool": name, "slots": slots}))
+    pools.store(conn, name, slots, description, include_deferred=include_deferred)
+    details: dict[str, JsonValue] = {
+        "pool": name,
+        "slots": slots,
+        "include_deferred": include_deferred,
+    }
+    events.add(conn, Event(actor=actor, action="pool.set", details=details))
 
 
 def delete_pool(conn: Connection, name: str, actor: str) -> None:

@@ -1,13 +1,14 @@
 """Trigger a DAG: create one manual run."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
-from headway.db import events, runs
+from headway.db import events, interventions, runs
 from headway.db.events import Event
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
@@ -15,40 +16,51 @@ from headway.domain.names import check_run_id
 from headway.domain.states import RunType
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
+from headway.timetables.simple import NullTimetable
 
 AUTOMATED: Final = tuple(f"{kind}__" for kind in RunType if kind is not RunType.MANUAL)
 """How the ids of other runs begin: one taken by hand would keep its run from being created."""
 
 
-def trigger(
-    conn: Connection,
-    dag_id: str,
-    now: datetime,
-    actor: str,
-    conf: Mapping[str, JsonValue],
-    run_id: str | None = None,
-) -> str:
-    """Create a manual run that may start at once, about the last complete interval.
+@dataclass(frozen=True, slots=True)
+class TriggerRequest:
+    """A run to create, as if at `logical_date`, which is the present moment by default.
+
+    One whose date is to come waits for it, unless `in_future` allows that of DAGs without
+    a schedule.
+    """
+
+    dag_id: str
+    conf: Mapping[str, JsonValue] = field(default_factory=dict)
+    run_id: str | None = None
+    logical_date: datetime | None = None
+    in_future: bool = False
+
+
+def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str) -> str:
+    """Create a manual run about the interval that was the last complete one at its date.
 
     Return its run id.  NotFoundError without the DAG, ConflictError when the id is taken or
     may belong to a run of the schedule.
     """
+    dag_id = request.dag_id
     dag = current_dag(conn, dag_id)
-    interval = registry.decode(dag.spec.timetable).infer_manual_data_interval(now)
-    name = check_run_id(run_id or f"manual__{now.isoformat()}")
+    timetable = registry.decode(dag.spec.timetable)
+    date = request.logical_date or now
+    name = check_run_id(request.run_id or f"manual__{date.isoformat()}")
     if name.startswith(AUTOMATED):
         raise ConflictError(f"Only runs of a schedule are called like {name!r}; choose another id.")
-    new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [DagRunInfo(now, interval)], conf)
+    info = DagRunInfo(date, timetable.infer_manual_data_interval(date))
+    new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [info], request.conf)
     if not runs.create(conn, new, [name]):
         raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
+    if request.in_future and isinstance(timetable, NullTimetable):
+        interventions.bring_forward(conn, dag_id, name, now)
+    details: dict[str, JsonValue] = {"conf": dict(request.conf)}
+    if request.logical_date is not None:
+        details["logical_date"] = date.isoformat()
     events.add(
         conn,
-        Event(
-            actor=actor,
-            action="run.trigger",
-            dag_id=dag_id,
-            run_id=name,
-            details={"conf": dict(conf)},
-        ),
+        Event(actor=actor, action="run.trigger", dag_id=dag_id, run_id=name, details=details),
     )
     return name

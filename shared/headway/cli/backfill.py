@@ -35,7 +35,7 @@ def create(
     from headway.cli.values import parse_conf, parse_date
     from headway.cli.watch import watch_backfill
 
-    with transaction() as conn:
+    with transaction(changes=True) as conn:
         zone = current_dag(conn, dag_id).spec.timezone
         first, last = parse_date(from_date, zone), parse_date(to_date, zone)
         request = BackfillRequest(dag_id, first, last, parse_conf(conf), max_active_runs)
@@ -62,6 +62,25 @@ def show(
     if backfill_id is not None and not found:
         raise NotFoundError(f"There is no backfill {backfill_id}; `headway backfill show` has all.")
     render([_row(progress) for progress in found], COLUMNS, output)
+
+
+@app.command()
+def run(backfill_id: int) -> None:
+    """Schedule what is left of a backfill in this process, apart from all schedulers.
+
+    Its runs are reserved meanwhile.  The database must be given as to a scheduler.
+    """
+    from importlib.metadata import entry_points
+
+    from headway.cli.services import GROUP
+    from headway.cli.session import database_url
+    from headway.domain.errors import NotFoundError
+
+    found = entry_points(group=GROUP, name="backfill")
+    if not found:
+        raise NotFoundError("The scheduler is not installed; install the whole of headway.")
+    (point,) = found
+    raise typer.Exit(point.load()(database_url(), backfill_id))
 
 
 def _row(progress: "Progress") -> dict[str, object]:

@@ -1,6 +1,7 @@
 """`headway dags test`: one DAG run in this process, for the author of the DAG."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from headway.cli.values import parse_date
+from headway.decide.graph import DagGraph
 from headway.decide.settle import RunStanding, TaskStanding, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
@@ -21,7 +23,7 @@ from headway.sdk.definition import DAG
 from headway.sdk.execution import Result, execute
 from headway.sdk.facts import RunFacts
 from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import LocalRuntime
+from headway.sdk.runtime import LocalRuntime, MappedXComs, XComs
 from headway.sdk.specification import to_spec
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.timetables import registry
@@ -39,49 +41,98 @@ _BECOMES: Final = {
 
 @dataclass(slots=True)
 class TestRun:
-    """A run in memory: its tasks one after the other, each tried once."""
+    """A run in memory: its task instances one after the other, each tried once.
+
+    `states` are those of the instances, by task and map_index; a task that is not mapped,
+    or not yet expanded, has one instance, -1.
+    """
 
     dag: DAG
     spec: DagSpec
-    facts: Callable[[str], RunFacts]
+    facts: Callable[[str, int], RunFacts]
     spark: "LocalSpark"
-    xcoms: dict[tuple[str, str], JsonValue] = field(default_factory=dict)
-    states: dict[str, TaskState] = field(default_factory=dict)
-    skips: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    xcoms: XComs = field(default_factory=dict)
+    mapped: MappedXComs = field(default_factory=dict)
+    states: dict[str, dict[int, TaskState]] = field(default_factory=dict)
+    skips: set[str] = field(default_factory=set)
 
     def run(self) -> RunState:
         """Run until the run has ended, and return how."""
-        self.states = {task.task_id: TaskState.NONE for task in self.spec.tasks}
+        self.states = {task.task_id: {-1: TaskState.NONE} for task in self.spec.tasks}
         names = list(self.states)
+        graph = DagGraph(self.spec)
         while True:
-            standings = [
-                TaskStanding(number, name, self.states[name], self.skips.get(name, ()))
-                for number, name in enumerate(names)
-            ]
-            settlement = settle(RunStanding(0, self.spec, standings))
+            standings = {name: self._standing(number) for number, name in enumerate(names)}
+            run = RunStanding(0, graph, standings, self.skips, lengths=self._lengths())
+            settlement = settle(run)
+            for name, problem in settlement.problems.items():
+                _say(name, problem)
+            for number, instances in settlement.expansions.items():
+                self._run_instances(names[number], range(instances))
+            for state, numbers in settlement.moves.items():
+                for number in numbers:
+                    self._move(names[number], state)
             if settlement.run_state is not None:
                 return settlement.run_state
-            for state, ids in settlement.moves.items():
-                for number in ids:
-                    self.states[names[number]] = state
-                    if state is TaskState.SCHEDULED:
-                        self._run_task(names[number])
-                    else:
-                        _say(names[number], str(state))
 
-    def _run_task(self, task_id: str) -> None:
-        _say(task_id, "running")
+    def _standing(self, number: int) -> TaskStanding:
+        task = self.spec.tasks[number]
+        states = self.states[task.task_id]
+        undecided = (number,) if TaskState.NONE in states.values() else ()
+        return TaskStanding(Counter(states.values()), undecided, bool(task.mapped_over))
+
+    def _lengths(self) -> dict[tuple[str, str], int | None]:
+        sources = {
+            (source.task_id, source.key) for task in self.spec.tasks for source in task.mapped_over
+        }
+        return {(name, key): self._length(name, key) for name, key in sources if name is not None}
+
+    def _length(self, task_id: str, key: str) -> int | None:
+        states = self.states[task_id]
+        if -1 not in states:
+            return len(self.mapped.get((task_id, key), {}))
+        value = self.xcoms.get((task_id, key))
+        if isinstance(value, list | dict):
+            return len(value)
+        return 0 if states[-1] is TaskState.SKIPPED else None
+
+    def _move(self, task_id: str, state: TaskState) -> None:
+        if state is TaskState.SCHEDULED:
+            self._run_instances(task_id, (-1,))
+        else:
+            self.states[task_id] = {-1: state}
+            _say(task_id, str(state))
+
+    def _run_instances(self, task_id: str, indexes: Sequence[int]) -> None:
+        self.states[task_id] = {
+            map_index: self._run_instance(task_id, map_index) for map_index in indexes
+        }
+
+    def _run_instance(self, task_id: str, map_index: int) -> TaskState:
+        name = task_id if map_index < 0 else f"{task_id}[{map_index}]"
+        key = task_id if map_index < 0 else f"{task_id}-{map_index}"
+        _say(name, "running")
         with ExitStack() as stack:
             runtime = LocalRuntime(
                 task_id,
                 self.xcoms,
-                lambda: self.spark.session(task_id, stack),
-                lambda application: self.spark.submit(task_id, stack, application),
+                lambda: self.spark.session(key, stack),
+                lambda application: self.spark.submit(key, stack, application),
+                self.mapped,
+                map_index,
             )
-            result = execute(self.dag.task_dict[task_id], self.facts(task_id), runtime)
-        self.states[task_id] = _BECOMES[result.outcome]
-        self.skips[task_id] = result.skip_tasks
-        _tell(task_id, result)
+            result = execute(self.dag.task_dict[task_id], self.facts(task_id, map_index), runtime)
+        self.skips.update(result.skip_tasks)
+        if result.outcome is not Outcome.SUCCESS:
+            self._forget(task_id, map_index)
+        _tell(name, result)
+        return _BECOMES[result.outcome]
+
+    def _forget(self, task_id: str, map_index: int) -> None:
+        """Leave an instance that has not succeeded out of its task's results."""
+        for (name, _), left in self.mapped.items():
+            if name == task_id:
+                left.pop(map_index, None)
 
 
 @dataclass(slots=True)
@@ -92,22 +143,22 @@ class LocalSpark:
     ending: ExitStack
     _spark: Any = None
 
-    def session(self, task_id: str, stack: ExitStack) -> Any:
-        """Return a session of the task's own, closed with `stack`."""
-        return self._access(task_id, stack).spark_session()
+    def session(self, key: str, stack: ExitStack) -> Any:
+        """Return a session of the instance's own, closed with `stack`."""
+        return self._access(key, stack).spark_session()
 
-    def submit(self, task_id: str, stack: ExitStack, application: Any) -> None:
+    def submit(self, key: str, stack: ExitStack, application: Any) -> None:
         """Run an application with spark-submit."""
-        self._access(task_id, stack).submit_spark(application)
+        self._access(key, stack).submit_spark(application)
 
-    def _access(self, task_id: str, stack: ExitStack) -> Any:
+    def _access(self, key: str, stack: ExitStack) -> Any:
         if self._spark is None:
             found = tuple(entry_points(group=SPARK))
             if not found:
                 raise EmbeddedError("No worker is installed here, which brings Spark.")
             opened: AbstractContextManager[Any] = found[0].load()(settings.environment())
             self._spark = self.ending.enter_context(opened)
-        access = self._spark.access(f"test-{task_id}", self.bundle_root)
+        access = self._spark.access(f"test-{key}", self.bundle_root)
         stack.callback(access.close)
         return access
 
@@ -129,7 +180,7 @@ def run_dag(
     clock = SystemClock()
     started = clock.monotonic()
 
-    def facts(task_id: str) -> RunFacts:
+    def facts(task_id: str, map_index: int) -> RunFacts:
         return RunFacts(
             dag_id=dag_id,
             run_id=f"test__{interval.start.isoformat()}",
@@ -140,6 +191,7 @@ def run_dag(
             run_after=now,
             start_date=now,
             conf=conf,
+            map_index=map_index,
         )
 
     print(f"{dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")

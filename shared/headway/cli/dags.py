@@ -1,11 +1,14 @@
 """`headway dags`: what there is to run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.output import Format, Output
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 app = typer.Typer(help="DAGs: list, show, pause, trigger and test them.", no_args_is_help=True)
 
@@ -91,15 +94,33 @@ def trigger(
     dag_id: str,
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
     run_id: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+    logical_date: Annotated[
+        str | None,
+        typer.Option("--logical-date", "--date", help="As if at that time; default: now."),
+    ] = None,
 ) -> None:
-    """Create a run of a DAG now."""
-    from headway.actions import trigger as action
-    from headway.cli.session import actor, now, transaction
-    from headway.cli.values import parse_conf
+    """Create a run of a DAG, now or as if at another time.
 
-    with transaction() as conn:
-        created = action.trigger(conn, dag_id, now(), actor(), parse_conf(conf), run_id)
-    print(f"Created the run {created} of {dag_id}.")
+    A run for a time to come waits for it; one of a DAG without a schedule starts at once
+    where HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true.
+    """
+    from headway.actions.lookup import current_dag
+    from headway.actions.trigger import TriggerRequest
+    from headway.actions.trigger import trigger as create
+    from headway.cli.acting import act
+    from headway.cli.session import actor, now
+    from headway.cli.values import parse_conf, parse_date
+    from headway.runtime import settings
+
+    given, at_once = parse_conf(conf), settings.read(settings.SchedulerSettings)
+
+    def work(conn: "Connection") -> str:
+        zone = current_dag(conn, dag_id).spec.timezone
+        date = None if logical_date is None else parse_date(logical_date, zone)
+        in_future = at_once.allow_trigger_in_future
+        return create(conn, TriggerRequest(dag_id, given, run_id, date, in_future), now(), actor())
+
+    print(f"Created the run {act(work)} of {dag_id}.")
 
 
 @app.command("test")
@@ -121,7 +142,7 @@ def _set_paused(dag_id: str, *, paused: bool) -> None:
     from headway.actions import pause as action
     from headway.cli.session import actor, transaction
 
-    with transaction() as conn:
+    with transaction(changes=True) as conn:
         changed = action.set_paused(conn, dag_id, actor(), paused=paused)
     state = "paused" if paused else "not paused"
     print(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.")

@@ -1,17 +1,30 @@
-"""`headway db`: migrate and check the database."""
+"""`headway db`: migrate and check the database, and show who may do what in it."""
+
+from typing import TYPE_CHECKING
 
 import typer
 
-app = typer.Typer(help="The database: migrate it, check it.", no_args_is_help=True)
+from headway.cli.output import Format, Output
+
+if TYPE_CHECKING:
+    from headway.db.roles import Login, Standing
+
+app = typer.Typer(help="The database: migrate it, check it, its roles.", no_args_is_help=True)
+
+COLUMNS = ("role", "may_log_in", "password", "used_for")
 
 
 @app.command()
 def migrate() -> None:
-    """Bring the database to the schema of this release."""
+    """Bring the database to the schema of this release, with its roles, grants and guards.
+
+    Run it as the owner of the tables. It sets the passwords of roles that
+    HEADWAY_ROLES_PARSER_PASSWORD and its like give, and leaves all others as they are.
+    """
     from headway.cli.session import database_url
     from headway.db import migrate as migrations
 
-    print(f"The database has schema {migrations.upgrade(database_url())}.")
+    print(f"The database has schema {migrations.upgrade(database_url(), _passwords())}.")
 
 
 @app.command()
@@ -23,3 +36,60 @@ def check() -> None:
 
     engine = engines.connect(database_url())
     print(f"The database answers and has schema {migrations.check(engine)}.")
+
+
+@app.command()
+def roles(output: Output = Format.TABLE) -> None:
+    """List the login roles, and whether each can be used."""
+    from headway.cli.output import show
+    from headway.cli.session import database_url
+    from headway.db import engine as engines
+    from headway.db import migrate as migrations
+    from headway.db import roles as logins
+
+    engine = engines.connect(database_url())
+    migrations.check(engine)
+    with engine.connect() as conn:
+        standings = logins.standings(conn)
+    rows = [
+        {
+            "role": it.login,
+            "may_log_in": _login(it),
+            "password": {True: "set", False: "not set", None: "?"}[it.has_password],
+            "used_for": logins.PURPOSES[it.login],
+        }
+        for it in standings
+    ]
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def grants() -> None:
+    """Print what each role may do to each table, as docs/grants.md has it."""
+    from headway.db import grants as matrix
+
+    print(matrix.as_markdown(), end="")
+
+
+def _passwords() -> "dict[Login, str]":
+    from headway.db.roles import Login
+    from headway.runtime import settings
+    from headway.runtime.role_settings import RoleSettings
+
+    given = settings.read(RoleSettings)
+    secrets = {
+        Login.PARSER: given.parser_password,
+        Login.SCHEDULER: given.scheduler_password,
+        Login.WORKER: given.worker_password,
+        Login.USER: given.user_password,
+        Login.READONLY: given.readonly_password,
+    }
+    return {login: secret.get_secret_value() for login, secret in secrets.items() if secret}
+
+
+def _login(standing: "Standing") -> str:
+    if not standing.present:
+        return "no: absent, migrate as one who may create roles"
+    if not standing.may_log_in:
+        return f"no: ALTER ROLE {standing.login} LOGIN"
+    return "yes, and it may do more than it should" if standing.powerful else "yes"

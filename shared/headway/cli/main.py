@@ -4,7 +4,18 @@ import sys
 
 import typer
 
-from headway.cli import backfill, dags, database, pools, runs, services, tasks
+from headway.cli import (
+    backfill,
+    dags,
+    database,
+    events,
+    explain,
+    pools,
+    runs,
+    services,
+    simulate,
+    tasks,
+)
 from headway.cli.output import Format, Output
 from headway.domain.errors import FencedError, HeadwayError
 
@@ -23,6 +34,9 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
+app.command("events")(events.list_events)
+app.command("explain")(explain.explain)
+app.command("simulate")(simulate.simulate)
 
 
 @app.command("settings")

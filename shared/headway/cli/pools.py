@@ -30,13 +30,16 @@ def set_pool(
     name: str,
     slots: int,
     description: Annotated[str, typer.Option(help="What the pool is for.")] = "",
+    include_deferred: Annotated[
+        bool, typer.Option(help="Whether deferred tasks hold their slots.")
+    ] = False,
 ) -> None:
     """Create a pool, or change how many slots it has."""
     from headway.actions import pools
     from headway.cli.session import actor, transaction
 
-    with transaction() as conn:
-        pools.set_pool(conn, name, slots, description, actor())
+    with transaction(changes=True) as conn:
+        pools.set_pool(conn, name, slots, description, actor(), include_deferred=include_deferred)
     print(f"The pool {name} has {slots} slots.")
 
 
@@ -46,6 +49,6 @@ def delete(name: str) -> None:
     from headway.actions import pools
     from headway.cli.session import actor, transaction
 
-    with transaction() as conn:
+    with transaction(changes=True) as conn:
         pools.delete_pool(conn, name, actor())
     print(f"The pool {name} is deleted.")

@@ -1,13 +1,30 @@
-"""`headway runs`: DAG runs as they stand."""
+"""`headway runs`: DAG runs as they stand, and what may be done to them."""
 
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.output import Format, Output
+from headway.cli.values import Reason, Yes
 from headway.domain.states import RunState
 
-app = typer.Typer(help="DAG runs: list and show them.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.actions.intervene import Change
+
+app = typer.Typer(
+    help="DAG runs: list, show, clear, mark, cancel and delete them.", no_args_is_help=True
+)
+
+
+class RunEnd(StrEnum):
+    """What a run may be marked as."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+
 
 COLUMNS = ("dag_id", "run_id", "run_type", "state", "interval_start", "started_at", "ended_at")
 TASK_COLUMNS = ("task_id", "map_index", "state", "attempt", "started_at", "ended_at")
@@ -50,3 +67,84 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     rendering.show([run], COLUMNS, output)
     print()
     rendering.show(tasks, TASK_COLUMNS, output)
+
+
+@app.command()
+def clear(
+    dag_id: str,
+    run_id: str,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+    ] = False,
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """Have all tasks of a run run again, with all their retries.
+
+    A task that is running is told to stop first. A run that has ended waits to start again.
+    """
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.clear import clear_tasks
+        from headway.decide.clear import Selection
+
+        selection = Selection(only_failed=only_failed)
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
+
+
+@app.command()
+def mark(
+    dag_id: str,
+    run_id: str,
+    state: Annotated[RunEnd, typer.Option("--as", help="What the run is to be.")],
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """Mark a run as success or failed.
+
+    One that has ended is only called otherwise. Any other is ended: tasks that are running are
+    told to stop and marked like the run, tasks that have not begun are skipped.
+    """
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.mark import mark_run
+
+        return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
+
+
+@app.command()
+def cancel(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) -> None:
+    """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.cancel import cancel_run
+
+        return cancel_run(conn, dag_id, run_id, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
+
+
+@app.command()
+def delete(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) -> None:
+    """Delete a run with its task instances, their attempts and what these have left as XComs.
+
+    It must not be running; cancel it first. Its events stay, and its logs stay where they are.
+    """
+    from headway.cli.acting import act, ask, rehearse
+    from headway.cli.changes import author
+
+    def work(conn: "Connection") -> int:
+        from headway.actions.delete import delete_run
+
+        return delete_run(conn, dag_id, run_id, author(reason))
+
+    if not yes:
+        ask(f"The run {run_id} of {dag_id} with {rehearse(work)} task instances will be deleted.")
+    print(f"Deleted the run {run_id} of {dag_id} with {act(work)} task instances.")

@@ -39,8 +39,11 @@ def url_file(home: Path) -> Path:
 
 
 @contextmanager
-def transaction() -> "Iterator[Connection]":
-    """Open one transaction on a database that has this release's schema."""
+def transaction(*, changes: bool = False) -> "Iterator[Connection]":
+    """Open one transaction on a database that has this release's schema.
+
+    One that `changes` something schedulers are told of when it is committed.
+    """
     from sqlalchemy.exc import OperationalError
 
     from headway.db import engine as engines
@@ -51,6 +54,10 @@ def transaction() -> "Iterator[Connection]":
         migrate.check(engine)
         with engine.begin() as conn:
             yield conn
+        if changes:
+            from headway.db import notices
+
+            notices.tell(engine, [notices.SCHEDULER])
     except OperationalError as error:
         raise DatabaseError(f"The database failed: {str(error.orig).strip()}") from error
     finally:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pydantic_core import PydanticUndefined
 
 from headway.runtime import settings
+from headway.runtime.role_settings import RoleSettings
 from headway.runtime.settings import Settings
 
 MODELS: tuple[type[Settings], ...] = (
     settings.DatabaseSettings,
+    RoleSettings,
     settings.ParserSettings,
     settings.SchedulerSettings,
     settings.WorkerSettings,

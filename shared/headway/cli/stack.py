@@ -1,15 +1,17 @@
 """All services on one machine, on an embedded Postgres."""
 
+import secrets
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Final
 
 from headway.cli.session import url_file
-from headway.db import migrate
+from headway.db import migrate, roles
+from headway.db.roles import Login
 from headway.embedded.postgres import PostgresServer
 from headway.runtime import settings
 from headway.runtime.children import Children, Program
@@ -31,10 +33,17 @@ LAPTOP: Final[Mapping[type[Settings], Mapping[str, object]]] = {
 }
 """Defaults for one machine, where nothing is far away; environment and file win over them."""
 
+_LOGIN_OF: Final = {
+    "parser": Login.PARSER,
+    "scheduler": Login.SCHEDULER,
+    "worker": Login.WORKER,
+}
+_LOGINS: Final = (*_LOGIN_OF.values(), Login.USER)
+
 
 @dataclass(slots=True)
 class Stack:
-    """What runs: the database and the services."""
+    """What runs: the database, as its users reach it, and the services."""
 
     url: str
     postgres: PostgresServer
@@ -49,21 +58,32 @@ class Stack:
             _say(message)
 
 
+Front = Callable[[str], AbstractContextManager[Callable[[str], str]]]
+"""What stands before the server at an address; it tells by which one a role goes through it."""
+
+
 @contextmanager
-def running(home: Path, dags: Path, schedulers: int, port: int | None = None) -> Iterator[Stack]:
+def nothing(_url: str) -> Iterator[Callable[[str], str]]:
+    """Have everyone connect to the server itself."""
+    yield lambda url: url
+
+
+@contextmanager
+def running(
+    home: Path, dags: Path, schedulers: int, port: int | None = None, front: Front = nothing
+) -> Iterator[Stack]:
     """Run the services with their state under `home`; all of them have ended afterwards."""
     environment = _environment(home, dags)
     settings.make_home(home)
     clock = SystemClock()
     children = Children(home / "services", clock)
-    with PostgresServer(home / "postgres", port) as postgres:
-        migrate.upgrade(postgres.url)
-        environment["HEADWAY_DATABASE_URL"] = postgres.url
-        with _address_known(home, postgres.url):
+    with PostgresServer(home / "postgres", port) as postgres, front(postgres.url) as through:
+        urls = {login: through(url) for login, url in _migrated(postgres.url).items()}
+        with _address_known(home, urls[Login.USER]):
             try:
-                for program in _programs(environment, schedulers):
+                for program in _programs(environment, urls, schedulers):
                     children.start(program)
-                yield Stack(postgres.url, postgres, children)
+                yield Stack(urls[Login.USER], postgres, children)
             finally:
                 children.stop(PATIENCE)
 
@@ -84,15 +104,21 @@ def _environment(home: Path, dags: Path) -> dict[str, str]:
     return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
 
 
-def _programs(environment: Mapping[str, str], schedulers: int) -> Iterator[Program]:
-    yield _program("parser", "parser", environment)
-    for number in range(1, schedulers + 1):
-        yield _program(f"scheduler-{number}", "scheduler", environment)
-    yield _program("worker", "worker", environment)
+def _migrated(url: str) -> dict[Login, str]:
+    """Migrate as the owner; return an address for each role, with a password of this start."""
+    passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
+    migrate.upgrade(url, passwords)
+    return {login: roles.address(url, login, passwords[login]) for login in passwords}
 
 
-def _program(name: str, command: str, environment: Mapping[str, str]) -> Program:
-    return Program(name, [sys.executable, "-m", "headway.cli", command], environment)
+def _programs(
+    environment: Mapping[str, str], urls: Mapping[Login, str], schedulers: int
+) -> Iterator[Program]:
+    numbered = [f"scheduler-{number}" for number in range(1, schedulers + 1)]
+    for name in ["parser", *numbered, "worker"]:
+        service = name.partition("-")[0]
+        own = {**environment, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
+        yield Program(name, [sys.executable, "-m", "headway.cli", service], own)
 
 
 @contextmanager

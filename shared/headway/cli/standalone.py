@@ -8,14 +8,14 @@ from headway.domain.errors import SettingsError
 from headway.runtime import settings
 
 
-def run(dags: Path, schedulers: int, port: int | None) -> int:
+def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stack.nothing) -> int:
     """Run until interrupted; return the exit status."""
     if not dags.is_dir():
         raise SettingsError(
             f"There is no DAGs folder {dags.absolute()}; create it, or name another with --dags."
         )
     home = settings.home()
-    with interrupts.ending_well(), stack.running(home, dags, schedulers, port) as services:
+    with interrupts.ending_well(), stack.running(home, dags, schedulers, port, front) as services:
         print(f"Headway runs the DAGs in {dags.absolute()}.")
         print(f"State: {home}   service logs: {home / 'services'}")
         print("In another terminal, here: `headway dags list`.  Ctrl-C stops everything.")

@@ -1,14 +1,38 @@
-"""`headway tasks`: task instances, their attempts, their logs."""
+"""`headway tasks`: task instances, their attempts, their logs, and what may be done to them."""
 
 import shutil
 import sys
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.output import Format, Output
+from headway.cli.values import Reason, Yes
 
-app = typer.Typer(help="Task instances: list them, read their logs.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.actions.intervene import Change
+
+app = typer.Typer(
+    help="Task instances: list them, read their logs, clear, mark and cancel them.",
+    no_args_is_help=True,
+)
+
+
+class TaskEnd(StrEnum):
+    """What a task instance may be marked as."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+Tasks = Annotated[list[str], typer.Argument(metavar="TASK", help="One task, or several.")]
+MapIndex = Annotated[
+    int | None, typer.Option(min=0, help="Only this instance of a mapped task; default: all.")
+]
 
 COLUMNS = (
     "task_id",
@@ -83,6 +107,87 @@ def logs(
         )
     with path.open("rb") as log:
         shutil.copyfileobj(log, sys.stdout.buffer)
+
+
+@app.command()
+def clear(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    map_index: MapIndex = None,
+    downstream: Annotated[
+        bool, typer.Option(help="Also what lies below these tasks, directly or not.")
+    ] = True,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+    ] = False,
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """Have tasks of a run run again, with all their retries; one that waits for a retry, now.
+
+    A task that is running is told to stop first. A run that has ended waits to start again.
+    """
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.clear import clear_tasks
+        from headway.decide.clear import Selection
+
+        selection = Selection(tasks, map_index, downstream, only_failed)
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
+
+
+@app.command()
+def mark(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    state: Annotated[TaskEnd, typer.Option("--as", help="What they are to be.")],
+    map_index: MapIndex = None,
+    downstream: Annotated[
+        bool, typer.Option(help="Clear what failed below them, unless they are marked failed.")
+    ] = True,
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """Mark tasks of a run as success, failed or skipped.
+
+    A task that is running is told to stop first. A run that has ended waits to start again, and
+    ends as its tasks stand then.
+    """
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.mark import Marking, mark_tasks
+        from headway.domain.states import TaskState
+
+        marking = Marking(tasks, TaskState(state), map_index, downstream)
+        return mark_tasks(conn, dag_id, run_id, marking, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
+
+
+@app.command()
+def cancel(
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    map_index: MapIndex = None,
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """End tasks of a run: one that is running is stopped and fails, others are skipped."""
+    from headway.cli.changes import author, change
+
+    def work(conn: "Connection") -> "Change":
+        from headway.actions.cancel import cancel_tasks
+
+        return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes)
 
 
 def _one_of(started: list[int], attempt: int | None, task_id: str) -> int:

@@ -1,12 +1,17 @@
-"""What users type: dates, and JSON."""
+"""What users type: dates, JSON, and the options that changes to runs and tasks share."""
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
+
+import typer
 
 from headway.domain.arguments import encode_argument
 from headway.domain.errors import DagError
+
+Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the journal.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def parse_date(text: str, zone: str) -> datetime:

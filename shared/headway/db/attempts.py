@@ -4,47 +4,61 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from json import dumps
-from uuid import UUID, uuid4
+from typing import Any, Final
+from uuid import UUID
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, text
 
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
-from headway.domain.states import Outcome, RunType
+from headway.domain.states import TERMINAL, Outcome, RunType
 
-LOCK_QUEUED = text("""
-    SELECT task_instance_id, attempt
-      FROM task_attempt
-     WHERE phase = 'queued' AND queue = ANY (CAST(:queues AS text[]))
-     ORDER BY priority DESC, task_instance_id
-     LIMIT :limit
-       FOR NO KEY UPDATE SKIP LOCKED
+ANY_QUEUED = text("""
+    SELECT EXISTS (SELECT FROM task_attempt
+                    WHERE phase = 'queued' AND queue = ANY (CAST(:queues AS text[])))
 """)
 
+# One statement, for each guard is on the very row that is locked.  No lock is waited for, so
+# attempts may be locked before their tasks.  LATERAL, here and in REPORT, leaves the planner
+# no choice but to look rows up by their key, in the order given, whatever its statistics.
 CLAIM = text("""
-    WITH mine AS MATERIALIZED (
-        SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
-                             CAST(:tokens AS uuid[])) AS mine (task_instance_id, attempt, token)
+    WITH next AS MATERIALIZED (
+        SELECT it.*
+          FROM unnest(CAST(:queues AS text[])) AS its (queue)
+         CROSS JOIN LATERAL (
+               SELECT task_instance_id, attempt, phase, rank
+                 FROM task_attempt
+                WHERE phase = 'queued' AND queue = its.queue
+                ORDER BY rank, task_instance_id
+                LIMIT :limit
+                  FOR NO KEY UPDATE SKIP LOCKED) AS it
+         ORDER BY it.rank, it.task_instance_id
+         LIMIT :limit
+    ), task AS MATERIALIZED (
+        SELECT next.phase, it.*
+          FROM next
+         CROSS JOIN LATERAL (
+               SELECT id, attempt, state
+                 FROM task_instance
+                WHERE id = next.task_instance_id AND attempt = next.attempt AND state = 'queued'
+                  FOR NO KEY UPDATE SKIP LOCKED) AS it
     ), claimed AS (
         UPDATE task_attempt AS it
-           SET phase = 'running', token = mine.token, process_id = :process, started_at = now()
-          FROM mine
-         WHERE (it.task_instance_id, it.attempt) = (mine.task_instance_id, mine.attempt)
-           AND it.phase = 'queued'
-     RETURNING it.task_instance_id, it.attempt, it.token
-    ), leased AS (
-        INSERT INTO lease (task_instance_id, attempt, token, expires_at)
-        SELECT task_instance_id, attempt, token, now() + make_interval(secs => :seconds)
-          FROM claimed
+           SET phase = 'running', token = gen_random_uuid(), process_id = :process,
+               started_at = now(), claimed_until = now() + make_interval(secs => :seconds)
+          FROM task
+         WHERE it.task_instance_id = task.id AND it.attempt = task.attempt
+           AND it.phase = task.phase
+     RETURNING it.task_instance_id, it.attempt, it.token, task.state
     )
     UPDATE task_instance AS task
        SET state = 'running', started_at = now(), ended_at = NULL
       FROM claimed
      WHERE task.id = claimed.task_instance_id AND task.attempt = claimed.attempt
-       AND task.state = 'queued'
- RETURNING task.id, task.attempt, claimed.token
+       AND task.state = claimed.state
+ RETURNING task.id, claimed.token
 """)
 
 FACTS = text("""
@@ -56,7 +70,7 @@ FACTS = text("""
       JOIN dag_run AS run ON run.id = task.dag_run_id
       JOIN dag_version AS version ON version.id = run.version_id
      WHERE task.id = ANY (:ids)
-     ORDER BY task.id
+     ORDER BY task.rank, task.id
 """)
 
 SET_HANDLE = text("""
@@ -65,7 +79,7 @@ SET_HANDLE = text("""
        AND phase IN ('running', 'stopping')
 """)
 
-# Taken before the attempts: a report may wait, so it locks in the one order.
+# A report may wait, so it locks in the one order: tasks, then attempts, each by id.
 LOCK_TASKS = text("""
     SELECT FROM task_instance WHERE id = ANY (:ids) ORDER BY id FOR NO KEY UPDATE
 """)
@@ -77,30 +91,55 @@ REPORT = text("""
                              CAST(:errors AS text[]), CAST(:states AS text[]),
                              CAST(:delays AS float8[]), CAST(:skips AS text[]))
                AS report (task_instance_id, attempt, token, outcome, error, state, delay, skips)
+         ORDER BY task_instance_id
+    ), held AS MATERIALIZED (
+        SELECT report.task_instance_id, report.attempt, report.outcome, report.error,
+               it.task_state, it.stop_to IS NULL AS counts,
+               coalesce(it.stop_to, report.state) AS state,
+               CASE WHEN it.stop_to IS NULL THEN report.delay END AS delay,
+               CASE WHEN it.stop_to IS NULL THEN report.skips END AS skips
+          FROM report
+         CROSS JOIN LATERAL (
+               SELECT it.stop_to, task.state AS task_state
+                 FROM task_attempt AS it
+                 JOIN task_instance AS task ON task.id = it.task_instance_id
+                WHERE it.task_instance_id = report.task_instance_id
+                  AND it.attempt = report.attempt AND it.token = report.token
+                  AND it.phase IN ('running', 'stopping')
+                  FOR NO KEY UPDATE OF it) AS it
     ), ended AS (
         UPDATE task_attempt AS it
-           SET phase = 'ended', ended_at = now(), outcome = report.outcome, error = report.error
-          FROM report
-         WHERE (it.task_instance_id, it.attempt) = (report.task_instance_id, report.attempt)
-           AND it.token = report.token AND it.phase IN ('running', 'stopping')
-     RETURNING report.*
+           SET phase = 'ended', ended_at = now(), outcome = held.outcome, error = held.error
+          FROM held
+         WHERE it.task_instance_id = held.task_instance_id AND it.attempt = held.attempt
     ), released AS (
-        DELETE FROM lease USING ended
-         WHERE (lease.task_instance_id, lease.attempt) = (ended.task_instance_id, ended.attempt)
+        DELETE FROM lease USING held
+         WHERE lease.task_instance_id = held.task_instance_id AND lease.attempt = held.attempt
     ), moved AS (
         UPDATE task_instance AS task
-           SET state = ended.state, ended_at = now(),
-               failures = failures + CASE WHEN ended.outcome IN ('failed', 'timed_out')
+           SET state = held.state,
+               started_at = CASE WHEN held.state <> 'none' THEN task.started_at END,
+               ended_at = CASE WHEN held.state <> 'none' THEN now() END,
+               retry_at = now() + make_interval(secs => held.delay),
+               failures = failures + CASE WHEN held.counts
+                                           AND held.outcome IN ('failed', 'timed_out')
                                           THEN 1 ELSE 0 END,
-               losses = losses + CASE WHEN ended.outcome = 'lost' THEN 1 ELSE 0 END,
-               retry_at = now() + make_interval(secs => ended.delay),
-               skips = ARRAY(SELECT json_array_elements_text(CAST(ended.skips AS json)))
-          FROM ended
-         WHERE task.id = ended.task_instance_id AND task.attempt = ended.attempt
-           AND task.state = 'running'
-     RETURNING task.id, task.attempt, task.dag_run_id
-    ), woken AS (
-        INSERT INTO wake (dag_run_id) SELECT DISTINCT dag_run_id FROM moved
+               losses = losses + CASE WHEN held.counts AND held.outcome = 'lost'
+                                      THEN 1 ELSE 0 END,
+               skips = CASE WHEN held.skips IS NULL THEN '{}'
+                            ELSE ARRAY(SELECT json_array_elements_text(CAST(held.skips AS json)))
+                       END
+          FROM held
+         WHERE task.id = held.task_instance_id AND task.attempt = held.attempt
+           AND task.state = held.task_state
+           AND (held.task_state = 'running'
+                OR (held.task_state = 'restarting' AND NOT held.counts))
+     RETURNING task.id, task.attempt, task.dag_run_id, task.task_id, task.state, task.skips
+    ), told AS (
+        INSERT INTO wake (dag_run_id, task_id, state, skips)
+        SELECT dag_run_id, CASE WHEN state <> 'none' THEN task_id END, nullif(state, 'none'), skips
+          FROM moved
+         WHERE state = 'none' OR state = ANY (:terminal)
     )
     SELECT id, attempt FROM moved
 """)
@@ -110,6 +149,9 @@ REPORTED = text("""
      WHERE task_instance_id = :task_id AND attempt = :attempt AND token = :token
        AND phase = 'ended'
 """)
+
+
+_TERMINAL: Final = sorted(map(str, TERMINAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,46 +196,31 @@ class Report:
     skips: Sequence[str] = ()
 
 
+def any_queued(conn: Connection, queues: Sequence[str]) -> bool:
+    """Return whether an attempt waits in one of these queues."""
+    return bool(conn.scalar(ANY_QUEUED, {"queues": list(queues)}))
+
+
 def claim(
     conn: Connection, me: Identity, queues: Sequence[str], limit: int, lease_seconds: float
 ) -> list[Claimed]:
-    """Take up to `limit` queued attempts, the most urgent first, each with a token and a lease."""
-    queued = conn.execute(LOCK_QUEUED, {"queues": list(queues), "limit": limit}).all()
-    if not queued:
-        return []
+    """Take up to `limit` queued attempts, those first in the line, each with a token.
+
+    They are the claimant's for `lease_seconds`, and longer when it renews them.
+    """
     claimed = conn.execute(
         CLAIM,
         {
-            "task_ids": [row.task_instance_id for row in queued],
-            "attempts": [row.attempt for row in queued],
-            "tokens": [str(uuid4()) for _ in queued],
+            "queues": list(dict.fromkeys(queues)),
+            "limit": limit,
             "process": me.id,
             "seconds": lease_seconds,
         },
     )
     tokens = {row.id: row.token for row in claimed}
-    facts = conn.execute(FACTS, {"ids": list(tokens)})
-    return [
-        Claimed(
-            key=AttemptKey(row.id, row.attempt, tokens[row.id]),
-            dag_run_id=row.dag_run_id,
-            dag_id=row.dag_id,
-            run_id=row.run_id,
-            run_type=RunType(row.run_type),
-            task_id=row.task_id,
-            map_index=row.map_index,
-            failures=row.failures,
-            losses=row.losses,
-            conf=row.conf,
-            version_id=row.version_id,
-            manifest_hash=row.manifest_hash,
-            interval=DataInterval(row.interval_start, row.interval_end),
-            schedule_date=row.schedule_date,
-            run_after=row.run_after,
-            run_started_at=row.run_started_at,
-        )
-        for row in facts
-    ]
+    if not tokens:
+        return []
+    return [_claimed(row, tokens[row.id]) for row in conn.execute(FACTS, {"ids": list(tokens)})]
 
 
 def set_handle(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue]) -> bool:
@@ -203,7 +230,11 @@ def set_handle(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue
 
 
 def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
-    """End attempts in one statement; return those that were still the reporter's to end."""
+    """End attempts in one statement; return those that were still the reporter's to end.
+
+    The task of one that was told to stop takes the state that it was told to stop for,
+    whatever the report says, and nothing is counted against it.
+    """
     conn.execute(LOCK_TASKS, {"ids": [report.key.task_instance_id for report in reports]})
     moved = conn.execute(
         REPORT,
@@ -215,7 +246,8 @@ def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
             "errors": [report.error for report in reports],
             "states": [str(report.following.state) for report in reports],
             "delays": [report.following.seconds for report in reports],
-            "skips": [dumps(list(report.skips)) for report in reports],
+            "skips": [dumps(list(report.skips)) if report.skips else None for report in reports],
+            "terminal": _TERMINAL,
         },
     )
     accepted = {(row.id, row.attempt) for row in moved}
@@ -230,6 +262,27 @@ def reported(conn: Connection, key: AttemptKey) -> Outcome | None:
     """Return the outcome that this very claim has reported before; None if it has none."""
     outcome = conn.scalar(REPORTED, _key(key))
     return None if outcome is None else Outcome(outcome)
+
+
+def _claimed(row: Row[Any], token: UUID) -> Claimed:
+    return Claimed(
+        key=AttemptKey(row.id, row.attempt, token),
+        dag_run_id=row.dag_run_id,
+        dag_id=row.dag_id,
+        run_id=row.run_id,
+        run_type=RunType(row.run_type),
+        task_id=row.task_id,
+        map_index=row.map_index,
+        failures=row.failures,
+        losses=row.losses,
+        conf=row.conf,
+        version_id=row.version_id,
+        manifest_hash=row.manifest_hash,
+        interval=DataInterval(row.interval_start, row.interval_end),
+        schedule_date=row.schedule_date,
+        run_after=row.run_after,
+        run_started_at=row.run_started_at,
+    )
 
 
 def _key(key: AttemptKey) -> dict[str, object]:

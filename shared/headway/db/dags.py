@@ -1,11 +1,13 @@
 """SQL on DAGs: the version in force, and when the next run falls due."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db.choice import ANY_DAG, Choice
+from headway.db.reservations import Scope
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec
 from headway.timetables.base import DagRunInfo
@@ -44,17 +46,27 @@ PAUSE = text("""
 """)
 
 # A DAG is to be planned when its next run is due and may be created, or when what
-# its next run was computed from has changed.
+# its next run was computed from has changed.  Queued and running runs, here and below, are
+# counted apart, for each has an index of its own; together they would be sought among all.
 LOCK_DUE = text("""
     SELECT dag_id, version_id, max_active_runs
       FROM dag
-     WHERE active AND NOT paused AND version_id IS NOT NULL
+     WHERE dag_id IN (
+           SELECT dag_id FROM dag
+            WHERE active AND NOT paused AND planned_version_id IS DISTINCT FROM version_id
+            UNION
+           SELECT dag_id FROM dag
+            WHERE active AND NOT paused AND next_run_after <= :now
+              AND (SELECT count(*) FROM dag_run
+                    WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                      AND backfill_id IS NULL AND state = 'queued')
+                  + (SELECT count(*) FROM dag_run
+                      WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                        AND backfill_id IS NULL AND state = 'running') < max_active_runs)
+       AND active AND NOT paused AND version_id IS NOT NULL
        AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
-       AND (planned_version_id IS DISTINCT FROM version_id
-            OR next_run_after <= :now
-               AND (SELECT count(*) FROM dag_run
-                     WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
-                       AND state IN ('queued', 'running')) < max_active_runs)
+       AND NOT dag_id = ANY (CAST(:aside AS text[]))
+       AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
      ORDER BY next_run_after NULLS FIRST, dag_id
      LIMIT :limit
        FOR NO KEY UPDATE SKIP LOCKED
@@ -67,7 +79,10 @@ SCHEDULED = text("""
                     AND schedule_date > coalesce(last.schedule_date, '-infinity')) AS taken,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
-               AND state IN ('queued', 'running')) AS unfinished
+               AND backfill_id IS NULL AND state = 'queued')
+           + (SELECT count(*) FROM dag_run
+               WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                 AND backfill_id IS NULL AND state = 'running') AS unfinished
       FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
       LEFT JOIN LATERAL (
            SELECT interval_start, interval_end, schedule_date FROM dag_run
@@ -83,19 +98,55 @@ PLAN = text("""
      WHERE dag_id = :dag_id
 """)
 
+# A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
+# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG.
 LOCK_STARTING = text("""
+    WITH RECURSIVE lane AS (
+        (SELECT dag_id, backfill_id FROM dag_run
+          WHERE state = 'queued' ORDER BY dag_id, backfill_id LIMIT 1)
+         UNION ALL
+        SELECT following.*
+          FROM lane
+         CROSS JOIN LATERAL (
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
+                   AND dag_run.backfill_id > lane.backfill_id
+                 ORDER BY backfill_id LIMIT 1)
+                UNION ALL
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
+                   AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                 LIMIT 1)
+                UNION ALL
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
+                 ORDER BY dag_id, backfill_id LIMIT 1)
+               LIMIT 1) AS following
+    )
     SELECT dag_id, max_active_runs
       FROM dag
      WHERE active AND NOT paused
-       AND EXISTS (
-           SELECT FROM (SELECT DISTINCT backfill_id FROM dag_run
-                         WHERE dag_run.dag_id = dag.dag_id AND state = 'queued'
-                           AND run_after <= :now) AS lane
+       AND dag_id IN (
+           SELECT lane.dag_id
+             FROM lane
+             JOIN dag USING (dag_id)
             WHERE (SELECT count(*) FROM dag_run AS active
-                    WHERE active.dag_id = dag.dag_id AND active.state = 'running'
+                    WHERE active.dag_id = lane.dag_id AND active.state = 'running'
                       AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
                   < coalesce((SELECT max_active_runs FROM backfill WHERE id = lane.backfill_id),
-                             dag.max_active_runs))
+                             dag.max_active_runs)
+              AND coalesce(
+                  (SELECT true FROM dag_run AS run
+                    WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                      AND run.backfill_id = lane.backfill_id AND run_after <= :now
+                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone) LIMIT 1),
+                  (SELECT true FROM dag_run AS run
+                    WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                      AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
+                      AND run_after <= :now
+                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone) LIMIT 1)))
+       AND NOT dag_id = ANY (CAST(:aside AS text[]))
+       AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
      ORDER BY dag_id
      LIMIT :limit
        FOR NO KEY UPDATE SKIP LOCKED
@@ -107,13 +158,6 @@ LOCK_PLACES = text("""
      WHERE dag_id = ANY (:dag_ids)
      ORDER BY dag_id
        FOR NO KEY UPDATE SKIP LOCKED
-""")
-
-OCCUPIED = text("""
-    SELECT dag_id, count(*) AS occupied
-      FROM task_attempt
-     WHERE dag_id = ANY (:dag_ids) AND ended_at IS NULL
-     GROUP BY dag_id
 """)
 
 
@@ -181,14 +225,19 @@ def set_paused(conn: Connection, dag_id: str, *, paused: bool) -> bool:
 
 
 def lock_due(
-    conn: Connection, now: datetime, limit: int, unreadable: Collection[int] = ()
+    conn: Connection,
+    now: datetime,
+    limit: int,
+    unreadable: Collection[int] = (),
+    choice: Choice[str] = ANY_DAG,
 ) -> list[DueDag]:
     """Lock DAGs that need a run created or planned, the longest overdue first.
 
     DAGs of an `unreadable` version are left to a scheduler that can read it.
     """
     parameters = {"now": now, "limit": limit, "unreadable": list(unreadable)}
-    locked = {row.dag_id: row for row in conn.execute(LOCK_DUE, parameters)}
+    rows = conn.execute(LOCK_DUE, {**parameters, **choice.parameters()})
+    locked = {row.dag_id: row for row in rows}
     due = []
     for row in conn.execute(SCHEDULED, {"dag_ids": list(locked)}):
         dag = locked[row.dag_id]
@@ -214,19 +263,20 @@ def plan(conn: Connection, dag: DueDag, following: DagRunInfo | None) -> None:
     )
 
 
-def lock_starting(conn: Connection, now: datetime, limit: int) -> dict[str, int]:
-    """Lock DAGs that have a queued run and room for it; return their max_active_runs."""
-    rows = conn.execute(LOCK_STARTING, {"now": now, "limit": limit})
+def lock_starting(
+    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[str] = ANY_DAG
+) -> dict[str, int]:
+    """Lock DAGs that have a queued run in scope and room for it; return their max_active_runs."""
+    parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
+    rows = conn.execute(LOCK_STARTING, parameters)
     return {row.dag_id: row.max_active_runs for row in rows}
 
 
-def lock_places(conn: Connection, dag_ids: Sequence[str]) -> dict[str, int]:
-    """Lock these DAGs and return how many more tasks each may have active.
+def lock_places(conn: Connection, dag_ids: Collection[str]) -> dict[str, int]:
+    """Lock these DAGs and return how many tasks each may have active.
 
-    A DAG that another scheduler holds is left out; a paused one has no place.
+    A DAG that another scheduler holds is left out; a paused one has no place.  What is
+    taken is to be counted in the next statement.
     """
-    rows = conn.execute(LOCK_PLACES, {"dag_ids": list(dag_ids)}).all()
-    places = {row.dag_id: 0 if row.paused else row.max_active_tasks for row in rows}
-    for row in conn.execute(OCCUPIED, {"dag_ids": list(places)}):
-        places[row.dag_id] = max(places[row.dag_id] - row.occupied, 0)
-    return places
+    rows = conn.execute(LOCK_PLACES, {"dag_ids": sorted(dag_ids)})
+    return {row.dag_id: 0 if row.paused else row.max_active_tasks for row in rows}

@@ -2,20 +2,23 @@
 
 from typing import Any, Final
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.domain.errors import DatabaseError
+from headway.domain.errors import DatabaseError, ReplicaError
+from headway.runtime import settings
 
 TIMEOUTS: Final = {
     "statement_timeout": "30s",
     "lock_timeout": "5s",
     "idle_in_transaction_session_timeout": "10s",
-    "default_transaction_isolation": "read committed",
 }
-"""What frees a lock whose holder hangs, and the isolation that "lock, then count" needs."""
+"""What frees a lock whose holder hangs."""
+
+ISOLATION: Final = "read committed"
+"""What "lock, then count" needs: a later statement sees what was committed before it."""
 
 KEEPALIVES: Final = {
     "keepalives_idle": 10,
@@ -34,18 +37,35 @@ _TRANSIENT: Final = frozenset(
         "57P01",  # the server is shutting down
         "57P02",  # the server crashed
         "57P03",  # the server is starting up
+        "57P05",  # idle for too long
         "25P03",  # idle in a transaction for too long
-        "53300",  # too many connections
+        "25P04",  # in a transaction for too long
+        "25006",  # read-only: a provider's answer to a full disk, or a fail-over
         "53100",  # disk full
+        "53200",  # out of memory
+        "53300",  # too many connections
     }
 )
 
+_READ_ONLY: Final = text("SHOW transaction_read_only")
 
-def connect(url: str, *, name: str = "headway", pool_size: int = 5) -> Engine:
+_SETTINGS: Final = {**TIMEOUTS, "timezone": "UTC"}
+_IN_ORDER: Final = ", ".join(["set_config(%s, %s, %s)"] * len(_SETTINGS))
+_PROMISE: Final = (
+    f"SELECT current_setting('transaction_isolation'), pg_is_in_recovery(), {_IN_ORDER}"
+)
+
+
+def connect(
+    url: str, *, name: str = "headway", pool_size: int = 5, pooler: bool | None = None
+) -> Engine:
     """Return an engine for `url`, a `postgresql://` address; nothing is connected yet.
 
-    Every connection runs READ COMMITTED, in UTC, on the primary, with timeouts that
-    free the locks of a process that hangs.
+    Every transaction runs READ COMMITTED, in UTC, on the primary, with timeouts that
+    free the locks of a process that hangs.  They are settings of the connection; where a
+    `pooler` hands the server's connections from one client to another after every
+    transaction, each one begins by a statement that makes them for itself.  Unless it is
+    said here, HEADWAY_DATABASE_POOLER tells whether there is one.
     """
     try:
         address = make_url(url)
@@ -57,20 +77,48 @@ def connect(url: str, *, name: str = "headway", pool_size: int = 5) -> Engine:
         raise DatabaseError(
             f"Headway needs Postgres; the database URL names {address.get_backend_name()!r}."
         )
+    if pooler is None:
+        pooler = settings.read(settings.DatabaseSettings).pooler
     engine = create_engine(
         address.set(drivername="postgresql+psycopg2"),
+        isolation_level=ISOLATION.upper(),  # every BEGIN names it, whatever the role's default
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=False,
         connect_args={**KEEPALIVES, "application_name": name},
     )
-    event.listen(engine, "connect", _prepare)
+    if pooler:
+        event.listen(engine, "begin", _prepare_transaction)
+    else:
+        event.listen(engine, "connect", _prepare_connection)
     return engine
 
 
+def reader(engine: Engine) -> Engine:
+    """Return the engine for single reads, on the same connections.
+
+    Each statement is a transaction of its own, without the round trips of BEGIN and
+    COMMIT.  Behind a pooler it goes without the timeouts as well: let the database have
+    a `statement_timeout`.  What is read this way decides nothing; it may be old news.
+    """
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def refuse_read_only(conn: Connection) -> None:
+    """Raise DatabaseError when this connection may not write, for a service that starts."""
+    if conn.scalar(_READ_ONLY) == "on":
+        raise DatabaseError(
+            "The database lets this account read only: default_transaction_read_only is on. "
+            "Switch it off for the account of the service."
+        )
+
+
 def is_transient(error: BaseException) -> bool:
-    """Tell whether the same work may succeed when it is tried again from its start."""
-    if isinstance(error, NoConnectionLeft):
+    """Tell whether the same work may succeed when it is tried again from its start.
+
+    It may have been done already: the answer to a COMMIT can be lost.
+    """
+    if isinstance(error, NoConnectionLeft | ReplicaError):
         return True
     if not isinstance(error, DBAPIError):
         return False
@@ -82,13 +130,32 @@ def is_transient(error: BaseException) -> bool:
     return code in _TRANSIENT or code.startswith("08")
 
 
-def _prepare(connection: Any, _record: object) -> None:
+def _prepare_connection(connection: Any, _record: object) -> None:
     with connection.cursor() as cursor:
-        for setting, value in {**TIMEOUTS, "timezone": "UTC"}.items():
-            cursor.execute("SELECT set_config(%s, %s, false)", (setting, value))
-        cursor.execute("SELECT pg_is_in_recovery()")
-        if cursor.fetchone()[0]:
-            raise DatabaseError(
-                "The database is a read-only replica; give Headway the address of the primary."
-            )
+        cursor.execute(_PROMISE, _values(for_transaction=False))
+        isolation, is_replica, *_ = cursor.fetchone()
     connection.commit()
+    _refuse(isolation, is_replica)
+
+
+def _prepare_transaction(conn: Connection) -> None:
+    if conn.connection.driver_connection.autocommit:  # type: ignore[union-attr]
+        return
+    row = conn.exec_driver_sql(_PROMISE, _values(for_transaction=True)).one()
+    _refuse(row[0], row[1])
+
+
+def _values(*, for_transaction: bool) -> tuple[object, ...]:
+    return tuple(value for setting in _SETTINGS.items() for value in (*setting, for_transaction))
+
+
+def _refuse(isolation: str, is_replica: bool) -> None:
+    if is_replica:
+        raise ReplicaError(
+            "The database is a read-only replica; give Headway the address of the primary."
+        )
+    if isolation != ISOLATION:
+        raise DatabaseError(
+            f"The database runs transactions {isolation.upper()} although {ISOLATION.upper()} was "
+            "asked for, and Headway's limits would not hold. Connect without what is in between."
+        )

@@ -8,9 +8,14 @@ from sqlalchemy import Connection, text
 
 from headway.domain.arguments import JsonValue
 
+# In one statement, so that whoever may be named as the actor has left an event: the
+# guards refuse what a user moves in a transaction that has no actor.
 ADD = text("""
-    INSERT INTO event (actor, action, dag_id, run_id, task_id, details)
-    VALUES (:actor, :action, :dag_id, :run_id, :task_id, CAST(:details AS json))
+    WITH added AS (
+        INSERT INTO event (actor, action, dag_id, run_id, task_id, details)
+        VALUES (:actor, :action, :dag_id, :run_id, :task_id, CAST(:details AS json))
+    )
+    SELECT set_config('headway.actor', :actor, true)
 """)
 
 
@@ -27,7 +32,11 @@ class Event:
 
 
 def add(conn: Connection, event: Event) -> None:
-    """Enter an event, in the transaction of the change that it tells of."""
+    """Enter an event, in the transaction of the change that it tells of.
+
+    Call it before the change: the database refuses a user's moves, and every move out of
+    a state that is final, in a transaction that has not entered one.
+    """
     conn.execute(
         ADD,
         {

@@ -1,68 +1,107 @@
-"""SQL on leases: for how long an attempt is its worker's.  Only the database's clock counts."""
+"""SQL on leases: for how long an attempt is its worker's.  Only the database's clock counts.
+
+A claim holds until the attempt's `claimed_until`; the first renewal enters a lease, which
+counts from then on.  So an attempt that is soon over has none.  Renewing and taking away
+exclude each other by the attempt's row.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from headway.db.attempts import AttemptKey
+from headway.db.attempts import AttemptKey, Report, report
+from headway.decide.lost import Survey
 from headway.domain.retry import Next
+from headway.domain.states import OnLost, Outcome
 
+# FOR SHARE, which the update of whoever takes the attempt away conflicts with.  It waits for
+# a report or a user's action, so it locks in the order of ids, as they do.
 RENEW = text("""
-    UPDATE lease
-       SET expires_at = clock_timestamp() + make_interval(secs => :seconds)
-      FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
-                  CAST(:tokens AS uuid[])) AS mine (task_instance_id, attempt, token)
-     WHERE (lease.task_instance_id, lease.attempt) = (mine.task_instance_id, mine.attempt)
-       AND lease.token = mine.token AND lease.expires_at > clock_timestamp()
- RETURNING lease.task_instance_id, lease.attempt
+    WITH mine AS MATERIALIZED (
+        SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
+                             CAST(:tokens AS uuid[])) AS mine (task_instance_id, attempt, token)
+         ORDER BY task_instance_id
+    ), held AS MATERIALIZED (
+        SELECT mine.*, it.phase
+          FROM mine
+         CROSS JOIN LATERAL (
+               SELECT it.phase
+                 FROM task_attempt AS it
+                 LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
+                                AND lease.attempt = it.attempt
+                WHERE it.task_instance_id = mine.task_instance_id AND it.attempt = mine.attempt
+                  AND it.token = mine.token AND it.phase IN ('running', 'stopping')
+                  AND coalesce(lease.expires_at, it.claimed_until) > clock_timestamp()
+                  FOR SHARE OF it) AS it
+    ), renewed AS (
+        INSERT INTO lease AS present (task_instance_id, attempt, token, expires_at)
+        SELECT task_instance_id, attempt, token,
+               clock_timestamp() + make_interval(secs => :seconds)
+          FROM held
+            ON CONFLICT (task_instance_id, attempt) DO UPDATE
+           SET expires_at = excluded.expires_at
+    )
+    SELECT task_instance_id, attempt, phase = 'stopping' AS stopping FROM held
 """)
 
+# The order makes it a scan of the index of live attempts, which alone clears that index of
+# those that have ended.
+SURVEY = text("""
+    SELECT count(*) FILTER (WHERE alive) AS running,
+           count(*) FILTER (WHERE alive AND expired) AS expired,
+           count(*) FILTER (WHERE NOT alive AND expired) AS orphaned
+      FROM (SELECT process.id IS NOT NULL AS alive,
+                   coalesce(lease.expires_at, it.claimed_until)
+                   < now() - make_interval(secs => :grace) AS expired
+              FROM task_attempt AS it
+              LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
+                             AND lease.attempt = it.attempt
+              LEFT JOIN process ON process.id = it.process_id AND process.ended_at IS NULL
+             WHERE it.ended_at IS NULL AND it.phase IN ('running', 'stopping')
+             ORDER BY it.task_instance_id) AS held
+""")
+
+# For how long a claim holds can be read off the attempt: the worker has it in its settings.
 EXPIRED = text("""
-    SELECT task_instance_id
-      FROM lease
-     WHERE expires_at < now() - make_interval(secs => :grace)
-     ORDER BY task_instance_id
+    SELECT it.task_instance_id
+      FROM task_attempt AS it
+      LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
+                     AND lease.attempt = it.attempt
+      LEFT JOIN process ON process.id = it.process_id AND process.ended_at IS NULL
+     WHERE it.ended_at IS NULL AND it.phase IN ('running', 'stopping')
+       AND coalesce(lease.expires_at, it.claimed_until)
+           < now() - make_interval(secs => :grace)
+               - CASE WHEN :storm AND process.id IS NOT NULL
+                      THEN make_interval(secs => :grace) + (it.claimed_until - it.started_at)
+                      ELSE interval '0' END
+     ORDER BY it.task_instance_id
      LIMIT :limit
 """)
 
-LOCK_TASKS = text("""
-    SELECT id, attempt, losses
-      FROM task_instance
-     WHERE id = ANY (:ids) AND state IN ('running', 'restarting')
-     ORDER BY id
-       FOR NO KEY UPDATE SKIP LOCKED
+LOCK = text("""
+    SELECT it.task_instance_id
+      FROM task_instance AS task
+      JOIN task_attempt AS it ON it.task_instance_id = task.id
+     WHERE task.id = ANY (:ids) AND it.ended_at IS NULL
+     ORDER BY task.id
+       FOR NO KEY UPDATE OF task, it SKIP LOCKED
 """)
 
-# Judged again on the row itself: a worker may have renewed it since it was seen.
-TAKE = text("""
-    DELETE FROM lease
-     USING unnest(CAST(:ids AS bigint[]), CAST(:attempts AS int[])) AS task (id, attempt)
-     WHERE (lease.task_instance_id, lease.attempt) = (task.id, task.attempt)
-       AND lease.expires_at < now() - make_interval(secs => :grace)
- RETURNING lease.task_instance_id, lease.attempt
-""")
-
-END = text("""
-    WITH lost AS MATERIALIZED (
-        SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:attempts AS int[]),
-                             CAST(:states AS text[]), CAST(:delays AS float8[]))
-               AS lost (id, attempt, state, delay)
-    ), ended AS (
-        UPDATE task_attempt AS it
-           SET phase = 'ended', ended_at = now(), outcome = 'lost', error = :error
-          FROM lost
-         WHERE (it.task_instance_id, it.attempt) = (lost.id, lost.attempt)
-           AND it.phase IN ('running', 'stopping')
-    ), moved AS (
-        UPDATE task_instance AS task
-           SET state = lost.state, losses = losses + 1, ended_at = now(),
-               retry_at = now() + make_interval(secs => lost.delay)
-          FROM lost
-         WHERE task.id = lost.id AND task.attempt = lost.attempt AND task.state = 'running'
-     RETURNING task.dag_run_id
-    )
-    INSERT INTO wake (dag_run_id) SELECT DISTINCT dag_run_id FROM moved
+# Judged again, in a statement after the lock: until it the worker may have renewed the lease.
+JUDGE = text("""
+    SELECT it.task_instance_id, it.attempt, it.token, task.losses,
+           coalesce(definition.on_lost, 'retry') AS on_lost
+      FROM task_attempt AS it
+      JOIN task_instance AS task ON task.id = it.task_instance_id
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+      LEFT JOIN dag_task AS definition ON definition.version_id = run.version_id
+                                      AND definition.task_id = task.task_id
+      LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
+                     AND lease.attempt = it.attempt
+     WHERE it.task_instance_id = ANY (:ids) AND it.phase IN ('running', 'stopping')
+       AND coalesce(lease.expires_at, it.claimed_until) < now() - make_interval(secs => :grace)
+     ORDER BY it.task_instance_id
 """)
 
 LOST = "The worker stopped renewing its lease on this attempt: it died, or lost the database."
@@ -72,13 +111,16 @@ LOST = "The worker stopped renewing its lease on this attempt: it died, or lost 
 class LostAttempt:
     """An attempt whose lease has run out; `losses` counts those of its task, this one included."""
 
-    task_instance_id: int
-    attempt: int
+    key: AttemptKey
     losses: int
+    on_lost: OnLost
 
 
-def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> set[AttemptKey]:
-    """Extend leases that have not run out; whatever is not returned must be stopped at once."""
+def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[AttemptKey, bool]:
+    """Extend what has not run out; return it, with whether the attempt was told to stop.
+
+    Whatever is not returned is no longer the worker's, and must be killed at once.
+    """
     rows = conn.execute(
         RENEW,
         {
@@ -88,35 +130,43 @@ def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> set[A
             "seconds": seconds,
         },
     )
-    renewed = {(row.task_instance_id, row.attempt) for row in rows}
-    return {key for key in keys if (key.task_instance_id, key.attempt) in renewed}
+    renewed = {(row.task_instance_id, row.attempt): row.stopping for row in rows}
+    mine = ((key, (key.task_instance_id, key.attempt)) for key in keys)
+    return {key: renewed[pair] for key, pair in mine if pair in renewed}
 
 
-def take_expired(conn: Connection, grace: float, limit: int) -> list[LostAttempt]:
-    """Take away leases that ran out more than `grace` seconds ago, and lock their tasks."""
-    ids = list(conn.scalars(EXPIRED, {"grace": grace, "limit": limit}))
+def survey(conn: Connection, grace: float) -> Survey:
+    """Count the attempts that run, and those whose lease ran out more than `grace` seconds ago."""
+    return Survey(*conn.execute(SURVEY, {"grace": grace}).one())
+
+
+def take_expired(
+    conn: Connection, grace: float, limit: int, *, storm: bool = False
+) -> list[LostAttempt]:
+    """Lock attempts whose lease ran out more than `grace` seconds ago; nobody can renew them.
+
+    In a storm the attempts of processes that count as alive are given twice the grace,
+    and the time for which a claim of theirs holds once more.  Nothing is waited for.
+    """
+    expired = {"grace": grace, "storm": storm, "limit": limit}
+    ids = list(conn.scalars(EXPIRED, expired))
     if not ids:
         return []
-    tasks = {row.id: row for row in conn.execute(LOCK_TASKS, {"ids": ids})}
-    taken = conn.execute(
-        TAKE,
-        {"ids": list(tasks), "attempts": [row.attempt for row in tasks.values()], "grace": grace},
-    )
+    locked = list(conn.scalars(LOCK, {"ids": ids}))
     return [
-        LostAttempt(row.task_instance_id, row.attempt, tasks[row.task_instance_id].losses + 1)
-        for row in taken
+        LostAttempt(
+            AttemptKey(row.task_instance_id, row.attempt, row.token),
+            row.losses + 1,
+            OnLost(row.on_lost),
+        )
+        for row in conn.execute(JUDGE, {"ids": locked, "grace": grace})
     ]
 
 
 def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None:
-    """End attempts whose lease was taken; each task moves to what follows."""
-    conn.execute(
-        END,
-        {
-            "ids": [attempt.task_instance_id for attempt, _ in lost],
-            "attempts": [attempt.attempt for attempt, _ in lost],
-            "states": [str(following.state) for _, following in lost],
-            "delays": [following.seconds for _, following in lost],
-            "error": LOST,
-        },
-    )
+    """End attempts that were taken, as their worker would have: each task moves on."""
+    reports = [
+        Report(key=attempt.key, outcome=Outcome.LOST, following=following, error=LOST)
+        for attempt, following in lost
+    ]
+    report(conn, reports)

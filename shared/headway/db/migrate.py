@@ -1,12 +1,15 @@
 """Bring a database to this release's schema, and tell whether it is there."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from headway.db import engine as engines
+from headway.db.roles import Login
 from headway.domain.errors import DatabaseError
 
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
@@ -17,9 +20,19 @@ _ONE_AT_A_TIME: Final = text("SELECT pg_advisory_xact_lock(4841445741593)")
 _IS_MIGRATED: Final = text("SELECT to_regclass('alembic_version') IS NOT NULL")
 _CURRENT: Final = text("SELECT version_num FROM alembic_version")
 
+_REFUSED: Final = "42501"
+_MIGRATE_AS_OWNER: Final = "Migrate as the owner of the database's tables."
+_GRANT_FIRST: Final = (
+    "Run `headway db migrate` as the owner of the tables: it gives each role what it needs."
+)
 
-def upgrade(url: str) -> str:
-    """Migrate the database at `url` to the newest revision and return that revision."""
+
+def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
+    """Migrate the database at `url` to the newest revision and return that revision.
+
+    The login roles, their grants and the guards of states are put in place as well,
+    all in one transaction; roles that are given a password get it.
+    """
     # Here and not above: every process checks the schema, and few migrate it.
     from alembic import command
     from alembic.config import Config
@@ -28,13 +41,14 @@ def upgrade(url: str) -> str:
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS))
     try:
-        with _connection(engine) as conn:
+        with _connection(engine) as conn, _rights_needed(engine, _MIGRATE_AS_OWNER):
             conn.execute(text("SET LOCAL statement_timeout = 0"))
             conn.execute(text("SET LOCAL lock_timeout = '60s'"))
             conn.execute(_ONE_AT_A_TIME)
             _refuse_newer(_current(conn))
             config.attributes["connection"] = conn
             command.upgrade(config, "head")
+            _protect(conn, passwords or {})
             conn.commit()
     finally:
         engine.dispose()
@@ -43,7 +57,7 @@ def upgrade(url: str) -> str:
 
 def check(engine: Engine) -> str:
     """Return the revision when the database has this release's schema; else DatabaseError."""
-    with _connection(engine) as conn:
+    with _connection(engine) as conn, _rights_needed(engine, _GRANT_FIRST):
         current = _current(conn)
     if current is None:
         raise DatabaseError("The database has no Headway tables yet; run `headway db migrate`.")
@@ -64,6 +78,30 @@ def head() -> str:
 def revisions() -> list[str]:
     """Return the revisions that this release knows, oldest first, by the names of the scripts."""
     return sorted(path.name.partition("_")[0] for path in (_SCRIPTS / "versions").glob("[0-9]*.py"))
+
+
+def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
+    """Put in place what Python says of roles, states and grants; it has no revisions."""
+    from headway.db import grants, guards, roles
+
+    logins = roles.create(conn)
+    roles.configure(conn, logins)
+    roles.set_passwords(conn, {login: passwords[login] for login in logins if login in passwords})
+    guards.install(conn)
+    grants.install(conn, logins)
+
+
+@contextmanager
+def _rights_needed(engine: Engine, advice: str) -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        if getattr(error.orig, "pgcode", None) != _REFUSED:
+            raise
+        raise DatabaseError(
+            f"The database refuses its user {engine.url.username}: "
+            f"{str(error.orig).strip()}.\n{advice}"
+        ) from error
 
 
 def _connection(engine: Engine) -> Connection:

@@ -4,45 +4,65 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-NAMES_IN_DEMAND = text("""
-    SELECT name
-      FROM pool
-     WHERE EXISTS (SELECT FROM task_instance
-                    WHERE task_instance.pool = pool.name AND state = 'scheduled')
-     ORDER BY name
-""")
-
 # Locking and counting are two statements on purpose.  Under READ COMMITTED each
 # statement has its own snapshot: a single one could take the lock that another
 # scheduler has just released and still count as if that one had queued nothing.
 LOCK = text("""
-    SELECT slots FROM pool WHERE name = :name FOR NO KEY UPDATE SKIP LOCKED
+    SELECT FROM pool WHERE name = :name FOR NO KEY UPDATE SKIP LOCKED
 """)
 
-OCCUPIED = text("""
-    SELECT coalesce(sum(pool_slots), 0) FROM task_attempt WHERE pool = :name AND ended_at IS NULL
+FREE = text("""
+    SELECT name,
+           slots
+           - (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
+               WHERE pool = pool.name AND ended_at IS NULL)
+           - CASE WHEN include_deferred
+                  THEN (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
+                         WHERE pool = pool.name AND state = 'deferred')
+                  ELSE 0 END AS free,
+           EXISTS (SELECT FROM task_instance
+                    WHERE pool = pool.name AND state = 'scheduled' AND limited) AS limited
+      FROM pool
+     WHERE name = :name
 """)
 
 LIST = text("""
-    SELECT name, slots, description,
+    SELECT name, slots, description, include_deferred,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
              WHERE pool = pool.name AND phase = 'queued') AS queued,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
              WHERE pool = pool.name AND phase IN ('running', 'stopping')) AS running,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
-             WHERE pool = pool.name AND state = 'scheduled') AS scheduled
+             WHERE pool = pool.name AND state = 'scheduled' AND limited)
+           + (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
+               WHERE pool = pool.name AND state = 'scheduled' AND NOT limited) AS scheduled,
+           (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
+             WHERE pool = pool.name AND state = 'deferred') AS deferred
       FROM pool
      ORDER BY name
 """)
 
 SET = text("""
-    INSERT INTO pool (name, slots, description)
-    VALUES (:name, :slots, :description)
+    INSERT INTO pool (name, slots, description, include_deferred)
+    VALUES (:name, :slots, :description, :include_deferred)
         ON CONFLICT (name) DO UPDATE
-       SET slots = excluded.slots, description = excluded.description
+       SET slots = excluded.slots, description = excluded.description,
+           include_deferred = excluded.include_deferred
 """)
 
 DELETE = text("DELETE FROM pool WHERE name = :name")
+
+
+@dataclass(frozen=True, slots=True)
+class LockedPool:
+    """A pool that this transaction has locked.
+
+    `limited` tells that tasks wait for it that are under a limit narrower than their DAG's.
+    """
+
+    name: str
+    free: int
+    limited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +72,25 @@ class Pool:
     name: str
     slots: int
     description: str
+    include_deferred: bool
     queued: int
     running: int
     scheduled: int
+    deferred: int
 
     @property
     def free(self) -> int:
-        """Slots that no live attempt occupies; negative after a pool was made smaller."""
-        return self.slots - self.queued - self.running
+        """Slots that nothing occupies; negative after a pool was made smaller."""
+        occupied = self.queued + self.running + self.deferred * self.include_deferred
+        return self.slots - occupied
 
 
-def names_in_demand(conn: Connection) -> list[str]:
-    """Return the pools that a scheduled task waits for."""
-    return list(conn.scalars(NAMES_IN_DEMAND))
-
-
-def lock_free_slots(conn: Connection, name: str) -> int | None:
-    """Lock the pool and return its free slots; None when another scheduler has it."""
-    slots = conn.scalar(LOCK, {"name": name})
-    if slots is None:
+def lock(conn: Connection, name: str) -> LockedPool | None:
+    """Lock the pool and count; None when another scheduler has it, or there is none."""
+    if conn.execute(LOCK, {"name": name}).one_or_none() is None:
         return None
-    return int(slots) - int(conn.scalar(OCCUPIED, {"name": name}) or 0)
+    row = conn.execute(FREE, {"name": name}).one()
+    return LockedPool(row.name, int(row.free), row.limited)
 
 
 def list_all(conn: Connection) -> list[Pool]:
@@ -80,9 +98,12 @@ def list_all(conn: Connection) -> list[Pool]:
     return [Pool(*row) for row in conn.execute(LIST)]
 
 
-def set_slots(conn: Connection, name: str, slots: int, description: str) -> None:
+def store(
+    conn: Connection, name: str, slots: int, description: str, *, include_deferred: bool = False
+) -> None:
     """Create the pool, or change it."""
-    conn.execute(SET, {"name": name, "slots": slots, "description": description})
+    parameters = {"name": name, "slots": slots, "description": description}
+    conn.execute(SET, {**parameters, "include_deferred": include_deferred})
 
 
 def delete(conn: Connection, name: str) -> bool:

@@ -36,6 +36,15 @@ CONFIRM = text("""
        FOR SHARE
 """)
 
+# What such a transaction writes is decided again if the server loses it in a crash; all
+# that follows from it, a claim or a report, waits for the disk and takes it along.
+CONFIRM_REPEATABLE = text("""
+    SELECT set_config('synchronous_commit', 'off', true)
+      FROM process
+     WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
+       FOR SHARE
+""")
+
 BEAT = text("""
     UPDATE process_beat
        SET beat_at = clock_timestamp()
@@ -46,6 +55,15 @@ BEAT = text("""
 
 LEAVE = text("""
     UPDATE process SET ended_at = now() WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
+""")
+
+SILENT = text("""
+    SELECT count(*) FILTER (WHERE greatest(beat.beat_at, pg_postmaster_start_time())
+                                  < now() - make_interval(secs => :threshold)) AS silent,
+           count(*) AS registered
+      FROM process
+      JOIN process_beat AS beat ON beat.process_id = process.id
+     WHERE process.ended_at IS NULL
 """)
 
 # While the database was away nobody could beat: that time is held against no one.
@@ -99,12 +117,14 @@ def register(
     return Identity(row.id, row.epoch)
 
 
-def confirm(conn: Connection, me: Identity) -> None:
+def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None:
     """Begin a transaction of a service: raise FencedError when it was declared dead.
 
-    Nobody can declare it dead from here until the transaction ends.
+    Nobody can declare it dead from here until the transaction ends.  A `repeatable` one
+    does not wait for the disk: if its commit is lost, it is as if it had never been.
     """
-    if conn.execute(CONFIRM, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
+    statement = CONFIRM_REPEATABLE if repeatable else CONFIRM
+    if conn.execute(statement, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
         raise FencedError(_FENCED)
 
 
@@ -117,6 +137,12 @@ def beat(conn: Connection, me: Identity) -> None:
 def leave(conn: Connection, me: Identity) -> None:
     """Say that this process ends in good order."""
     conn.execute(LEAVE, {"id": me.id, "epoch": me.epoch})
+
+
+def silent(conn: Connection, threshold: float) -> tuple[int, int]:
+    """Return how many have not beaten for `threshold` seconds, and of how many that is."""
+    row = conn.execute(SILENT, {"threshold": threshold}).one()
+    return int(row.silent), int(row.registered)
 
 
 def end_dead(conn: Connection, threshold: float, limit: int) -> list[DeadProcess]:

@@ -1,12 +1,13 @@
 """SQL on DAG runs: create, start, settle, end."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from json import dumps
 
 from sqlalchemy import Connection, text
 
+from headway.db.reservations import Scope
 from headway.decide.start import QueuedRun
 from headway.domain.arguments import JsonValue
 from headway.domain.states import RunState, RunType
@@ -15,9 +16,9 @@ from headway.timetables.base import DagRunInfo
 # An interval that has a run already is left alone, whoever created it.
 CREATE = text("""
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
-                         run_after, conf, version_id, backfill_id)
+                         run_after, conf, version_id, backfill_id, partitions)
     SELECT :dag_id, new.run_id, :run_type, new.run_after, new.interval_start, new.interval_end,
-           new.run_after, CAST(:conf AS json), :version_id, :backfill_id
+           new.run_after, CAST(:conf AS json), :version_id, :backfill_id, :partitions
       FROM unnest(CAST(:run_ids AS text[]), CAST(:starts AS timestamptz[]),
                   CAST(:ends AS timestamptz[]), CAST(:run_afters AS timestamptz[]))
            AS new (run_id, interval_start, interval_end, run_after)
@@ -27,86 +28,151 @@ CREATE = text("""
 """)
 
 # Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, so that
-# a long backfill does not push the others out of the batch.
+# a long backfill does not push the others out of the batch.  Each half is a range of the
+# index of queued runs; IS NOT DISTINCT FROM would be none.
 QUEUED = text("""
     SELECT waiting.id, lane.dag_id, lane.backfill_id
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
                   CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
      CROSS JOIN LATERAL (
-           SELECT id, run_after FROM dag_run
-            WHERE dag_id = lane.dag_id AND backfill_id IS NOT DISTINCT FROM lane.backfill_id
-              AND state = 'queued' AND run_after <= :now
-            ORDER BY run_after, id
-            LIMIT greatest(lane.free, 0)) AS waiting
+           (SELECT id, run_after FROM dag_run
+             WHERE dag_id = lane.dag_id AND backfill_id = lane.backfill_id
+               AND state = 'queued' AND run_after <= :now
+               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+             ORDER BY run_after, id
+             LIMIT greatest(lane.free, 0))
+            UNION ALL
+           (SELECT id, run_after FROM dag_run
+             WHERE dag_id = lane.dag_id AND backfill_id IS NULL AND lane.backfill_id IS NULL
+               AND state = 'queued' AND run_after <= :now
+               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+             ORDER BY run_after, id
+             LIMIT greatest(lane.free, 0))) AS waiting
      ORDER BY waiting.run_after, waiting.id
      LIMIT :limit
 """)
 
+# Lanes with queued runs are found by hopping through the index: that of the DAG's own runs
+# comes last.  However many runs are queued, or have ended, this looks at few of them.
 FREE_LANES = text("""
-    SELECT dag_run.dag_id, dag_run.backfill_id, backfill.max_active_runs,
-           count(*) FILTER (WHERE dag_run.state = 'running') AS running
-      FROM dag_run
-      LEFT JOIN backfill ON backfill.id = dag_run.backfill_id
-     WHERE dag_run.dag_id = ANY (:dag_ids) AND dag_run.state IN ('queued', 'running')
-     GROUP BY dag_run.dag_id, dag_run.backfill_id, backfill.max_active_runs
+    SELECT dag.dag_id, lane.backfill_id, backfill.max_active_runs,
+           (SELECT count(*) FROM dag_run
+             WHERE dag_run.dag_id = dag.dag_id AND state = 'running'
+               AND dag_run.backfill_id IS NOT DISTINCT FROM lane.backfill_id) AS running
+      FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
+     CROSS JOIN LATERAL (
+           WITH RECURSIVE lane AS (
+               (SELECT backfill_id FROM dag_run
+                 WHERE dag_id = dag.dag_id AND state = 'queued'
+                 ORDER BY backfill_id LIMIT 1)
+                UNION ALL
+               SELECT following.backfill_id
+                 FROM lane
+                CROSS JOIN LATERAL (
+                      (SELECT backfill_id FROM dag_run
+                        WHERE dag_id = dag.dag_id AND state = 'queued'
+                          AND dag_run.backfill_id > lane.backfill_id
+                        ORDER BY backfill_id LIMIT 1)
+                       UNION ALL
+                      (SELECT backfill_id FROM dag_run
+                        WHERE dag_id = dag.dag_id AND state = 'queued'
+                          AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                        LIMIT 1)
+                      LIMIT 1) AS following
+           )
+           SELECT backfill_id FROM lane) AS lane
+      LEFT JOIN backfill ON backfill.id = lane.backfill_id
 """)
 
 LOCK_QUEUED = text("""
     SELECT id
       FROM dag_run
      WHERE id = ANY (:ids) AND state = 'queued'
+       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
      ORDER BY id
        FOR NO KEY UPDATE SKIP LOCKED
 """)
 
+# The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and
+# when it runs anew, it is looked at as a whole.
 START = text("""
     WITH started AS (
-        UPDATE dag_run SET state = 'running', started_at = :now
-         WHERE id = ANY (:ids) AND state = 'queued'
-     RETURNING id, dag_id, version_id
+        UPDATE dag_run AS run
+           SET state = 'running', started_at = :now,
+               deadline = CAST(:now AS timestamptz) + make_interval(secs => it.dagrun_timeout),
+               unfinished = CASE WHEN NOT (it.look OR it.again) THEN it.tasks END
+          FROM (SELECT run.id, version.dagrun_timeout, version.look_at_start AS look,
+                       EXISTS (SELECT FROM task_instance WHERE dag_run_id = run.id) AS again,
+                       (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
+                       version.max_active_tasks_per_dagrun IS NOT NULL AS limited
+                  FROM dag_run AS run
+                  JOIN dag_version AS version ON version.id = run.version_id
+                 WHERE run.id = ANY (:ids)) AS it
+         WHERE run.id = it.id AND run.state = 'queued'
+     RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
+               it.limited
     ), woken AS (
-        INSERT INTO wake (dag_run_id) SELECT id FROM started
+        INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE look
     )
-    INSERT INTO task_instance (dag_run_id, dag_id, task_id, pool, pool_slots, queue, priority)
-    SELECT started.id, started.dag_id, task.task_id, task.pool, task.pool_slots, task.queue,
-           task.priority
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
+                               priority, rank, limited, up_total)
+    SELECT started.id, started.dag_id, task.task_id,
+           CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
+           task.pool, task.pool_slots, task.queue, task.priority,
+           extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging,
+           started.limited OR task.max_active_tis_per_dag IS NOT NULL
+                           OR task.max_active_tis_per_dagrun IS NOT NULL,
+           task.upstreams
       FROM started
       JOIN dag_task AS task ON task.version_id = started.version_id
+     WHERE NOT started.again
+        OR NOT EXISTS (SELECT FROM task_instance AS it
+                        WHERE it.dag_run_id = started.id AND it.task_id = task.task_id)
      ORDER BY started.id, task.position
 """)
 
-LOCK_WOKEN = text("""
-    SELECT id, version_id, state
-      FROM dag_run
-     WHERE id IN (SELECT dag_run_id FROM wake)
-       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
-     ORDER BY id
-     LIMIT :limit
-       FOR NO KEY UPDATE SKIP LOCKED
+# depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
+# running yet is looked at when it starts, and then sees what this has written, or waits.
+SETTLE = text("""
+    WITH settled AS (
+        UPDATE dag_run AS run
+           SET unfinished = it.unfinished, state = coalesce(it.state, run.state),
+               ended_at = CASE WHEN it.state IS NOT NULL THEN CAST(:now AS timestamptz) END
+          FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
+                      CAST(:states AS text[])) AS it (id, unfinished, state)
+         WHERE run.id = it.id AND run.state = 'running'
+     RETURNING run.id, run.dag_id, run.schedule_date
+    )
+    INSERT INTO wake (dag_run_id)
+    SELECT later.id
+      FROM settled
+      JOIN dag_run AS later
+        ON later.dag_id = settled.dag_id AND later.state = 'running' AND later.id > settled.id
+       AND later.schedule_date >= settled.schedule_date
+      JOIN dag_version AS version ON version.id = later.version_id AND version.look_at_start
+     WHERE NOT EXISTS (
+           SELECT FROM dag_run AS other
+            WHERE other.dag_id = settled.dag_id AND other.id < later.id
+              AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
+              AND (other.schedule_date, other.id) < (later.schedule_date, later.id))
 """)
 
-# depends_on_past: a task of the run after this one may wait for its own end in this one.
-# A queued run counts: it may start, and be settled on the old states, before this commits.
-FOLLOWING = text("""
-    SELECT following.id, following.version_id
-      FROM dag_run AS settled
-     CROSS JOIN LATERAL (
-           SELECT id, version_id, state FROM dag_run
-            WHERE dag_id = settled.dag_id
-              AND (schedule_date, id) > (settled.schedule_date, settled.id)
-            ORDER BY schedule_date, id
-            LIMIT 1) AS following
-     WHERE settled.id = ANY (:runs) AND following.state IN ('queued', 'running')
+
+UNFINISHED_OF_BACKFILL = text("""
+    SELECT id FROM dag_run
+     WHERE backfill_id = :backfill AND state IN ('queued', 'running')
+     ORDER BY run_after, id
 """)
 
-END = text("""
-    UPDATE dag_run SET state = :state, ended_at = :now WHERE id = ANY (:ids) AND state = 'running'
-""")
+NAMES = text("SELECT dag_id, run_id FROM dag_run WHERE id = :run")
 
 
 @dataclass(frozen=True, slots=True)
 class NewRuns:
-    """Runs of one DAG to create, oldest first, pinned to a version."""
+    """Runs of one DAG to create, oldest first, pinned to a version.
+
+    With `partitions` no two of the DAG's may overlap: one that would is left out.
+    """
 
     dag_id: str
     run_type: RunType
@@ -114,19 +180,11 @@ class NewRuns:
     infos: Sequence[DagRunInfo]
     conf: Mapping[str, JsonValue]
     backfill_id: int | None = None
+    partitions: bool = False
 
     def run_ids(self) -> list[str]:
         """Return what the runs are called: their type and the start of their interval."""
         return [f"{self.run_type}__{info.data_interval.start.isoformat()}" for info in self.infos]
-
-
-@dataclass(frozen=True, slots=True)
-class WokenRun:
-    """A locked run in which something has changed."""
-
-    id: int
-    version_id: int
-    state: RunState
 
 
 def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[str]:
@@ -138,6 +196,7 @@ def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[
             "run_type": str(new.run_type),
             "version_id": new.version_id,
             "backfill_id": new.backfill_id,
+            "partitions": new.partitions,
             "conf": dumps(dict(new.conf)),
             "run_ids": list(run_ids or new.run_ids()),
             "starts": [info.data_interval.start for info in new.infos],
@@ -146,27 +205,6 @@ def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[
         },
     )
     return list(rows)
-
-
-def queued(
-    conn: Connection, free: Mapping[str, Mapping[int | None, int]], now: datetime, limit: int
-) -> dict[str, list[QueuedRun]]:
-    """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
-    lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
-    rows = conn.execute(
-        QUEUED,
-        {
-            "dag_ids": [dag_id for dag_id, _, _ in lanes],
-            "backfill_ids": [lane for _, lane, _ in lanes],
-            "free": [room for _, _, room in lanes],
-            "now": now,
-            "limit": limit,
-        },
-    )
-    waiting: dict[str, list[QueuedRun]] = {}
-    for row in rows:
-        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id))
-    return waiting
 
 
 def free_lanes(
@@ -180,28 +218,66 @@ def free_lanes(
     return free
 
 
-def lock_queued(conn: Connection, ids: Sequence[int]) -> list[int]:
-    """Lock those of these runs that are queued and that no other transaction holds."""
-    return list(conn.scalars(LOCK_QUEUED, {"ids": list(ids)}))
+def queued(
+    conn: Connection,
+    free: Mapping[str, Mapping[int | None, int]],
+    now: datetime,
+    limit: int,
+    scope: Scope,
+) -> dict[str, list[QueuedRun]]:
+    """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
+    lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
+    rows = conn.execute(
+        QUEUED,
+        {
+            "dag_ids": [dag_id for dag_id, _, _ in lanes],
+            "backfill_ids": [lane for _, lane, _ in lanes],
+            "free": [room for _, _, room in lanes],
+            "now": now,
+            "limit": limit,
+            **scope.parameters(),
+        },
+    )
+    waiting: dict[str, list[QueuedRun]] = {}
+    for row in rows:
+        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id))
+    return waiting
 
 
-def start(conn: Connection, ids: Sequence[int], now: datetime) -> None:
-    """Start runs: they get their task instances, and are looked at next."""
-    conn.execute(START, {"ids": list(ids), "now": now})
+def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> list[int]:
+    """Lock those of these runs that are queued and that nobody else holds or has reserved."""
+    return list(conn.scalars(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}))
 
 
-def lock_woken(conn: Connection, limit: int, unreadable: Collection[int] = ()) -> list[WokenRun]:
-    """Lock runs in which something has changed, the oldest first; none of `unreadable` versions."""
-    rows = conn.execute(LOCK_WOKEN, {"limit": limit, "unreadable": list(unreadable)})
-    return [WokenRun(row.id, row.version_id, RunState(row.state)) for row in rows]
+def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> None:
+    """Start runs: they get their task instances, and the first of these are scheduled."""
+    conn.execute(START, {"ids": list(ids), "now": now, "aging": aging})
 
 
-def following(conn: Connection, settled: Sequence[int]) -> dict[int, int]:
-    """Return the unfinished runs that come after these in their DAG's schedule: id to version."""
-    rows = conn.execute(FOLLOWING, {"runs": list(settled)})
-    return {row.id: row.version_id for row in rows}
+def names(conn: Connection, run: int) -> tuple[str, str]:
+    """Return the names of the run's DAG, and of the run within it."""
+    row = conn.execute(NAMES, {"run": run}).one()
+    return row.dag_id, row.run_id
 
 
-def end(conn: Connection, ids: Sequence[int], state: RunState, now: datetime) -> None:
-    """End running runs of which every task has ended."""
-    conn.execute(END, {"ids": list(ids), "state": str(state), "now": now})
+def unfinished_of_backfill(conn: Connection, backfill_id: int) -> list[int]:
+    """Return the runs of a backfill that have not ended, oldest first."""
+    return list(conn.scalars(UNFINISHED_OF_BACKFILL, {"backfill": backfill_id}))
+
+
+def settle(
+    conn: Connection, runs: Mapping[int, tuple[int | None, RunState | None]], now: datetime
+) -> None:
+    """Enter for running runs how many task instances have not ended, and the end of the run.
+
+    The runs after them are woken, if tasks of theirs may have waited for these.
+    """
+    conn.execute(
+        SETTLE,
+        {
+            "ids": list(runs),
+            "unfinished": [unfinished for unfinished, _ in runs.values()],
+            "states": [state and str(state) for _, state in runs.values()],
+            "now": now,
+        },
+    )

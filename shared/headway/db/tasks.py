@@ -1,37 +1,52 @@
-"""SQL on task instances: how they stand, and their moves up to the queue."""
+"""SQL on task instances: their moves up to the queue."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, text
 
-from headway.decide.admit import ReadyTask
-from headway.decide.settle import TaskStanding
-from headway.domain.states import TERMINAL, Role, TaskState, sources
+from headway.domain.states import TERMINAL, TaskState
+from headway.domain.trigger_rules import Tally
 
-STANDINGS = text("""
-    SELECT id, dag_run_id, task_id, state, skips
-      FROM task_instance
-     WHERE dag_run_id = ANY (:runs)
-     ORDER BY id
+# A task's place in the line is the second in which it was scheduled, earlier by what its
+# priority is worth.  So it gains on others by waiting, and the order never changes.
+DECIDE = text("""
+    UPDATE task_instance AS task
+       SET state = it.state,
+           rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging,
+           ended_at = CASE WHEN it.state = ANY (:terminal) THEN CAST(:now AS timestamptz) END
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:states AS text[])) AS it (id, state)
+     WHERE task.id = it.id AND task.state = 'none'
 """)
 
-PAST = text("""
-    SELECT run.id AS run_id, previous.state AS previous_state, task.task_id, task.state
-      FROM dag_run AS run
-     CROSS JOIN LATERAL (
-           SELECT id, state FROM dag_run
-            WHERE dag_id = run.dag_id AND (schedule_date, id) < (run.schedule_date, run.id)
-            ORDER BY schedule_date DESC, id DESC
-            LIMIT 1) AS previous
-      LEFT JOIN task_instance AS task ON task.dag_run_id = previous.id
-     WHERE run.id = ANY (:runs)
+# A task that is expanded anew goes on counting attempts, so that none is named like an old one.
+EXPAND = text("""
+    WITH expanded AS (
+        UPDATE task_instance AS task
+           SET map_index = 0, state = 'scheduled',
+               rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging
+          FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
+         WHERE task.id = it.id AND task.state = 'none' AND task.map_index = -1
+     RETURNING task.*, it.length
+    )
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, attempt, pool,
+                               pool_slots, queue, priority, rank, limited)
+    SELECT dag_run_id, dag_id, task_id, map_index.map_index, 'scheduled', attempt, pool,
+           pool_slots, queue, priority, rank, limited
+      FROM expanded
+     CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
 
-MOVE = text("""
-    UPDATE task_instance
-       SET state = :target, ended_at = CASE WHEN :ends THEN CAST(:now AS timestamptz) END
-     WHERE id = ANY (:ids) AND state = ANY (:sources)
+COUNT = text("""
+    UPDATE task_instance AS task
+       SET up_total = it.total, up_success = it.success, up_failed = it.failed,
+           up_upstream_failed = it.upstream_failed, up_skipped = it.skipped,
+           up_removed = it.removed
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:total AS int[]), CAST(:success AS int[]),
+                  CAST(:failed AS int[]), CAST(:upstream_failed AS int[]),
+                  CAST(:skipped AS int[]), CAST(:removed AS int[]))
+           AS it (id, total, success, failed, upstream_failed, skipped, removed)
+     WHERE task.id = it.id
 """)
 
 RETRY = text("""
@@ -44,38 +59,10 @@ RETRY = text("""
            FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE task_instance AS task
-       SET state = 'scheduled', retry_at = NULL
+       SET state = 'scheduled', retry_at = NULL,
+           rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging
       FROM due
      WHERE task.id = due.id
-""")
-
-# Every limit is applied before LIMIT: a batch never fills with tasks that cannot start.
-CANDIDATES = text("""
-    WITH place AS MATERIALIZED (
-        SELECT dag_id, max_active_tasks
-                       - (SELECT count(*) FROM task_attempt
-                           WHERE task_attempt.dag_id = dag.dag_id AND ended_at IS NULL) AS free
-          FROM dag
-         WHERE NOT paused
-           AND dag_id IN (SELECT dag_id FROM task_instance
-                           WHERE state = 'scheduled' AND pool = :pool)
-    ), ranked AS (
-        SELECT task.id, task.priority, place.free,
-               row_number() OVER (PARTITION BY task.dag_id
-                                  ORDER BY task.priority DESC, task.id) AS rank
-          FROM task_instance AS task
-          JOIN place USING (dag_id)
-         WHERE task.state = 'scheduled' AND task.pool = :pool AND task.pool_slots <= :free_slots
-    )
-    SELECT id FROM ranked WHERE rank <= free ORDER BY priority DESC, id LIMIT :limit
-""")
-
-LOCK_READY = text("""
-    SELECT id, dag_id, pool, pool_slots
-      FROM task_instance
-     WHERE id = ANY (:ids) AND state = 'scheduled'
-     ORDER BY priority DESC, id
-       FOR NO KEY UPDATE SKIP LOCKED
 """)
 
 QUEUE = text("""
@@ -83,65 +70,63 @@ QUEUE = text("""
         UPDATE task_instance
            SET state = 'queued', attempt = attempt + 1
          WHERE id = ANY (:ids) AND state = 'scheduled'
-     RETURNING id, attempt, dag_id, pool, pool_slots, queue, priority
+     RETURNING id, attempt, dag_id, pool, pool_slots, queue, rank
     )
     INSERT INTO task_attempt (task_instance_id, attempt, dag_id, pool, pool_slots, queue,
-                              priority, queued_at)
-    SELECT id, attempt, dag_id, pool, pool_slots, queue, priority, :now FROM queued
+                              rank, scheduler_id, queued_at)
+    SELECT id, attempt, dag_id, pool, pool_slots, queue, rank, :scheduler, :now FROM queued
 """)
 
 
-def standings(conn: Connection, runs: Sequence[int]) -> dict[int, list[TaskStanding]]:
-    """Return how the task instances of these runs stand, by run."""
-    found: dict[int, list[TaskStanding]] = {run: [] for run in runs}
-    for row in conn.execute(STANDINGS, {"runs": list(runs)}):
-        standing = TaskStanding(row.id, row.task_id, TaskState(row.state), row.skips)
-        found[row.dag_run_id].append(standing)
-    return found
-
-
-def past_standings(
-    conn: Connection, runs: Sequence[int]
-) -> dict[int, tuple[bool, dict[str, TaskState]]]:
-    """Return how the tasks of the run before each of these stand, and whether it has started.
-
-    A run that is the first of its DAG is left out.
-    """
-    past: dict[int, tuple[bool, dict[str, TaskState]]] = {}
-    for row in conn.execute(PAST, {"runs": list(runs)}):
-        _, states = past.setdefault(row.run_id, (row.previous_state != "queued", {}))
-        if row.task_id is not None:
-            states[row.task_id] = TaskState(row.state)
-    return past
-
-
-def move(conn: Connection, moves: Mapping[TaskState, Sequence[int]], now: datetime) -> None:
-    """Move task instances of locked runs, as the scheduler may."""
-    for target, ids in moves.items():
+def decide(
+    conn: Connection, moves: Mapping[TaskState, Sequence[int]], now: datetime, aging: float
+) -> None:
+    """Move undecided task instances of locked runs to the state that was decided for them."""
+    pairs = [(task, state) for state, tasks in moves.items() for task in tasks]
+    if pairs:
         conn.execute(
-            MOVE,
+            DECIDE,
             {
-                "target": str(target),
-                "ids": list(ids),
-                "sources": sources(target, Role.SCHEDULER),
-                "ends": target in TERMINAL,
+                "ids": [task for task, _ in pairs],
+                "states": [str(state) for _, state in pairs],
+                "terminal": sorted(TERMINAL),
                 "now": now,
+                "aging": aging,
             },
         )
 
 
-def schedule_retries(conn: Connection, now: datetime, limit: int) -> int:
+def expand(conn: Connection, lengths: Mapping[int, int], now: datetime, aging: float) -> None:
+    """Turn placeholders of mapped tasks into so many scheduled instances each."""
+    if lengths:
+        parameters = {"ids": list(lengths), "lengths": list(lengths.values())}
+        conn.execute(EXPAND, {**parameters, "now": now, "aging": aging})
+
+
+def count(conn: Connection, waiting: Mapping[int, Tally]) -> None:
+    """Enter how the upstream of undecided task instances stands."""
+    if not waiting:
+        return
+    tallies = list(waiting.values())
+    conn.execute(
+        COUNT,
+        {
+            "ids": list(waiting),
+            "total": [tally.total for tally in tallies],
+            "success": [tally.success for tally in tallies],
+            "failed": [tally.failed for tally in tallies],
+            "upstream_failed": [tally.upstream_failed for tally in tallies],
+            "skipped": [tally.skipped for tally in tallies],
+            "removed": [tally.removed for tally in tallies],
+        },
+    )
+
+
+def schedule_retries(conn: Connection, now: datetime, limit: int, aging: float) -> int:
     """Schedule the task instances whose retry is due; return how many."""
-    return conn.execute(RETRY, {"now": now, "limit": limit}).rowcount
+    return conn.execute(RETRY, {"now": now, "limit": limit, "aging": aging}).rowcount
 
 
-def lock_ready(conn: Connection, pool: str, free_slots: int, limit: int) -> list[ReadyTask]:
-    """Lock scheduled task instances of a locked pool that may fit, the most urgent first."""
-    ids = list(conn.scalars(CANDIDATES, {"pool": pool, "free_slots": free_slots, "limit": limit}))
-    rows = conn.execute(LOCK_READY, {"ids": ids})
-    return [ReadyTask(row.id, row.dag_id, row.pool, row.pool_slots) for row in rows]
-
-
-def queue(conn: Connection, ids: Sequence[int], now: datetime) -> None:
-    """Queue locked task instances: each gets its next attempt."""
-    conn.execute(QUEUE, {"ids": list(ids), "now": now})
+def queue(conn: Connection, ids: Sequence[int], now: datetime, scheduler: int) -> None:
+    """Queue locked task instances: each gets its next attempt, a charge of that scheduler."""
+    conn.execute(QUEUE, {"ids": list(ids), "now": now, "scheduler": scheduler})

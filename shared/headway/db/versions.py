@@ -6,7 +6,9 @@ from json import dumps
 
 from sqlalchemy import Connection, text
 
-from headway.domain.spec import DagSpec
+from headway.decide.graph import DagGraph, starts
+from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.weights import priorities
 
 CURRENT = text("""
     SELECT version.fingerprint
@@ -16,8 +18,10 @@ CURRENT = text("""
 """)
 
 ADD = text("""
-    INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash)
-    SELECT :dag_id, 1 + coalesce(max(number), 0), :fingerprint, :serialized, :manifest_hash
+    INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
+                             max_active_tasks_per_dagrun, dagrun_timeout, look_at_start)
+    SELECT :dag_id, 1 + coalesce(max(number), 0), :fingerprint, :serialized, :manifest_hash,
+           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start
       FROM dag_version
      WHERE dag_id = :dag_id
  RETURNING id
@@ -25,12 +29,16 @@ ADD = text("""
 
 ADD_TASKS = text("""
     INSERT INTO dag_task (version_id, task_id, position, operator, trigger_rule,
-                          pool, pool_slots, queue, priority)
+                          pool, pool_slots, queue, priority, upstreams, starts, mapped,
+                          max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost)
     SELECT :version_id, task.*
       FROM unnest(CAST(:task_ids AS text[]), CAST(:positions AS int[]),
                   CAST(:operators AS text[]), CAST(:trigger_rules AS text[]),
                   CAST(:pools AS text[]), CAST(:pool_slots AS int[]),
-                  CAST(:queues AS text[]), CAST(:priorities AS int[])) AS task
+                  CAST(:queues AS text[]), CAST(:priorities AS int[]),
+                  CAST(:upstreams AS int[]), CAST(:starts AS bool[]), CAST(:mapped AS bool[]),
+                  CAST(:tis_per_dag AS int[]), CAST(:tis_per_dagrun AS int[]),
+                  CAST(:on_lost AS text[])) AS task
 """)
 
 ADD_EDGES = text("""
@@ -77,7 +85,7 @@ def current_fingerprint(conn: Connection, dag_id: str) -> str | None:
 
 def add(conn: Connection, version: NewVersion) -> int:
     """Store a version with its structure as rows; its code must be stored already."""
-    spec, tasks = version.spec, version.spec.tasks
+    spec = version.spec
     version_id: int = conn.execute(
         ADD,
         {
@@ -85,23 +93,13 @@ def add(conn: Connection, version: NewVersion) -> int:
             "fingerprint": version.fingerprint,
             "serialized": version.serialized,
             "manifest_hash": version.manifest_hash,
+            "max_active_tasks_per_dagrun": spec.max_active_tasks_per_dagrun,
+            "dagrun_timeout": spec.dagrun_timeout,
+            "look_at_start": DagGraph(spec).look_at_start(),
         },
     ).scalar_one()
-    conn.execute(
-        ADD_TASKS,
-        {
-            "version_id": version_id,
-            "task_ids": [task.task_id for task in tasks],
-            "positions": list(range(len(tasks))),
-            "operators": [task.operator for task in tasks],
-            "trigger_rules": [str(task.trigger_rule) for task in tasks],
-            "pools": [task.pool for task in tasks],
-            "pool_slots": [task.pool_slots for task in tasks],
-            "queues": [task.queue for task in tasks],
-            "priorities": [task.priority_weight for task in tasks],
-        },
-    )
-    edges = [(upstream, task.task_id) for task in tasks for upstream in task.upstream]
+    conn.execute(ADD_TASKS, {"version_id": version_id, **_columns(spec.tasks)})
+    edges = [(upstream, task.task_id) for task in spec.tasks for upstream in task.upstream]
     conn.execute(
         ADD_EDGES,
         {
@@ -111,6 +109,26 @@ def add(conn: Connection, version: NewVersion) -> int:
         },
     )
     return version_id
+
+
+def _columns(tasks: Sequence[TaskSpec]) -> dict[str, list[object]]:
+    weights = priorities(tasks)
+    return {
+        "task_ids": [task.task_id for task in tasks],
+        "positions": list(range(len(tasks))),
+        "operators": [task.operator for task in tasks],
+        "trigger_rules": [str(task.trigger_rule) for task in tasks],
+        "pools": [task.pool for task in tasks],
+        "pool_slots": [task.pool_slots for task in tasks],
+        "queues": [task.queue for task in tasks],
+        "priorities": [weights[task.task_id] for task in tasks],
+        "upstreams": [len(task.upstream) for task in tasks],
+        "starts": [starts(task) for task in tasks],
+        "mapped": [bool(task.mapped_over) for task in tasks],
+        "tis_per_dag": [task.max_active_tis_per_dag for task in tasks],
+        "tis_per_dagrun": [task.max_active_tis_per_dagrun for task in tasks],
+        "on_lost": [str(task.on_lost) for task in tasks],
+    }
 
 
 def add_code(

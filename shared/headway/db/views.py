@@ -80,6 +80,15 @@ EDGES = text("""
      ORDER BY 1, 2
 """)
 
+EVENTS = text("""
+    SELECT at, actor, action, dag_id, run_id, task_id, details
+      FROM event
+     WHERE (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
+       AND (CAST(:run_id AS text) IS NULL OR run_id = :run_id)
+     ORDER BY id DESC
+     LIMIT :limit
+""")
+
 
 def dags(conn: Connection, dag_id: str | None = None, *, inactive: bool = False) -> list[Row]:
     """Return DAGs, or the one of that id, with what is next for each."""
@@ -122,6 +131,13 @@ def processes(conn: Connection) -> list[Row]:
 def edges(conn: Connection, dag_id: str) -> list[Row]:
     """Return the edges of the DAG's version in force."""
     return _rows(conn, EDGES, {"dag_id": dag_id})
+
+
+def events(
+    conn: Connection, dag_id: str | None = None, run_id: str | None = None, limit: int = 100
+) -> list[Row]:
+    """Return what was done, the latest first: all of it, or to a DAG, or to one of its runs."""
+    return _rows(conn, EVENTS, {"dag_id": dag_id, "run_id": run_id, "limit": limit})
 
 
 def _rows(conn: Connection, query: TextClause, parameters: Mapping[str, object]) -> list[Row]:

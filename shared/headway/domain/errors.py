@@ -25,6 +25,10 @@ class DatabaseError(HeadwayError):
     """The database is absent, not migrated, or of another schema version."""
 
 
+class ReplicaError(DatabaseError):
+    """The database is a read-only replica; during a fail-over that passes."""
+
+
 class EmbeddedError(HeadwayError):
     """An embedded component (Postgres, Java) cannot be found or started."""
 

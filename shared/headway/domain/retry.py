@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from headway.domain.spec import TaskSpec
-from headway.domain.states import Outcome, TaskState
+from headway.domain.states import OnLost, Outcome, TaskState
 
 LONGEST_DELAY: Final = timedelta(hours=24)
 """Up to which the delay doubles, unless the task says otherwise."""
@@ -49,13 +49,14 @@ def after_attempt(
     return Next(TaskState.UP_FOR_RETRY, retry_delay(task, failures))
 
 
-def after_loss(losses: int) -> Next:
+def after_loss(losses: int, on_lost: OnLost = OnLost.RETRY) -> Next:
     """Return what follows an attempt whose worker died or stopped; `losses` includes this one.
 
-    It is tried again at once the first time, and later each time after that, so that
-    a worker that cannot run anything does not use up all tries in a second.
+    Unless the task is to fail by it, it is tried again at once the first time, and later
+    each time after that, so that a worker that cannot run anything does not use up all
+    tries in a second.
     """
-    if losses > MOST_LOSSES:
+    if on_lost is OnLost.FAIL or losses > MOST_LOSSES:
         return Next(TaskState.FAILED)
     delay = timedelta(seconds=2.0 ** (losses - 2)) if losses > 1 else timedelta(0)
     return Next(TaskState.UP_FOR_RETRY, min(delay, LONGEST_LOSS_DELAY))

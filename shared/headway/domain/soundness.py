@@ -9,8 +9,10 @@ from math import isfinite
 from typing import Final
 
 from headway.domain.errors import DagError
+from headway.domain.mapping import MAX_MAP_LENGTH
 from headway.domain.names import check_key
-from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.spec import DagSpec, MapInput, TaskSpec
+from headway.domain.trigger_rules import TriggerRule
 
 LARGEST_NUMBER: Final = 2**31 - 1
 """What a whole number in the database may be."""
@@ -19,10 +21,7 @@ LARGEST_NUMBER: Final = 2**31 - 1
 def check_sound(dag: DagSpec) -> None:
     """Raise DagError unless every promise of the specification holds."""
     check_key("DAG", dag.dag_id)
-    if min(dag.max_active_runs, dag.max_active_tasks) < 1:
-        raise DagError(f"DAG {dag.dag_id} could never run anything: its limits are below 1.")
-    if max(dag.max_active_runs, dag.max_active_tasks) > LARGEST_NUMBER:
-        raise DagError(f"A limit of DAG {dag.dag_id} is above {LARGEST_NUMBER:,}.")
+    _check_limits(dag)
     if "\0" in "".join((dag.description or "", *dag.tags)):
         raise DagError(f"The description or a tag of DAG {dag.dag_id} has a NUL character.")
     seen: set[str] = set()
@@ -30,6 +29,18 @@ def check_sound(dag: DagSpec) -> None:
         for problem in _problems(task, seen):
             raise DagError(f"Task {task.task_id!r} of DAG {dag.dag_id} {problem}.")
         seen.add(check_key("task", task.task_id))
+
+
+def _check_limits(dag: DagSpec) -> None:
+    per_run = dag.max_active_tasks_per_dagrun
+    limits = (dag.max_active_runs, dag.max_active_tasks, 1 if per_run is None else per_run)
+    if min(limits) < 1:
+        raise DagError(f"DAG {dag.dag_id} could never run anything: its limits are below 1.")
+    if max(limits) > LARGEST_NUMBER:
+        raise DagError(f"A limit of DAG {dag.dag_id} is above {LARGEST_NUMBER:,}.")
+    seconds = dag.dagrun_timeout
+    if seconds is not None and not (isfinite(seconds) and seconds > 0):
+        raise DagError(f"The dagrun_timeout of DAG {dag.dag_id} is {seconds} seconds.")
 
 
 def _problems(task: TaskSpec, above: set[str]) -> Iterator[str]:
@@ -41,6 +52,7 @@ def _problems(task: TaskSpec, above: set[str]) -> Iterator[str]:
     if len(set(task.upstream)) < len(task.upstream):
         yield "depends on a task twice"
     yield from _problems_of_values(task)
+    yield from _problems_of_mapping(task)
 
 
 def _problems_of_values(task: TaskSpec) -> Iterator[str]:
@@ -50,6 +62,34 @@ def _problems_of_values(task: TaskSpec) -> Iterator[str]:
         yield "has a NUL character in a name"
     if task.retries < 0 or task.pool_slots < 1:
         yield "has a negative number of retries, or no pool slot"
+    if task.priority_weight < 0:
+        yield f"has a priority_weight of {task.priority_weight}"
+    yield from _problems_of_limits(task)
+
+
+def _problems_of_limits(task: TaskSpec) -> Iterator[str]:
     for seconds in (task.retry_delay, task.max_retry_delay, task.execution_timeout):
         if seconds is not None and not (isfinite(seconds) and seconds >= 0):
             yield f"has a duration of {seconds} seconds"
+    for limit in (task.max_active_tis_per_dag, task.max_active_tis_per_dagrun):
+        if limit is not None and not 1 <= limit <= LARGEST_NUMBER:
+            yield f"has a limit of {limit} active instances"
+
+
+def _problems_of_mapping(task: TaskSpec) -> Iterator[str]:
+    if len({source.argument for source in task.mapped_over}) < len(task.mapped_over):
+        yield "is expanded over an argument twice"
+    for source in task.mapped_over:
+        yield from _problems_of_input(source, task)
+
+
+def _problems_of_input(source: MapInput, task: TaskSpec) -> Iterator[str]:
+    if "\0" in f"{source.argument}{source.key}":
+        yield "is expanded over something with a NUL character in its name"
+    if source.task_id is None:
+        if source.length is None or not 0 <= source.length <= MAX_MAP_LENGTH:
+            yield f"is expanded over {source.length} literal items"
+    elif source.length is not None or source.task_id not in task.upstream:
+        yield f"is expanded over task {source.task_id!r}, for which it does not wait"
+    elif task.trigger_rule is TriggerRule.ALWAYS:
+        yield "is expanded over another task, for which trigger_rule 'always' does not wait"

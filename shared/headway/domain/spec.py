@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from headway.domain.arguments import JsonValue
+from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
+from headway.domain.weights import WeightRule
 
 DEFAULT_POOL = "default_pool"
 DEFAULT_QUEUE = "default"
@@ -20,8 +22,24 @@ class TimetableSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MapInput:
+    """What a mapped task is expanded over: so many literal values, or another task's XCom.
+
+    Without `task_id` it is literal and `length` is known.
+    """
+
+    argument: str
+    length: int | None = None
+    task_id: str | None = None
+    key: str = "return_value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """One task of a DAG.  Durations are in seconds."""
+    """One task of a DAG.  Durations are in seconds.
+
+    A task with `mapped_over` has one instance for each combination of its inputs' items.
+    """
 
     task_id: str
     operator: str
@@ -36,6 +54,11 @@ class TaskSpec:
     pool: str = DEFAULT_POOL
     pool_slots: int = 1
     priority_weight: int = 1
+    weight_rule: WeightRule = WeightRule.DOWNSTREAM
+    max_active_tis_per_dag: int | None = None
+    max_active_tis_per_dagrun: int | None = None
+    mapped_over: tuple[MapInput, ...] = ()
+    on_lost: OnLost = OnLost.RETRY
     queue: str = DEFAULT_QUEUE
     depends_on_past: bool = False
     is_setup: bool = False
@@ -62,6 +85,8 @@ class DagSpec:
     catchup: bool = False
     max_active_runs: int = 16
     max_active_tasks: int = 16
+    max_active_tasks_per_dagrun: int | None = None
+    dagrun_timeout: float | None = None
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     description: str | None = None

@@ -63,6 +63,13 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+class OnLost(StrEnum):
+    """What follows when the worker of a task's attempt dies: another attempt, or failure."""
+
+    RETRY = "retry"
+    FAIL = "fail"
+
+
 class Role(StrEnum):
     """Who moves a task instance."""
 
@@ -87,7 +94,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
     },
     _S.SCHEDULED: {
         _S.QUEUED: _SCHEDULER,
-        _S.SKIPPED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER | _USER,
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
@@ -95,26 +102,36 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
     _S.QUEUED: {
         _S.RUNNING: _WORKER,
         _S.SCHEDULED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER | _USER,
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
     },
+    # A user has a running attempt told to stop; the task moves when the attempt has ended.
     _S.RUNNING: {
-        _S.SUCCESS: _WORKER | _USER,
-        _S.FAILED: _WORKER | _SCHEDULER | _USER,
-        _S.SKIPPED: _WORKER,
+        _S.SUCCESS: _WORKER | _SCHEDULER,
+        _S.FAILED: _WORKER | _SCHEDULER,
+        _S.SKIPPED: _WORKER | _SCHEDULER,
         _S.UP_FOR_RETRY: _WORKER | _SCHEDULER,
         _S.DEFERRED: _WORKER,
         _S.RESTARTING: _USER,
     },
     _S.RESTARTING: {
         _S.NONE: _WORKER | _SCHEDULER,
-        _S.FAILED: _USER,
-        _S.SUCCESS: _USER,
+        _S.SUCCESS: _WORKER | _SCHEDULER,
+        _S.FAILED: _WORKER | _SCHEDULER,
+        _S.SKIPPED: _WORKER | _SCHEDULER,
     },
-    _S.DEFERRED: {_S.SCHEDULED: _SCHEDULER, _S.FAILED: _SCHEDULER | _USER, _S.NONE: _USER},
+    _S.DEFERRED: {
+        _S.SCHEDULED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER | _USER,
+        _S.FAILED: _SCHEDULER | _USER,
+        _S.SUCCESS: _USER,
+        _S.NONE: _USER,
+    },
     _S.UP_FOR_RETRY: {
         _S.SCHEDULED: _SCHEDULER,
+        _S.SKIPPED: _SCHEDULER | _USER,
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
@@ -126,11 +143,35 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
     _S.REMOVED: {_S.NONE: _USER},
 }
 
+INITIAL: Final = frozenset({_S.NONE, _S.SCHEDULED})
+"""States in which the scheduler creates task instances."""
+
+RUN_MOVES: Final[Mapping[RunState, Mapping[RunState, frozenset[Role]]]] = {
+    RunState.QUEUED: {
+        RunState.RUNNING: _SCHEDULER,
+        RunState.SUCCESS: _USER,
+        RunState.FAILED: _USER,
+    },
+    RunState.RUNNING: {RunState.SUCCESS: _SCHEDULER, RunState.FAILED: _SCHEDULER},
+    RunState.SUCCESS: {RunState.QUEUED: _USER, RunState.FAILED: _USER},
+    RunState.FAILED: {RunState.QUEUED: _USER, RunState.SUCCESS: _USER},
+}
+
+PHASE_MOVES: Final[Mapping[Phase, Mapping[Phase, frozenset[Role]]]] = {
+    Phase.QUEUED: {Phase.RUNNING: _WORKER, Phase.ENDED: _SCHEDULER | _USER},
+    Phase.RUNNING: {Phase.STOPPING: _SCHEDULER | _USER, Phase.ENDED: _WORKER | _SCHEDULER},
+    Phase.STOPPING: {Phase.ENDED: _WORKER | _SCHEDULER},
+    Phase.ENDED: {},
+}
+
 TERMINAL: Final = frozenset({_S.SUCCESS, _S.FAILED, _S.SKIPPED, _S.UPSTREAM_FAILED, _S.REMOVED})
 """States in which a task instance stays until a user moves it."""
 
 HOLDS_SLOTS: Final = frozenset({_S.QUEUED, _S.RUNNING, _S.RESTARTING})
 """States in which a task instance occupies its pool slots and its place in the DAG."""
+
+STOP_TARGETS: Final = frozenset({_S.NONE, _S.SUCCESS, _S.FAILED, _S.SKIPPED})
+"""What the task of an attempt that was told to stop becomes when the attempt has ended."""
 
 UNFINISHED_RUN: Final = frozenset({RunState.QUEUED, RunState.RUNNING})
 

@@ -63,7 +63,10 @@ class Tally:
 
 
 def judge(rule: TriggerRule, tally: Tally) -> Verdict:
-    """Return what becomes of a task under `rule`; one without upstream tasks runs."""
+    """Return what becomes of a task under `rule`; one without upstream tasks runs.
+
+    Once it is not WAIT it stays what it is, in whatever order the others end.
+    """
     if tally.total == tally.removed:
         return Verdict.RUN
     return _RULES[rule](tally)
@@ -72,7 +75,7 @@ def judge(rule: TriggerRule, tally: Tally) -> Verdict:
 def _all_success(tally: Tally) -> Verdict:
     if tally.failed:
         return Verdict.UPSTREAM_FAILED
-    if tally.skipped:
+    if tally.skipped and tally.all_done:  # not before: another one may still fail
         return Verdict.SKIP
     return _run_when(tally.all_done)
 

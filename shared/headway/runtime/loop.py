@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Event
 
+from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -12,15 +12,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a loop waits, in seconds: after a step that found nothing, and after failures."""
+    """How long a loop waits, in seconds: after steps that found nothing, and after failures.
 
-    idle: float = 0.2
+    Work seldom comes alone: so the first wait after it is short, and each one that is in
+    vain makes the next twice as long, up to `idle`.
+    """
+
+    idle: float = 1.0
+    first: float = 0.002
     retry_first: float = 0.2
     retry_longest: float = 10.0
 
+    def idle_after(self, steps: int) -> float:
+        """Return the wait after that many steps in a row that found nothing."""
+        return _doubled(self.first, steps, self.idle)
+
     def retry_after(self, failures: int) -> float:
-        """Return the wait after that many failures in a row: it doubles each time."""
-        return min(self.retry_first * 2.0 ** min(failures - 1, 30), self.retry_longest)
+        """Return the wait after that many failures in a row."""
+        return _doubled(self.retry_first, failures, self.retry_longest)
 
 
 def never(_error: BaseException) -> bool:
@@ -30,12 +39,12 @@ def never(_error: BaseException) -> bool:
 
 @dataclass(slots=True)
 class Loop:
-    """Call `step` until `stop` is set.
+    """Call `step` until the bell's `stop`.
 
     A step does its short transactions and returns whether it found work.  After
-    work the next step follows at once; otherwise the loop waits, and a stop ends
-    the wait.  Only errors that `transient` recognises are survived; any other ends
-    the process, and the platform restarts it.
+    work the next step follows at once; otherwise the loop waits on its bell.  Only
+    errors that `transient` recognises are survived, and no ring cuts the wait after
+    one short; any other ends the process, and the platform restarts it.
     """
 
     name: str
@@ -43,25 +52,34 @@ class Loop:
     clock: Clock
     transient: Callable[[BaseException], bool] = never
     pace: Pace = Pace()
-    stop: Event = field(default_factory=Event)
+    bell: Bell = field(default_factory=Bell)
 
     def run(self) -> None:
         """Run until stopped."""
-        failures = 0
-        while not self.stop.is_set():
+        failures = in_vain = 0
+        while not self.bell.stopped.is_set():
+            self.bell.answer()
             try:
                 busy = self.step()
-                failures = 0
             except Exception as error:
                 if not self.transient(error):
                     raise
                 failures += 1
-                wait = self.pace.retry_after(failures)
-                cause = str(getattr(error, "orig", None) or error).strip()
-                log.warning(
-                    "%s: failed %d times, next try in %.1f s: %s", self.name, failures, wait, cause
-                )
-                self.clock.wait(self.stop, wait)
+                self._wait_after(error, failures)
             else:
-                if not busy:
-                    self.clock.wait(self.stop, self.pace.idle)
+                failures = 0
+                in_vain = 0 if busy else in_vain + 1
+                if in_vain and self.bell.wait(self.clock, self.pace.idle_after(in_vain)):
+                    in_vain = 0
+
+    def _wait_after(self, error: Exception, failures: int) -> None:
+        seconds = self.pace.retry_after(failures)
+        cause = str(getattr(error, "orig", None) or error).strip()
+        log.warning(
+            "%s: failed %d times, next try in %.1f s: %s", self.name, failures, seconds, cause
+        )
+        self.clock.wait(self.bell.stopped, seconds)
+
+
+def _doubled(first: float, times: int, longest: float) -> float:
+    return min(first * 2.0 ** min(times - 1, 30), longest)

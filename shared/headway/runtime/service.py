@@ -7,21 +7,22 @@ import socket
 import sys
 import time
 from _thread import start_new_thread
-from threading import Event
 from types import FrameType
 
+from headway.runtime.bell import Bell
 
-def stop_on_signals() -> Event:
-    """Return an event that SIGTERM and SIGINT set; nothing else happens in the handler."""
-    stop = Event()
+
+def stop_on_signals() -> Bell:
+    """Return a bell that SIGTERM and SIGINT stop; nothing else happens in the handler."""
+    bell = Bell()
 
     def handle(_number: int, _frame: FrameType | None) -> None:
-        # Not in this thread: it may have been interrupted with the event's own lock in its hands.
-        start_new_thread(stop.set, ())
+        # Not in this thread: it may have been interrupted with the bell's own lock in its hands.
+        start_new_thread(bell.stop, ())
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
-    return stop
+    return bell
 
 
 def log_to_stderr(name: str, level: str = "INFO") -> None:

@@ -6,63 +6,64 @@ section `[scheduler]`), else from the default below.  docs/settings.md is made o
 these models.
 """
 
-import os
-import tomllib
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Self, TypeVar
+from typing import Self
 
-from pydantic import Field, ValidationError, model_validator
-from pydantic.functional_validators import BeforeValidator
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
+from pydantic import Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from headway.domain.mapping import MAX_MAP_LENGTH
+from headway.runtime.configuration import (
+    Names,
+    Seconds,
+    Settings,
+    config_file,
+    defaults,
+    environment,
+    home,
+    make_home,
+    read,
 )
 
-from headway.domain.errors import SettingsError
-
-
-def _split(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-Seconds = Annotated[float, Field(gt=0)]
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-S = TypeVar("S", bound="Settings")
-
-
-class Settings(BaseSettings):
-    """The base of all settings: frozen, and strict about names that nobody knows."""
-
-    section: ClassVar[str]
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take values given in code first, then the environment, then the file."""
-        section = InitSettingsSource(settings_cls, dict(_section(cls.section)))
-        return init_settings, env_settings, section
+__all__ = [
+    "DatabaseSettings",
+    "Names",
+    "ParserSettings",
+    "SchedulerSettings",
+    "Seconds",
+    "Settings",
+    "WorkerSettings",
+    "config_file",
+    "defaults",
+    "environment",
+    "home",
+    "make_home",
+    "read",
+]
 
 
 class DatabaseSettings(Settings):
     """Where the state is kept."""
 
     section = "database"
+    secret = True
     model_config = SettingsConfigDict(env_prefix="HEADWAY_DATABASE_", frozen=True, extra="forbid")
 
     url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
+    pooler: bool = Field(
+        False,
+        description="Whether that address is of a pooler in transaction mode, such as PgBouncer.",
+    )
+    notify: bool = Field(
+        True,
+        description="Whether processes wake each other by NOTIFY; behind a pooler they never do. "
+        "Without it they find work by looking for it.",
+    )
+
+    @property
+    def wakes(self) -> bool:
+        """Whether notices are sent and listened for."""
+        return self.notify and not self.pooler
 
 
 class ParserSettings(Settings):
@@ -93,26 +94,74 @@ class SchedulerSettings(Settings):
     model_config = SettingsConfigDict(env_prefix="HEADWAY_SCHEDULER_", frozen=True, extra="forbid")
 
     max_dagruns_to_create_per_loop: int = Field(
-        10, ge=1, description="DAGs that one pass of create_runs locks."
+        50, ge=1, description="DAGs that one pass of create_runs locks."
     )
     max_dagruns_per_loop_to_schedule: int = Field(
-        50, ge=1, description="Runs that one pass of start_runs or schedule_tasks locks."
+        250, ge=1, description="Runs that one pass of start_runs or schedule_tasks locks."
     )
     max_tis_per_query: int = Field(
-        256, ge=1, description="Task instances that one pass of queue_tasks queues in a pool."
+        512, ge=1, description="Task instances that one pass of queue_tasks queues in a pool."
+    )
+    parallelism: int = Field(
+        10_000,
+        ge=1,
+        description="Task instances that one scheduler has queued or running at a time.",
+    )
+    priority_aging: Seconds = Field(
+        60.0,
+        description="Seconds of waiting that are worth one unit of priority: a task of priority "
+        "p waits for tasks of priority q only if they were scheduled no later than (q - p) times "
+        "this after it. The same for all schedulers.",
+    )
+    max_map_length: int = Field(
+        MAX_MAP_LENGTH, ge=1, description="Instances that a mapped task may become."
+    )
+    allow_trigger_in_future: bool = Field(
+        False,
+        description="Whether a run that is triggered for a date to come starts at once, if its "
+        "DAG has no schedule; read by `headway dags trigger`.",
+    )
+    use_row_level_locking: bool = Field(
+        True,
+        description="False says that there is one scheduler alone: a second one is refused.",
+    )
+    num_runs: int = Field(
+        0, ge=0, description="Loops after which the scheduler ends; 0 for no such bound."
+    )
+    run_duration: float = Field(
+        0.0, ge=0, description="Seconds after which the scheduler ends; 0 for no such bound."
     )
     scheduler_idle_sleep_time: Seconds = Field(
-        0.1, description="Seconds to wait after a loop that found nothing to do."
+        1.0,
+        description="Longest wait in seconds between two loops that find nothing to do; it is "
+        "short at first, and a notice ends it.",
     )
     heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
     scheduler_health_check_threshold: Seconds = Field(
         15.0, description="Seconds without a heartbeat after which a process counts as dead."
     )
     orphaned_tasks_check_interval: Seconds = Field(
-        2.0, description="Seconds between two looks for dead processes and expired leases."
+        5.0, description="Seconds between two looks for dead processes and expired leases."
+    )
+    task_queued_timeout: Seconds = Field(
+        600.0,
+        description="Seconds after which a queued task that no worker has claimed goes back into "
+        "the line.",
+    )
+    clean_tis_without_dagrun_interval: Seconds = Field(
+        15.0, description="Seconds between two looks for rows whose run was deleted by hand."
+    )
+    pool_metrics_interval: Seconds = Field(
+        5.0, description="Seconds between two measurements of the pools."
+    )
+    metrics_port: int = Field(
+        0, ge=0, le=65535, description="Port on which Prometheus finds /metrics; 0 for none."
     )
     lease_grace: float = Field(
-        5.0, ge=0, description="Seconds past a lease's end after which its attempt is lost."
+        5.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds past a lease's end after which its attempt is lost.",
     )
 
     @model_validator(mode="after")
@@ -122,6 +171,18 @@ class SchedulerSettings(Settings):
                 "scheduler_health_check_threshold must be at least three times "
                 f"heartbeat_interval ({self.heartbeat_interval:g} s), or live processes would be "
                 "declared dead."
+            )
+        if self.orphaned_tasks_check_interval > self.scheduler_health_check_threshold:
+            raise ValueError(
+                "orphaned_tasks_check_interval must not be longer than "
+                f"scheduler_health_check_threshold ({self.scheduler_health_check_threshold:g} s), "
+                "or the dead would be found much later than that says."
+            )
+        if self.task_queued_timeout < self.scheduler_health_check_threshold:
+            raise ValueError(
+                "task_queued_timeout must not be shorter than scheduler_health_check_threshold "
+                f"({self.scheduler_health_check_threshold:g} s), or tasks would be taken out of "
+                "the queue while their workers are only slow."
             )
         return self
 
@@ -134,7 +195,11 @@ class WorkerSettings(Settings):
 
     slots: int = Field(8, ge=1, description="Attempts that run at a time.")
     queues: Names = Field(("default",), description="Queues to take attempts from.")
-    poll_interval: Seconds = Field(0.1, description="Seconds between two looks for work.")
+    poll_interval: Seconds = Field(
+        1.0,
+        description="Longest wait in seconds between two looks for work that find none; it is "
+        "short at first, and a notice ends it.",
+    )
     lease_duration: Seconds = Field(
         20.0, description="Seconds for which a claim or a renewal holds."
     )
@@ -166,100 +231,3 @@ class WorkerSettings(Settings):
                 "stop its attempts before they are given away."
             )
         return self
-
-
-def home() -> Path:
-    """Return the folder where local state is kept: HEADWAY_HOME, else `.headway` here."""
-    return Path(os.environ.get("HEADWAY_HOME") or ".headway").absolute()
-
-
-def make_home(folder: Path) -> Path:
-    """Return a folder for state, made if it was absent; SettingsError if it cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        problem = None if os.access(folder, os.W_OK | os.X_OK) else "it is not this account's"
-    except OSError as error:
-        problem = error.strerror
-    if problem is not None:
-        raise SettingsError(
-            f"No state can be kept in {folder}: {problem}. Set HEADWAY_HOME to a folder that "
-            "this account may write to."
-        )
-    return folder
-
-
-def environment() -> Mapping[str, str]:
-    """Return the environment of this process, to find programs by and to hand on."""
-    return dict(os.environ)
-
-
-def read(settings: type[S], **overrides: object) -> S:
-    """Return the settings of that kind; values of None are not overrides.
-
-    Raises SettingsError naming the variable to mend.
-    """
-    given = {name: value for name, value in overrides.items() if value is not None}
-    try:
-        return settings(**given)
-    except ValidationError as error:
-        lines = [_explain(settings, problem) for problem in error.errors()]
-        raise SettingsError("\n".join(lines)) from error
-
-
-def defaults(settings: type[Settings], values: Mapping[str, object]) -> dict[str, str]:
-    """Return variables that give `values` to what neither environment nor file sets.
-
-    Raises SettingsError when what is set makes no sense, alone or together with them.
-    """
-    names = {name: _variable(settings, name) for name in values}
-    set_in_file = _section(settings.section)
-    free = {
-        name: value
-        for name, value in values.items()
-        if names[name] not in os.environ and name not in set_in_file
-    }
-    read(settings, **free)
-    return {names[name]: str(value) for name, value in free.items()}
-
-
-@cache
-def config_file() -> Mapping[str, object]:
-    """Return the TOML file's content; nothing when there is none."""
-    named = os.environ.get("HEADWAY_CONFIG")
-    path = Path(named) if named else home() / "headway.toml"
-    try:
-        if path.is_file():
-            return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}") from error
-    except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be read: {error.strerror}. Let this account read it, or set "
-            "HEADWAY_HOME to a folder of its own."
-        ) from error
-    if named:
-        raise SettingsError(f"HEADWAY_CONFIG names {path}, which is no file.")
-    return {}
-
-
-def _section(name: str) -> Mapping[str, object]:
-    section = config_file().get(name, {})
-    if not isinstance(section, Mapping):
-        raise SettingsError(f"{name} must be a section of the TOML file: write [{name}].")
-    return section
-
-
-def _explain(settings: type[Settings], problem: Mapping[str, object]) -> str:
-    location = problem["loc"]
-    assert isinstance(location, tuple)
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    if not location:
-        return f"[{settings.section}] {message}"
-    variable = _variable(settings, str(location[0]))
-    if settings is DatabaseSettings:  # what was given may be a password
-        return f"{variable}: {message}."
-    return f"{variable}: {message} (given: {problem.get('input')!r})."
-
-
-def _variable(settings: type[Settings], name: str) -> str:
-    return f"{settings.model_config.get('env_prefix', '')}{name}".upper()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from headway.domain.trigger_rules import TriggerRule
+    from headway.domain.weights import WeightRule
     from headway.sdk.context import Context, get_current_context
     from headway.sdk.decorators import setup, task, teardown
     from headway.sdk.definition import DAG, dag
@@ -41,6 +42,7 @@ __all__ = [
     "SparkSubmitOperator",
     "TimeDeltaTimetable",
     "TriggerRule",
+    "WeightRule",
     "XComArg",
     "chain",
     "cross_downstream",
@@ -53,6 +55,7 @@ __all__ = [
 
 _HOMES: Final = {
     "headway.domain.trigger_rules": ("TriggerRule",),
+    "headway.domain.weights": ("WeightRule",),
     "headway.sdk.context": ("Context", "get_current_context"),
     "headway.sdk.decorators": ("setup", "task", "teardown"),
     "headway.sdk.definition": ("DAG", "dag"),

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from reprlib import Repr
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
 
 from headway.domain.errors import DagError
 from headway.domain.names import LONGEST_NAME, check_key
@@ -135,9 +135,14 @@ def texts(value: object, where: str) -> tuple[str, ...]:
 
 def mapping(value: object, where: str) -> dict[str, Any]:
     """Accept a dictionary with string keys."""
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+    if not has_names(value):
         refuse(where, "a dictionary with string keys", value)
     return dict(value)
+
+
+def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a value is a dictionary with string keys."""
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def known(names: Iterable[str], accepted: Iterable[str], where: str) -> None:

@@ -1,7 +1,7 @@
 """The arguments of a DAG, how each is checked, and the specification they make."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from typing import Any, Final, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -24,6 +24,8 @@ class DagOptions(TypedDict, total=False):
     catchup: bool
     max_active_runs: int
     max_active_tasks: int
+    max_active_tasks_per_dagrun: int | None
+    dagrun_timeout: timedelta | float | None
     default_args: Mapping[str, Any] | None
     params: Mapping[str, JsonValue] | None
     tags: Iterable[str]
@@ -56,6 +58,8 @@ _STORED: Final[Mapping[str, checks.Check]] = {
     "catchup": checks.flag,
     "max_active_runs": checks.whole(1),
     "max_active_tasks": checks.whole(1),
+    "max_active_tasks_per_dagrun": checks.optional(checks.whole(1)),
+    "dagrun_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
     "params": _params,
     "tags": checks.texts,
     "description": checks.optional(checks.text),

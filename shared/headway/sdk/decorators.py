@@ -7,9 +7,12 @@ from functools import update_wrapper
 from typing import Any, TypeAlias, get_origin, overload
 
 from headway.domain.errors import DagError
+from headway.sdk.blueprint import FunctionBlueprint
 from headway.sdk.checks import shown
 from headway.sdk.current import current_dag
-from headway.sdk.operator import BaseOperator, place
+from headway.sdk.definition import DAG
+from headway.sdk.mapped import expand, expand_kwargs, mapped_task
+from headway.sdk.operator import BaseOperator, defaults, place
 from headway.sdk.operators.bash import DecoratedBashOperator
 from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
 from headway.sdk.operators.pyspark import PysparkOperator
@@ -24,13 +27,15 @@ class TaskFactory:
     """A decorated function: each call makes a task of the current DAG.
 
     The arguments may be outputs of other tasks, which the new one then waits for.
-    `function` is the plain function, for a test to call.
+    `function` is the plain function, for a test to call; `fixed` are the arguments that
+    `partial` has given it.
     """
 
     function: Callable[..., Any]
     operator: OperatorClass
     options: Mapping[str, Any] = field(default_factory=dict)
     mark: Callable[[BaseOperator], object] | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -39,26 +44,66 @@ class TaskFactory:
 
     def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
         """Make a task; a second one of the same name is called `name__1`."""
-        options = dict(self.options)
-        name = options.pop("task_id", self.function.__name__)
-        dag = options.get("dag") or current_dag()
-        if dag is None:
-            raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
-        check_call(self.function, args, kwargs, place(dag, name))
+        dag, task_id, where = self._place()
+        self._blueprint(dag).check(kwargs.keys() & self.fixed.keys(), where)
+        kwargs = {**self.fixed, **kwargs}
+        check_call(self.function, args, kwargs, where)
         task = self.operator(
-            task_id=dag.free_task_id(name),
+            task_id=task_id,
             python_callable=self.function,
             op_args=args,
             op_kwargs=kwargs,
-            **self._defaults() | options,
+            **self._options(),
         )
-        if self.mark:
-            self.mark(task)
-        return XComArg(task)
+        return self._marked(task)
+
+    def partial(self, **kwargs: Any) -> "TaskFactory":
+        """Fix some arguments of the function; `expand` then gives the others."""
+        where = f"{place(current_dag(), self._name())}: partial()"
+        self._blueprint(None).check(kwargs, where)
+        return replace(self, fixed={**self.fixed, **kwargs})
+
+    def expand(self, **kwargs: Any) -> XComArg:
+        """Make a task with one instance for each combination of items of these arguments."""
+        dag, task_id, where = self._place()
+        blueprint = self._blueprint(dag)
+        return self._marked(mapped_task(task_id, blueprint, expand(blueprint, kwargs, where)))
+
+    def expand_kwargs(self, kwargs: Any) -> XComArg:
+        """Make a task with one instance for each dictionary of arguments in a list."""
+        dag, task_id, where = self._place()
+        blueprint = self._blueprint(dag)
+        expansion = expand_kwargs(blueprint, kwargs, where)
+        return self._marked(mapped_task(task_id, blueprint, expansion))
 
     def override(self, **options: Any) -> "TaskFactory":
         """Return the same decorated function with other options."""
         return replace(self, options={**self.options, **options})
+
+    def _name(self) -> str:
+        return str(self.options.get("task_id", self.function.__name__))
+
+    def _place(self) -> tuple[DAG, str, str]:
+        """Return the DAG of a task to make, its id, and how messages name it."""
+        name = self._name()
+        dag = self.options.get("dag") or current_dag()
+        if dag is None:
+            raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
+        return dag, dag.free_task_id(name), place(dag, name)
+
+    def _blueprint(self, dag: DAG | None) -> FunctionBlueprint:
+        given = defaults(self.operator, dag)
+        return FunctionBlueprint(self.operator, given, self._options(), self.function, self.fixed)
+
+    def _marked(self, task: BaseOperator) -> XComArg:
+        if self.mark:
+            self.mark(task)
+        return XComArg(task)
+
+    def _options(self) -> dict[str, Any]:
+        options = {**self._defaults(), **self.options}
+        options.pop("task_id", None)
+        return options
 
     def _defaults(self) -> dict[str, Any]:
         defaults: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from headway.sdk.dag_options import DAG_OPTIONS, DagOptions, specify
 from headway.sdk.options import TASK_OPTIONS
 
 if TYPE_CHECKING:
+    from headway.sdk.mapped import OperatorPartial
     from headway.sdk.operator import BaseOperator
 
 P = ParamSpec("P")
@@ -31,6 +32,7 @@ class DAG:
         self.spec = specify(dag_id, options)
         self.params = dict(self.spec.params)
         self.task_dict: dict[str, BaseOperator] = {}
+        self.partials: list[OperatorPartial] = []
         self.file = current.report(self)
 
     @property

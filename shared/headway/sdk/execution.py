@@ -7,7 +7,9 @@ from headway.domain.arguments import RETURN_VALUE
 from headway.domain.states import Outcome
 from headway.sdk.context import Context, build_context, running_in
 from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
+from headway.sdk.expansion import Items, check_expandable
 from headway.sdk.facts import RunFacts
+from headway.sdk.mapped import MappedOperator
 from headway.sdk.operator import BaseOperator
 from headway.sdk.runtime import TaskRuntime
 from headway.sdk.templates import rendered
@@ -33,13 +35,17 @@ class Result:
 def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Result:
     """Render the task's templates, run it, and push what it returns.
 
-    Whatever user code raises becomes a Result; only an interrupt goes through.
-    The time limit of the task is the supervisor's to enforce.
+    Of a mapped task it is the instance that `facts` name.  Whatever user code raises
+    becomes a Result; only an interrupt goes through.  The time limit of the task is the
+    supervisor's to enforce.
     """
     try:
+        items = Items({})
+        if isinstance(operator, MappedOperator):
+            operator, items = operator.instance(runtime, facts.map_index)
         context = build_context(operator, facts, runtime)
         with running_in(context):
-            operator = rendered(operator, context)
+            operator = rendered(operator, context, items.untouched)
             returned = operator.execute(context)
             skips = operator.skips(returned)
             _push(operator, returned, context)
@@ -49,7 +55,11 @@ def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Re
 
 
 def _push(operator: BaseOperator, returned: object, context: Context) -> None:
-    if returned is None or not operator.do_xcom_push:
+    if not operator.do_xcom_push:
+        return
+    if context["map_index"] < 0:
+        check_expandable(operator, RETURN_VALUE, returned)
+    if returned is None:
         return
     where = f"The return value of task {operator.task_id!r}"
     value = check_xcom(returned, where)
@@ -57,7 +67,7 @@ def _push(operator: BaseOperator, returned: object, context: Context) -> None:
         if not isinstance(value, Mapping):
             raise XComError(f"{where} must be a dictionary, because it has multiple_outputs.")
         for key, item in value.items():
-            context.runtime.push_xcom(key, item)
+            context["ti"].xcom_push(key, item)
     context.runtime.push_xcom(RETURN_VALUE, value)
 
 

@@ -1,7 +1,7 @@
 """BaseOperator: one task of a DAG, and what happens when one is made."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
@@ -17,6 +17,7 @@ from headway.sdk.xcom_arg import XComArg, outputs_in
 if TYPE_CHECKING:
     from headway.sdk.context import Context
     from headway.sdk.definition import DAG
+    from headway.sdk.mapped import OperatorPartial
 
 
 class OperatorType(type):
@@ -29,7 +30,12 @@ class OperatorType(type):
         if args:
             raise DagError(f"{where}: {cls.__name__} takes keyword arguments only: task_id=…")
         checks.known(given, accepted_names(cls), f"{where}: {cls.__name__}")
-        arguments = {**_defaults(cls, dag), **given}
+        operator = cls.make_apart({**defaults(cls, dag), **given}, where)
+        _join(operator, dag)
+        return operator
+
+    def make_apart(cls, arguments: Mapping[str, Any], where: str) -> "BaseOperator":
+        """Make a task that joins no DAG, such as an instance of a mapped one."""
         try:
             inspect.signature(cls.__init__).bind(None, **arguments)  # type: ignore[misc]
         except TypeError as error:
@@ -42,7 +48,6 @@ class OperatorType(type):
             for name, value in arguments.items()
             if name not in TASK_OPTIONS and name != "task_id"
         }
-        _join(operator, dag)
         return operator
 
 
@@ -56,6 +61,7 @@ class BaseOperator(Dependent, metaclass=OperatorType):
     template_fields: ClassVar[Sequence[str]] = ()
     operator_name: ClassVar[str | None] = None
     needs_spark: ClassVar[bool] = False
+    is_mapped: ClassVar[bool] = False
 
     arguments: Mapping[str, object]
 
@@ -85,9 +91,26 @@ class BaseOperator(Dependent, metaclass=OperatorType):
         """Return the downstream tasks to skip after `execute` returned this."""
         return ()
 
+    @classmethod
+    def partial(cls, **arguments: Any) -> "OperatorPartial":
+        """Fix some arguments, and the options, of a mapped task; `expand` gives the others."""
+        from headway.sdk.mapped import OperatorPartial
+
+        return OperatorPartial(cls, arguments)
+
+    def needed_outputs(self) -> Iterator[XComArg]:
+        """Yield the outputs of other tasks that the arguments hold."""
+        for field in self.template_fields:
+            yield from outputs_in(getattr(self, field))
+
+    @classmethod
+    def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:  # noqa: ARG003
+        """Return the paths among these arguments that may name files beside the DAG file."""
+        return ()
+
     def bundle_files(self) -> Sequence[str]:
         """Return the paths among the arguments that may name files beside the DAG file."""
-        return ()
+        return self.files_among(self.arguments)
 
     @property
     def output(self) -> XComArg:
@@ -146,7 +169,8 @@ def accepted_names(operator: type) -> set[str]:
     return names
 
 
-def _defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
+def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
+    """Return those of the DAG's default_args that an operator class takes."""
     if dag is None:
         return {}
     names = accepted_names(operator)
@@ -162,5 +186,5 @@ def _join(operator: BaseOperator, dag: "DAG | None") -> None:
                 f"{operator.where}: template_fields names {field!r}, "
                 f"but {type(operator).__name__} sets no such attribute."
             )
-        for output in outputs_in(getattr(operator, field)):
-            connect(output.operator, operator)
+    for output in operator.needed_outputs():
+        connect(output.operator, operator)

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
+from headway.domain.weights import WeightRule
 from headway.sdk import checks
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ class TaskOptions(TypedDict, total=False):
     pool: str
     pool_slots: int
     priority_weight: int
+    weight_rule: WeightRule | str
+    max_active_tis_per_dag: int | None
+    max_active_tis_per_dagrun: int | None
+    on_lost: OnLost | str
     queue: str
     trigger_rule: TriggerRule | str
     depends_on_past: bool
@@ -39,7 +45,11 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "execution_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
     "pool": checks.key("pool"),
     "pool_slots": checks.whole(1),
-    "priority_weight": checks.whole(1),
+    "priority_weight": checks.whole(0),
+    "weight_rule": checks.choice(WeightRule),
+    "max_active_tis_per_dag": checks.optional(checks.whole(1)),
+    "max_active_tis_per_dagrun": checks.optional(checks.whole(1)),
+    "on_lost": checks.choice(OnLost),
     "queue": checks.key("queue"),
     "trigger_rule": checks.choice(TriggerRule),
     "depends_on_past": checks.flag,

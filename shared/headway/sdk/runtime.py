@@ -1,8 +1,8 @@
 """What a running task may ask of its supervisor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from headway.domain.arguments import JsonValue
 from headway.sdk.exceptions import AirflowException
@@ -39,8 +39,26 @@ class SparkApplication:
 class TaskRuntime(Protocol):
     """The supervisor's side of a running task."""
 
-    def pull_xcom(self, task_id: str, key: str) -> JsonValue:
-        """Return what a task of the same run left under `key`; KeyError when nothing."""
+    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
+        """Return what a task of the same run left under `key`; KeyError when nothing.
+
+        `map_index` names the instance of a mapped task.
+        """
+        ...
+
+    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+        """Return what the instances of a mapped task left, those that succeeded, in order."""
+        ...
+
+    def xcom_length(self, task_id: str, key: str) -> int:
+        """Return how many items there are to expand over in what a task left.
+
+        Of a mapped task, each instance's value is one item.
+        """
+        ...
+
+    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+        """Return one item of what a task left: of a dictionary, a key with its value."""
         ...
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
@@ -66,22 +84,49 @@ def no_submit(application: SparkApplication) -> None:
     raise AirflowException(f"There is no spark-submit here to run {application.application}.")
 
 
+XComs: TypeAlias = dict[tuple[str, str], JsonValue]
+"""What the tasks of a run have left, by task and key."""
+
+MappedXComs: TypeAlias = dict[tuple[str, str], dict[int, JsonValue]]
+"""What the instances of mapped tasks have left, by task and key, then by map_index."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalRuntime:
-    """A runtime in this process.  The tasks of one run share `xcoms`, keyed by task and key."""
+    """A runtime in this process.  The tasks of one run share `xcoms` and `mapped`."""
 
     task_id: str
-    xcoms: dict[tuple[str, str], JsonValue] = field(default_factory=dict)
+    xcoms: XComs = field(default_factory=dict)
     open_spark: Callable[[], Any] = no_spark
     submit: Callable[[SparkApplication], None] = no_submit
+    mapped: MappedXComs = field(default_factory=dict)
+    map_index: int = -1
 
-    def pull_xcom(self, task_id: str, key: str) -> JsonValue:
+    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what a task of the run left under `key`; KeyError when nothing."""
-        return self.xcoms[task_id, key]
+        if map_index < 0:
+            return self.xcoms[task_id, key]
+        return self.mapped[task_id, key][map_index]
+
+    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+        """Return what the instances of a mapped task left, in order."""
+        left = self.mapped.get((task_id, key), {})
+        return [left[map_index] for map_index in sorted(left)]
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value under `key`."""
-        self.xcoms[self.task_id, key] = value
+        if self.map_index < 0:
+            self.xcoms[self.task_id, key] = value
+        else:
+            self.mapped.setdefault((self.task_id, key), {})[self.map_index] = value
+
+    def xcom_length(self, task_id: str, key: str) -> int:
+        """Return how many items there are in what a task left."""
+        return len(self._items(task_id, key))
+
+    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+        """Return one item of what a task left."""
+        return self._items(task_id, key)[index]
 
     def spark_session(self) -> Any:
         """Return the session that `open_spark` opens."""
@@ -90,3 +135,10 @@ class LocalRuntime:
     def submit_spark(self, application: SparkApplication) -> None:
         """Hand the application to `submit`."""
         self.submit(application)
+
+    def _items(self, task_id: str, key: str) -> Sequence[JsonValue | tuple[str, JsonValue]]:
+        if (task_id, key) in self.mapped:
+            return self.pull_xcoms(task_id, key)
+        left = self.xcoms[task_id, key]
+        assert isinstance(left, list | dict)
+        return list(left.items()) if isinstance(left, dict) else left

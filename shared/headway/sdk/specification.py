@@ -11,6 +11,7 @@ from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.sdk import checks
 from headway.sdk.definition import DAG
+from headway.sdk.mapped import MappedOperator, check_mapping
 from headway.sdk.modules import shown_names
 from headway.sdk.operator import BaseOperator, accepted_names
 from headway.sdk.xcom_arg import XComArg, outputs_in, transform
@@ -19,6 +20,7 @@ from headway.sdk.xcom_arg import XComArg, outputs_in, transform
 def to_spec(dag: DAG, relative_path: str) -> DagSpec:
     """Return the specification of a finished DAG, whose file has this path in its bundle."""
     _check_default_args(dag)
+    check_mapping(dag)
     return replace(
         dag.spec,
         relative_path=relative_path,
@@ -39,10 +41,14 @@ def _in_order(dag: DAG) -> list[BaseOperator]:
 def _task_spec(task: BaseOperator) -> TaskSpec:
     return replace(
         task.spec,
-        operator=_operator_name(type(task)),
+        operator=_operator_name(_class_of(task)),
         arguments=_arguments(task),
         upstream=tuple(sorted(task.upstream_task_ids)),
     )
+
+
+def _class_of(task: BaseOperator) -> type[BaseOperator]:
+    return task.blueprint.operator if isinstance(task, MappedOperator) else type(task)
 
 
 def _operator_name(operator: type[BaseOperator]) -> str:
@@ -51,15 +57,20 @@ def _operator_name(operator: type[BaseOperator]) -> str:
 
 
 def _arguments(task: BaseOperator) -> Mapping[str, JsonValue]:
+    fields = _class_of(task).template_fields
+    given = task.shared_arguments() if isinstance(task, MappedOperator) else task.arguments
     encoded: dict[str, JsonValue] = {}
-    for name, value in task.arguments.items():
+    for name, value in given.items():
         where = f"{task.where}: {name}"
-        if name not in task.template_fields and any(outputs_in(value)):
+        if name not in fields and any(outputs_in(value)):
             raise DagError(
                 f"{where} is the output of another task, but no template field; "
-                f"these are: {', '.join(task.template_fields) or 'none'}."
+                f"these are: {', '.join(fields) or 'none'}."
             )
         encoded[name] = encode_argument(_as_data(value), where)
+    if isinstance(task, MappedOperator):
+        for name, value in task.expansion.data().items():
+            encoded[name] = encode_argument(_as_data(value), f"{task.where}: {name}")
     return encoded
 
 
@@ -90,5 +101,5 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
 
 def _check_default_args(dag: DAG) -> None:
     if dag.tasks:
-        accepted = set().union(*(accepted_names(type(task)) for task in dag.tasks))
+        accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
         checks.known(dag.default_args, accepted, f"DAG {dag.dag_id!r}: default_args")

@@ -32,22 +32,30 @@ def is_static(value: object) -> bool:
     return not templates and not any(outputs_in(value))
 
 
-def rendered(operator: "BaseOperator", context: Context) -> "BaseOperator":
-    """Return a copy of `operator` whose template fields have their values for this run."""
+def rendered(
+    operator: "BaseOperator", context: Context, untouched: tuple[object, ...] = ()
+) -> "BaseOperator":
+    """Return a copy of `operator` whose template fields have their values for this run.
+
+    Text that is part of `untouched` is data, and stays as it is.
+    """
     operator = copy.copy(operator)
     for field in operator.template_fields:
         value = getattr(operator, field)
-        setattr(operator, field, render(value, context, f"{operator.where}: {field}"))
+        where = f"{operator.where}: {field}"
+        setattr(operator, field, render(value, context, where, untouched))
     return operator
 
 
-def render(value: object, context: Context, where: str) -> Any:
+def render(value: object, context: Context, where: str, untouched: tuple[object, ...] = ()) -> Any:
     """Render every template and fetch every task output inside an argument."""
+    data: set[int] = set()
+    transform(untouched, lambda item: data.add(id(item)))
 
     def leaf(item: object) -> object:
         if isinstance(item, XComArg):
             return context["ti"].resolve(item)
-        if isinstance(item, str) and any(mark in item for mark in MARKS):
+        if isinstance(item, str) and id(item) not in data and any(mark in item for mark in MARKS):
             return _render_text(item, context, where)
         return item
 

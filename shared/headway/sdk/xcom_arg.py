@@ -1,7 +1,7 @@
 """A task's output as an argument of another task, before there is a value."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from headway.domain.arguments import RETURN_VALUE, XComReference
 from headway.domain.errors import DagError
@@ -9,6 +9,10 @@ from headway.sdk.dependencies import Dependent
 
 if TYPE_CHECKING:
     from headway.sdk.operator import BaseOperator
+
+
+_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+"""What holds nothing else."""
 
 
 class XComArg(Dependent):
@@ -55,15 +59,16 @@ class XComArg(Dependent):
 
 
 def outputs_in(value: object) -> Iterator[XComArg]:
-    """Yield every task output inside an argument."""
-    if isinstance(value, XComArg):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from outputs_in(item)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from outputs_in(item)
+    """Yield every task output inside an argument, which may be a list of very many items."""
+    ahead = [value]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, XComArg):
+            yield item
+        elif isinstance(item, Mapping):
+            ahead += [inner for inner in item.values() if type(inner) not in _PLAIN]
+        elif isinstance(item, list | tuple | set | frozenset):
+            ahead += [inner for inner in item if type(inner) not in _PLAIN]
 
 
 def transform(value: object, leaf: Callable[[object], object]) -> object:

@@ -16,7 +16,10 @@ from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec
 from headway.serialization import decoding as bounded
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
+READABLE: Final = (1, 2)
+"""Formats that are read.  What the first one lacks has defaults."""
+
 LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
 
@@ -48,10 +51,11 @@ def decode(data: bytes) -> DagSpec:
         raise SerializationError(f"These bytes are no serialized DAG: {error}") from error
     if not isinstance(envelope, dict) or "format" not in envelope:
         raise SerializationError("These bytes are no serialized DAG: they carry no format version.")
-    if envelope["format"] != FORMAT_VERSION:
+    if envelope["format"] not in READABLE:
         raise SerializationError(
-            f"The serialized DAG is of format {envelope['format']!r}; this Headway reads format "
-            f"{FORMAT_VERSION}. Let the parser of this version read the DAG file again."
+            f"The serialized DAG is of format {envelope['format']!r}; this Headway reads formats "
+            f"{' and '.join(map(str, READABLE))}. Let the parser of this version read the DAG file "
+            "again."
         )
     try:
         return _ADAPTER.validate_python(envelope.get("dag"))

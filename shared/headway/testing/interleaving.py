@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Event
 from typing import Any, TypeVar
 
@@ -56,3 +56,30 @@ def wait_until_blocked(engine: Engine, count: int = 1) -> None:
                 return
         clock.wait(never, 0.01)
     raise AssertionError(f"not {count} connections wait for a lock")
+
+
+@contextmanager
+def waiting(engine: Engine, work: Callable[[], object]) -> Iterator[Callable[[], None]]:
+    """Give a seam that starts `work` in the background, and goes on when it waits for a lock.
+
+    When the context ends, so has the work, which must not have failed.
+    """
+    started: list[Future[Any]] = []
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            started.append(stack.enter_context(in_background(work)))
+            wait_until_blocked(engine)
+
+        yield begin
+    [done] = started
+    done.result()
+
+
+@contextmanager
+def waiting_before(
+    engine: Engine, statement: TextClause, work: Callable[[], object]
+) -> Iterator[None]:
+    """Have `work` begin just before `statement` is executed, and wait for that transaction."""
+    with waiting(engine, work) as begin, just_before(engine, statement, begin):
+        yield

@@ -21,6 +21,7 @@ from sqlalchemy import Engine
 from headway.db import engine as engines
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import tethered
+from headway.testing import modes
 
 T = TypeVar("T")
 
@@ -103,7 +104,8 @@ class Machine:
             if found := shutil.which(name):
                 (programs / name).symlink_to(found)
         own = {"PATH": programs, "HOME": home, "HEADWAY_HOME": root / "home"}
-        return cls(root, {**{name: str(path) for name, path in own.items()}, **(given or {})})
+        paths = {name: str(path) for name, path in own.items()}
+        return cls(root, {**paths, **modes.variables(), **(given or {})})
 
     @property
     def home(self) -> Path:

@@ -2,19 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, dags, processes, runs, tasks, versions
+from headway.db import attempts, dags, interventions, pools, processes, runs, tasks, versions
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
+from headway.decide.intervene import Intervention
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec
-from headway.domain.states import Outcome, RunType, TaskState
+from headway.domain.states import Outcome, Role, RunType, TaskState
 from headway.serialization import codec
 from headway.serialization.manifest import manifest_hash
 from headway.timetables.base import DagRunInfo
@@ -24,6 +26,10 @@ START: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
 DAY: Final = timedelta(days=1)
 DAILY: Final = TimetableSpec(name="delta", arguments={"delta": 86400.0, "interval": None})
+AGING: Final = 60.0
+SCHEDULER: Final = 0
+"""A scheduler that no process is: whose charges attempts are that a test queues by itself."""
+
 SUCCESS: Final = Next(TaskState.SUCCESS)
 
 
@@ -65,8 +71,21 @@ def info(day: int) -> DagRunInfo:
 
 def register(engine: Engine, kind: str = "scheduler") -> Identity:
     """Enter a process."""
+    slots = 1_000_000 if kind == "worker" else 0
     with engine.begin() as conn:
-        return processes.register(conn, kind, ("host", 1), "test")
+        return processes.register(conn, kind, ("host", 1), "test", [DEFAULT_QUEUE], slots)
+
+
+def make_pool(engine: Engine, name: str, slots: int, *, include_deferred: bool = False) -> None:
+    """Create a pool, or change it."""
+    with engine.begin() as conn:
+        pools.store(conn, name, slots, "", include_deferred=include_deferred)
+
+
+def in_pool(spec: DagSpec, pool: str, slots: int = 1) -> DagSpec:
+    """Return the DAG with all its tasks in that pool, each with so many slots of it."""
+    tasks = tuple(replace(task, pool=pool, pool_slots=slots) for task in spec.tasks)
+    return replace(spec, tasks=tasks)
 
 
 def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
@@ -100,7 +119,7 @@ def start_run(engine: Engine, spec: DagSpec, day: int = 0) -> int:
     """Store the DAG and start one run of it; return the run's id."""
     [run_id] = create_runs(engine, store(engine, spec), [day])
     with engine.begin() as conn:
-        runs.start(conn, [run_id], START)
+        runs.start(conn, [run_id], START, AGING)
     return run_id
 
 
@@ -108,16 +127,18 @@ def scheduled(engine: Engine, spec: DagSpec, day: int = 0) -> list[int]:
     """Start a run whose tasks are all scheduled; return the task instances, as the DAG has them."""
     run_id = start_run(engine, spec, day)
     with engine.begin() as conn:
-        ids = [standing.id for standing in tasks.standings(conn, [run_id])[run_id]]
-        tasks.move(conn, {TaskState.SCHEDULED: ids}, START)
-    return ids
+        undecided = text("SELECT id FROM task_instance WHERE dag_run_id = :run AND state = 'none'")
+        waiting = list(conn.scalars(undecided, {"run": run_id}))
+        tasks.decide(conn, {TaskState.SCHEDULED: waiting}, START, AGING)
+        found = text("SELECT id FROM task_instance WHERE dag_run_id = :run ORDER BY id")
+        return list(conn.scalars(found, {"run": run_id}))
 
 
 def queued(engine: Engine, spec: DagSpec, day: int = 0) -> list[int]:
     """Start a run whose tasks are all queued; return the task instances, as the DAG has them."""
     ids = scheduled(engine, spec, day)
     with engine.begin() as conn:
-        tasks.queue(conn, ids, START)
+        tasks.queue(conn, ids, START, SCHEDULER)
     return ids
 
 
@@ -149,7 +170,7 @@ def finish(engine: Engine, outcome: Outcome = Outcome.SUCCESS, following: Next =
     """Queue whatever is scheduled, have it claimed by a new worker, and report that it ended so."""
     with engine.begin() as conn:
         ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
-        tasks.queue(conn, list(conn.scalars(ready)), START)
+        tasks.queue(conn, list(conn.scalars(ready)), START, SCHEDULER)
     keys = [claimed.key for claimed in claim(engine, register(engine, "worker"))]
     assert keys, "nothing is scheduled"
     assert report(engine, keys, outcome, following) == set(keys)
@@ -170,3 +191,10 @@ def task_states(engine: Engine, run_id: int | None = None) -> dict[str, str]:
     """)
     with engine.connect() as conn:
         return {row.task_id: row.state for row in conn.execute(states, {"run": run_id})}
+
+
+def tell_to_stop(engine: Engine, keys: Sequence[AttemptKey], target: TaskState) -> None:
+    """Have running attempts told to stop, so that their tasks become `target`, as a user may."""
+    ids = [key.task_instance_id for key in keys]
+    with engine.begin() as conn:
+        interventions.write(conn, Intervention(stops={target: ids}), Role.USER)

@@ -14,13 +14,14 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection, Engine
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.trigger import trigger
+from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import engine as engines
 from headway.db import files, views
 from headway.domain.arguments import JsonValue
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import tethered
+from headway.testing import modes
 from headway.testing.stack_run import StackRun
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class Stack:
     def trigger(self, dag_id: str, conf: Mapping[str, JsonValue] | None = None) -> StackRun:
         """Create a manual run."""
         with self.engine.begin() as conn:
-            run_id = trigger(conn, dag_id, _CLOCK.now(), "test", conf or {})
+            run_id = trigger(conn, TriggerRequest(dag_id, conf or {}), _CLOCK.now(), "test")
         return StackRun(self, dag_id, run_id)
 
     def run(self, dag_id: str, conf: Mapping[str, JsonValue] | None = None) -> StackRun:
@@ -98,6 +99,13 @@ class Stack:
         with self.engine.connect() as conn:
             (row,) = views.dags(conn, dag_id)
         return row
+
+    def environment_of(self, kind: str) -> dict[str, str]:
+        """Return the environment of a service of that kind, as the system has it."""
+        with self.engine.connect() as conn:
+            pids = [row["pid"] for row in views.processes(conn) if row["kind"] == kind]
+        pairs = Path(f"/proc/{pids[0]}/environ").read_text().rstrip("\0").split("\0")
+        return dict(pair.split("=", 1) for pair in pairs)
 
     def wait_for_version(self, dag_id: str, number: int = 1) -> None:
         """Wait until that version of the DAG is in force."""
@@ -165,11 +173,12 @@ def running_stack(
         for name, value in settings.environment().items()
         if not name.startswith("HEADWAY_")
     }
-    environment = {**inherited, **QUICK, **(given or {}), "HEADWAY_HOME": str(home)}
+    environment = {**inherited, **QUICK, **modes.variables(), **(given or {})}
+    environment["HEADWAY_HOME"] = str(home)
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
         service = subprocess.Popen(
-            tethered([sys.executable, "-m", "headway.cli", *arguments]),
+            tethered([sys.executable, *modes.standalone(), *arguments]),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
@@ -27,12 +27,27 @@ def run(stack: Stack) -> StackRun:
     return stack.run("looks_around")
 
 
+def address(stack: Stack, kind: str) -> URL:
+    return make_url(stack.environment_of(kind)["HEADWAY_DATABASE_URL"])
+
+
 @pytest.fixture(scope="module")
 def password(stack: Stack) -> str:
-    url = make_url((stack.home / "database-url").read_text())
-    assert url.password is not None
-    assert len(url.password) > 8
-    return url.password
+    """What the worker logs in with."""
+    found = address(stack, "worker").password
+    assert found is not None
+    assert len(found) > 8
+    return found
+
+
+def test_each_service_has_a_credential_of_its_own(stack: Stack) -> None:
+    addresses = {kind: address(stack, kind) for kind in ("parser", "scheduler", "worker")}
+    addresses["user"] = make_url((stack.home / "database-url").read_text())
+
+    assert {kind: url.username for kind, url in addresses.items()} == {
+        kind: f"headway_{kind}" for kind in addresses
+    }
+    assert len({url.password for url in addresses.values()}) == len(addresses)
 
 
 def test_a_task_s_environment_holds_no_secret(run: StackRun, password: str) -> None:

@@ -20,6 +20,19 @@ READING = [
     "tasks list",
     "backfill show",
     "pools list",
+    "events",
+    "explain",
+    "simulate",
+]
+
+CHANGING = [
+    "runs clear",
+    "runs mark",
+    "runs cancel",
+    "runs delete",
+    "tasks clear",
+    "tasks mark",
+    "tasks cancel",
 ]
 
 
@@ -62,7 +75,7 @@ def test_every_command_says_what_it_does(path: tuple[str, ...]) -> None:
 def test_the_commands_that_there_are() -> None:
     assert {path[0] for path in ALL if path} >= {
         *("demo", "standalone", "parser", "scheduler", "worker", "version"),
-        *("db", "dags", "runs", "tasks", "backfill", "pools"),
+        *("db", "dags", "runs", "tasks", "backfill", "pools", "events"),
     }
 
 
@@ -73,9 +86,21 @@ def test_every_reading_command_can_speak_json(command: str) -> None:
     assert "-o, --output <table|json>" in output
 
 
-@pytest.mark.parametrize("path", [path for path in ALL if len(path) < 2], ids=" ".join)
+@pytest.mark.parametrize("command", CHANGING)
+def test_every_changing_command_takes_a_reason_and_may_be_told_not_to_ask(command: str) -> None:
+    _, output = run(*command.split(), "--help")
+
+    assert "--reason <str>" in output
+    assert "-y, --yes" in output
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in ALL if len(path) < 2 and path not in {("events",), ("explain",)}],
+    ids=" ".join,
+)
 def test_a_command_that_nobody_knows(path: tuple[str, ...]) -> None:
-    """Commands that take none have no use for another word either."""
+    """Commands that take none have no use for another word either; two take a name."""
     status, output = run(*path, "frobnicate")
 
     assert status == 2
@@ -93,6 +118,16 @@ def test_a_command_that_nobody_knows(path: tuple[str, ...]) -> None:
         ("backfill create d --from 2013-01-01", "Missing option '--to'"),
         ("backfill create d --from a --to b --max-active-runs 0", "Invalid value"),
         ("pools set p many", "Invalid value for 'slots'"),
+        ("explain d r", "Missing argument 'task_id'"),
+        ("explain d r t --map-index -1", "Invalid value for '--map-index'"),
+        ("simulate --pool p", "'p' is not like name=4."),
+        ("simulate --parallelism many", "Invalid value for '--parallelism'"),
+        ("runs mark d r", "Missing option '--as'"),
+        ("runs mark d r --as skipped", "Invalid value for '--as'"),
+        ("tasks clear d r", "Missing argument 'TASK'"),
+        ("tasks clear d r t --map-index -1", "Invalid value for '--map-index'"),
+        ("tasks mark d r t --as none", "Invalid value for '--as'"),
+        ("events --limit 0", "Invalid value for '--limit'"),
         ("standalone --schedulers 0", "Invalid value for '--schedulers'"),
         ("standalone --port 70000", "Invalid value for '--port'"),
     ],

@@ -1,85 +1,180 @@
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.decide.admit import Admission, Capacity, ReadyTask, Refusal, admit
+from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
+
+POOL = Budget(Limit.POOL, ("p",))
+QUEUE = Budget(Limit.QUEUE, ("q",))
+SCHEDULER = Budget(Limit.SCHEDULER, ())
+DAG = Budget(Limit.DAG, ("d",))
+RUN = Budget(Limit.RUN, (7,))
+TASK = Budget(Limit.TASK, ("d", "t"))
+TASK_IN_RUN = Budget(Limit.TASK_IN_RUN, (7, "t"))
+PLENTY = dict.fromkeys((POOL, QUEUE, SCHEDULER, DAG, RUN, TASK, TASK_IN_RUN), 10)
 
 
-def ready(*slots: int, dag_id: str = "d", pool: str = "p") -> list[ReadyTask]:
-    return [ReadyTask(number, dag_id, pool, count) for number, count in enumerate(slots, start=1)]
+def ready(number: int = 1, slots: int = 1) -> ReadyTask:
+    """A task to which every limit applies."""
+    return ReadyTask(
+        id=number,
+        dag_id="d",
+        dag_run_id=7,
+        task_id="t",
+        pool="p",
+        pool_slots=slots,
+        queue="q",
+        rank=0.0,
+        per_run=1,
+        tis_per_dag=1,
+        tis_per_dagrun=1,
+    )
 
 
-def test_tasks_are_taken_in_order_until_the_pool_is_full() -> None:
-    admission = admit(ready(1, 1, 1), Capacity({"p": 2}, {"d": 10}))
-
-    assert admission == Admission([1, 2], {Refusal.POOL_FULL: 1})
+def tasks(*slots: int) -> list[ReadyTask]:
+    return [ready(number, count) for number, count in enumerate(slots, start=1)]
 
 
-def test_tasks_are_taken_in_order_until_the_dag_is_full() -> None:
-    admission = admit(ready(1, 1, 1), Capacity({"p": 10}, {"d": 2}))
+def free(**amounts: int) -> dict[Budget, int]:
+    """Plenty of everything but of these."""
+    return PLENTY | {globals()[name]: amount for name, amount in amounts.items()}
 
-    assert admission == Admission([1, 2], {Refusal.DAG_FULL: 1})
+
+@pytest.mark.parametrize("budget", PLENTY, ids=lambda budget: budget.limit.name)
+def test_tasks_are_taken_in_order_until_a_limit_is_reached(budget: Budget) -> None:
+    admission = admit(tasks(1, 1, 1), {**PLENTY, budget: 2})
+
+    assert admission == Admission([1, 2], {3: budget})
+
+
+@pytest.mark.parametrize("budget", PLENTY, ids=lambda budget: budget.limit.name)
+def test_what_nobody_has_given_is_not_there_to_take(budget: Budget) -> None:
+    """Another scheduler has locked it."""
+    rest = {other: amount for other, amount in PLENTY.items() if other != budget}
+
+    assert admit(tasks(1), rest) == Admission([], {1: budget})
+
+
+@pytest.mark.parametrize("budget", PLENTY, ids=lambda budget: budget.limit.name)
+def test_what_is_overdrawn_admits_nothing(budget: Budget) -> None:
+    assert admit(tasks(1), {**PLENTY, budget: -2}) == Admission([], {1: budget})
+
+
+@pytest.mark.parametrize("budget", [RUN, TASK, TASK_IN_RUN], ids=lambda budget: budget.limit.name)
+def test_a_limit_that_a_task_does_not_have_does_not_apply(budget: Budget) -> None:
+    field = {RUN: "per_run", TASK: "tis_per_dag", TASK_IN_RUN: "tis_per_dagrun"}[budget]
+    unlimited: dict[str, None] = {field: None}
+
+    assert admit([replace(ready(), **unlimited)], {**PLENTY, budget: 0}).task_ids == [1]  # type: ignore[arg-type]
+
+
+def test_a_task_takes_its_slots_of_the_pool_and_one_of_everything_else() -> None:
+    taken = {budget: -amount for budget, amount in ready(slots=3).draws()}
+
+    assert taken.pop(POOL) == -3
+    assert set(taken.values()) == {-1}
+    assert taken.keys() == PLENTY.keys() - {POOL}
 
 
 def test_one_that_does_not_fit_is_passed_over_for_smaller_ones_behind_it() -> None:
-    admission = admit(ready(2, 3, 1, 1), Capacity({"p": 4}, {"d": 10}))
+    admission = admit(tasks(2, 3, 1, 1), free(POOL=4))
 
-    assert admission == Admission([1, 3, 4], {Refusal.POOL_FULL: 1})
-
-
-def test_a_full_dag_holds_up_no_other_one() -> None:
-    tasks = [ReadyTask(1, "full", "p", 1), ReadyTask(2, "free", "p", 1)]
-
-    assert admit(tasks, Capacity({"p": 1}, {"full": 0, "free": 1})).task_ids == [2]
+    assert admission == Admission([1, 3, 4], {2: POOL})
 
 
-def test_a_full_pool_holds_up_no_other_one() -> None:
-    tasks = [ReadyTask(1, "d", "full", 1), ReadyTask(2, "d", "free", 1)]
-
-    assert admit(tasks, Capacity({"full": 0, "free": 1}, {"d": 1})).task_ids == [2]
-
-
-def test_what_this_scheduler_has_not_locked_is_not_its_to_give() -> None:
-    assert admit(ready(1), Capacity({}, {"d": 1})).refused == {Refusal.POOL_FULL: 1}
-    assert admit(ready(1), Capacity({"p": 1}, {})).refused == {Refusal.DAG_FULL: 1}
+def test_one_that_is_passed_over_takes_nothing() -> None:
+    """Too large for the pool, it leaves its place in the DAG to the next."""
+    assert admit(tasks(9, 1), free(POOL=2, DAG=1)).task_ids == [2]
 
 
-def test_an_overfull_pool_or_dag_admits_nothing() -> None:
-    assert admit(ready(1), Capacity({"p": -2}, {"d": 1})).task_ids == []
-    assert admit(ready(1), Capacity({"p": 1}, {"d": -2})).task_ids == []
-
-
-def test_the_capacity_that_was_given_is_left_as_it_is() -> None:
-    slots, places = {"p": 1}, {"d": 1}
-
-    admit(ready(1), Capacity(slots, places))
-
-    assert (slots, places) == ({"p": 1}, {"d": 1})
-
-
-NAMES = st.sampled_from("abc")
-CAPACITIES = st.dictionaries(NAMES, st.integers(-2, 8))
-TASKS = st.lists(st.tuples(NAMES, NAMES, st.integers(1, 4)))
-
-
-@given(TASKS, CAPACITIES, CAPACITIES)
-def test_no_limit_is_passed_and_nothing_that_fits_is_left(
-    tasks: list[tuple[str, str, int]], slots: dict[str, int], places: dict[str, int]
+@pytest.mark.parametrize(
+    ("limit", "other"),
+    [
+        (POOL, {"pool": "other"}),
+        (QUEUE, {"queue": "other"}),
+        (DAG, {"dag_id": "other"}),
+        (RUN, {"dag_run_id": 8}),
+        (TASK, {"task_id": "other"}),
+        (TASK, {"dag_id": "other"}),
+        (TASK_IN_RUN, {"task_id": "other"}),
+        (TASK_IN_RUN, {"dag_run_id": 8}),
+    ],
+    ids=str,
+)
+def test_a_limit_that_is_reached_holds_up_nothing_else(
+    limit: Budget, other: Mapping[str, str | int]
 ) -> None:
-    waiting = [ReadyTask(number, *task) for number, task in enumerate(tasks)]
+    elsewhere = replace(ready(2), **other)  # type: ignore[arg-type]
+    plenty = dict.fromkeys((budget for budget, _ in elsewhere.draws()), 1)
 
-    admission = admit(waiting, Capacity(slots, places))
+    assert admit([ready(1), elsewhere], {**plenty, **PLENTY, limit: 0}) == Admission(
+        [2], {1: limit}
+    )
 
-    admitted = [waiting[number] for number in admission.task_ids]
-    used, taken = Counter[str](), Counter[str]()
-    for task in admitted:
-        used[task.pool] += task.pool_slots
-        taken[task.dag_id] += 1
-    assert all(count <= slots[pool] for pool, count in used.items())
-    assert all(count <= places[dag] for dag, count in taken.items())
-    for task in waiting:
-        if task not in admitted:
-            no_slots = slots.get(task.pool, 0) - used[task.pool] < task.pool_slots
-            assert no_slots or places.get(task.dag_id, 0) - taken[task.dag_id] < 1
-    assert len(admitted) + sum(admission.refused.values()) == len(waiting)
+
+def test_a_task_is_refused_by_the_widest_limit_that_it_does_not_fit() -> None:
+    order = [budget for budget, _ in ready().draws()]
+    nothing = dict.fromkeys(order, 0)
+
+    for number, budget in enumerate(order):
+        given = dict.fromkeys(order[:number], 1)
+        assert admit([ready()], {**nothing, **given}).refused == {1: budget}
+
+
+def test_what_was_given_is_left_as_it_is() -> None:
+    given = dict(PLENTY)
+
+    admit(tasks(1, 1), given)
+
+    assert given == PLENTY
+
+
+NAMES = st.sampled_from("ab")
+READY = st.lists(
+    st.builds(
+        ReadyTask,
+        id=st.just(0),
+        dag_id=NAMES,
+        dag_run_id=st.integers(1, 2),
+        task_id=NAMES,
+        pool=NAMES,
+        pool_slots=st.integers(1, 4),
+        queue=NAMES,
+        rank=st.just(0.0),
+        per_run=st.none() | st.just(1),
+        tis_per_dag=st.none() | st.just(1),
+        tis_per_dagrun=st.none() | st.just(1),
+    ),
+    max_size=12,
+)
+
+
+@given(READY, st.data())
+def test_no_limit_is_passed_and_nothing_that_fits_is_left(
+    waiting: list[ReadyTask], data: st.DataObject
+) -> None:
+    waiting = [replace(task, id=number) for number, task in enumerate(waiting)]
+    drawn_on = sorted({budget for task in waiting for budget, _ in task.draws()}, key=str)
+    amounts = st.sampled_from([None, -1, 0, 1, 2, 5, 20])
+    drawn = {budget: data.draw(amounts) for budget in drawn_on}
+    given = {budget: amount for budget, amount in drawn.items() if amount is not None}
+
+    admission = admit(waiting, given)
+
+    taken = Counter[Budget]()
+    for number, task in enumerate(waiting):
+        draws = dict(task.draws())
+        fits = all(given.get(it, 0) - taken[it] >= amount for it, amount in draws.items())
+        assert (number in admission.task_ids) is fits
+        assert (number in admission.refused) is not fits
+        if fits:
+            taken.update(draws)
+        else:
+            short = admission.refused[number]
+            assert given.get(short, 0) - taken[short] < draws[short]
+    assert all(taken[budget] <= given.get(budget, 0) for budget in taken)
+    assert admission.task_ids == sorted(admission.task_ids)

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from headway.decide.settle import RunStanding, TaskStanding, leaves, settle
+from headway.decide.graph import DagGraph
+from headway.decide.settle import RunStanding, TaskStanding, settle
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import TERMINAL, RunState, TaskState
 from headway.domain.trigger_rules import TriggerRule
@@ -31,30 +32,31 @@ def dag(*tasks: TaskSpec) -> DagSpec:
     )
 
 
-def standing(
-    tasks: tuple[TaskSpec, ...], states: Mapping[str, str], skips: Mapping[str, str]
-) -> list[TaskStanding]:
-    """Every task with its place in the DAG as its id; those without a state are at none."""
-    return [
-        TaskStanding(
-            number,
-            each.task_id,
-            TaskState(states.get(each.task_id, "none")),
-            skips.get(each.task_id, "").split(),
-        )
-        for number, each in enumerate(tasks)
-    ]
+def standing(number: int, state: str) -> TaskStanding:
+    """How a task of one instance stands, whose place in the DAG is its id."""
+    undecided = (number,) if state == "none" else ()
+    return TaskStanding({TaskState(state): 1}, undecided, placeholder=bool(undecided))
 
 
 def settled(
     *tasks: TaskSpec,
     past: Mapping[str, TaskState] | None = None,
-    skips: Mapping[str, str] | None = None,
+    skips: str = "",
     **states: str,
 ) -> tuple[dict[str, str], RunState | None]:
     """Settle a run of these tasks; return where its tasks move to, and how the run ends."""
-    run = RunStanding(1, dag(*tasks), standing(tasks, states, skips or {}), past)
+    run = RunStanding(
+        run_id=1,
+        graph=DagGraph(dag(*tasks)),
+        tasks={
+            each.task_id: standing(number, states.get(each.task_id, "none"))
+            for number, each in enumerate(tasks)
+        },
+        skips=skips.split(),
+        past=None if past is None else {task_id: {state} for task_id, state in past.items()},
+    )
     settlement = settle(run)
+    assert not settlement.expansions
     moved = {
         tasks[number].task_id: str(state)
         for state, numbers in settlement.moves.items()
@@ -126,7 +128,7 @@ def test_a_branch_skips_what_it_did_not_choose_and_what_hangs_on_that() -> None:
         task("join", "left right", "none_failed_min_one_success"),
     )
 
-    moved, run_state = settled(*tasks, skips={"branch": "right"}, branch="success")
+    moved, run_state = settled(*tasks, skips="right", branch="success")
 
     assert moved == {"left": "scheduled", "right": "skipped", "below_right": "skipped"}
     assert run_state is None
@@ -135,13 +137,13 @@ def test_a_branch_skips_what_it_did_not_choose_and_what_hangs_on_that() -> None:
 def test_a_branch_skips_even_what_its_rule_would_start() -> None:
     tasks = task("branch"), task("right", "branch", "always")
 
-    assert settled(*tasks, skips={"branch": "right"}, branch="success")[0] == {"right": "skipped"}
+    assert settled(*tasks, skips="right", branch="success")[0] == {"right": "skipped"}
 
 
 def test_a_branch_does_not_touch_what_is_decided() -> None:
     tasks = task("branch"), task("right", "branch")
 
-    assert settled(*tasks, skips={"branch": "right"}, branch="success", right="running")[0] == {}
+    assert settled(*tasks, skips="right", branch="success", right="running")[0] == {}
 
 
 def test_always_starts_at_once() -> None:
@@ -223,11 +225,11 @@ def test_work_decides_how_the_run_ends_and_its_teardown_does_not(
 
 
 def test_what_leaves_are() -> None:
-    assert leaves(CHAIN) == {"c"}
-    assert leaves(DIAMOND) == {"d"}
-    assert leaves((*DIAMOND, task("alone"))) == {"d", "alone"}
-    assert leaves(AROUND) == {"work"}
-    assert leaves(()) == set()
+    assert DagGraph(dag(*CHAIN)).leaves == {"c"}
+    assert DagGraph(dag(*DIAMOND)).leaves == {"d"}
+    assert DagGraph(dag(*DIAMOND, task("alone"))).leaves == {"d", "alone"}
+    assert DagGraph(dag(*AROUND)).leaves == {"work"}
+    assert DagGraph(dag()).leaves == set()
 
 
 @pytest.mark.parametrize("state", ENDED)
@@ -251,15 +253,23 @@ def test_a_run_without_tasks_is_a_success() -> None:
 
 
 def test_an_upstream_task_that_the_run_does_not_have_counts_as_removed() -> None:
-    version = dag(task("gone"), task("b", "gone"))
-    run = RunStanding(1, version, [TaskStanding(5, "b", NONE)])
+    graph = DagGraph(dag(task("gone"), task("b", "gone")))
 
-    assert settle(run).moves == {TaskState.SCHEDULED: [5]}
+    assert settle(RunStanding(1, graph, {"b": standing(5, "none")})).moves == {
+        TaskState.SCHEDULED: [5]
+    }
+
+
+def test_a_task_that_the_version_does_not_have_is_left_as_it_is_and_counts() -> None:
+    graph = DagGraph(dag(task("a")))
+    tasks = {"a": standing(1, "success"), "old": standing(2, "none")}
+
+    settlement = settle(RunStanding(1, graph, tasks))
+
+    assert (settlement.moves, settlement.run_state, settlement.unfinished) == ({}, None, 1)
 
 
 def test_moves_are_named_by_the_ids_of_the_task_instances() -> None:
-    run = RunStanding(
-        1, dag(*CHAIN), [TaskStanding(30 + n, each.task_id, NONE) for n, each in enumerate(CHAIN)]
-    )
+    tasks = {each.task_id: standing(30 + n, "none") for n, each in enumerate(CHAIN)}
 
-    assert settle(run).moves == {TaskState.SCHEDULED: [30]}
+    assert settle(RunStanding(1, DagGraph(dag(*CHAIN)), tasks)).moves == {TaskState.SCHEDULED: [30]}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.decide.graph import DagGraph
 from headway.decide.settle import RunStanding, Settlement, TaskStanding, settle
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import MOVES, TERMINAL, Role, RunState, TaskState
@@ -40,23 +41,32 @@ def dags(draw: st.DrawFn) -> DagSpec:
 STATES = st.sampled_from(TaskState)
 
 
+def standing(number: int, state: TaskState) -> TaskStanding:
+    """How a task of one instance stands, whose place in the DAG is its id."""
+    return TaskStanding({state: 1}, [number] if state is NONE else [], state is NONE)
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> RunStanding:
     dag = draw(dags())
     names = [task.task_id for task in dag.tasks]
-    some = st.lists(st.sampled_from(names), max_size=2) if names else st.just([])
-    tasks = [
-        TaskStanding(number, name, draw(st.just(NONE) | STATES), draw(some))
-        for number, name in enumerate(names)
-    ]
-    past = draw(st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(names, STATES)))
-    return RunStanding(1, dag, tasks, past)
+    tasks = {
+        name: standing(number, draw(st.just(NONE) | STATES)) for number, name in enumerate(names)
+    }
+    skips = draw(st.lists(st.sampled_from(names), max_size=2)) if names else []
+    some = st.sets(STATES, max_size=2)
+    past = draw(st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(names, some)))
+    end_as = draw(st.sampled_from([None, None, RunState.SUCCESS, RunState.FAILED]))
+    return RunStanding(1, DagGraph(dag), tasks, skips, past, end_as=end_as)
 
 
 def after(run: RunStanding, settlement: Settlement) -> RunStanding:
     """The run once the moves are written."""
     moved = {number: state for state, numbers in settlement.moves.items() for number in numbers}
-    tasks = [replace(task, state=moved.get(task.id, task.state)) for task in run.tasks]
+    tasks = dict(run.tasks)
+    for number, name in enumerate(run.tasks):
+        if number in moved:
+            tasks[name] = standing(number, moved[number])
     return replace(run, tasks=tasks)
 
 
@@ -64,19 +74,18 @@ def after(run: RunStanding, settlement: Settlement) -> RunStanding:
 def test_settling_again_changes_nothing(run: RunStanding) -> None:
     first = settle(run)
 
-    second = settle(after(run, first))
-
-    assert second == Settlement({}, first.run_state)
+    assert settle(after(run, first)) == replace(first, moves={})
 
 
 @given(runs())
 def test_only_tasks_at_none_move_each_once_and_as_a_scheduler_may(run: RunStanding) -> None:
-    states = {task.id: task.state for task in run.tasks}
-    moved = [(number, state) for state, numbers in settle(run).moves.items() for number in numbers]
+    undecided = {number for task in run.tasks.values() for number in task.undecided}
+    settlement = settle(run)
+    moved = [(number, state) for state, ids in settlement.moves.items() for number in ids]
 
     assert len({number for number, _ in moved}) == len(moved)
-    for number, state in moved:
-        assert states[number] is NONE
+    assert {number for number, _ in moved} | settlement.waiting.keys() == undecided
+    for _, state in moved:
         assert Role.SCHEDULER in MOVES[NONE][state]
 
 
@@ -84,29 +93,36 @@ def test_only_tasks_at_none_move_each_once_and_as_a_scheduler_may(run: RunStandi
 def test_a_run_ends_exactly_when_all_its_tasks_have(run: RunStanding) -> None:
     settlement = settle(run)
 
-    ended = all(task.state in TERMINAL for task in after(run, settlement).tasks)
-    assert (settlement.run_state is not None) is ended
+    states = [state for task in after(run, settlement).tasks.values() for state in task.counts]
+    left = sum(state not in TERMINAL for state in states)
+    assert (settlement.run_state is not None) is (left == 0)
+    assert settlement.unfinished in (left, None)
+
+
+@given(runs())
+def test_counts_are_kept_where_they_suffice_and_only_there(run: RunStanding) -> None:
+    suffice = run.graph.counts_suffice and run.end_as is None
+
+    assert (settle(run).unfinished is not None) is suffice
 
 
 @given(dags(), st.data())
 def test_a_run_never_stands_still_however_its_tasks_end(dag: DagSpec, data: st.DataObject) -> None:
     """Let every task that starts end somehow, again and again: the run gets to its end."""
     ends = st.sampled_from([TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED])
-    tasks = [TaskStanding(number, task.task_id, NONE) for number, task in enumerate(dag.tasks)]
-    run = RunStanding(1, dag, tasks)
+    names = [task.task_id for task in dag.tasks]
+    run = RunStanding(
+        1, DagGraph(dag), {name: standing(number, NONE) for number, name in enumerate(names)}
+    )
 
-    for _ in range(len(tasks) + 1):
+    for _ in range(len(names) + 1):
         settlement = settle(run)
         if settlement.run_state is not None:
             break
-        assert settlement.moves.get(TaskState.SCHEDULED)
+        started = settlement.moves.get(TaskState.SCHEDULED, [])
+        assert started
         run = after(run, settlement)
-        run = replace(
-            run,
-            tasks=[
-                replace(task, state=data.draw(ends)) if task.state == "scheduled" else task
-                for task in run.tasks
-            ],
-        )
+        ended = {names[number]: standing(number, data.draw(ends)) for number in started}
+        run = replace(run, tasks={**run.tasks, **ended})
 
     assert settlement.run_state in (RunState.SUCCESS, RunState.FAILED)

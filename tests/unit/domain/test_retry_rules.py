@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headway.domain.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
 from headway.domain.spec import TaskSpec
-from headway.domain.states import Outcome, TaskState
+from headway.domain.states import OnLost, Outcome, TaskState
 
 FAILED = Next(TaskState.FAILED)
 DAY = 24 * 3600.0
@@ -77,6 +77,11 @@ def test_a_loss_is_tried_again_at_once_then_later_and_later_but_not_for_ever() -
     delays = [0, 1, 2, 4, 8, 16, 32, 60, 60, 60]
     assert [after_loss(n) for n in range(1, MOST_LOSSES + 1)] == [again_after(s) for s in delays]
     assert after_loss(MOST_LOSSES + 1) == FAILED
+
+
+def test_a_task_may_have_it_that_a_loss_is_its_failure() -> None:
+    assert after_loss(1, OnLost.FAIL) == FAILED
+    assert after_loss(1, OnLost.RETRY) == after_loss(1)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,20 @@ import pytest
 
 from headway.domain.errors import DagError
 from headway.domain.soundness import check_sound
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.trigger_rules import TriggerRule
 
 
 def task(task_id: str, *upstream: str) -> TaskSpec:
     return TaskSpec(task_id=task_id, operator="empty", upstream=upstream)
+
+
+def mapped(*inputs: MapInput, task_id: str = "b") -> TaskSpec:
+    return replace(task(task_id, "a"), mapped_over=inputs)
+
+
+def over(argument: str = "x", length: int | None = None, task_id: str | None = None) -> MapInput:
+    return MapInput(argument=argument, length=length, task_id=task_id)
 
 
 def dag(*tasks: TaskSpec) -> DagSpec:
@@ -27,6 +36,8 @@ def dag(*tasks: TaskSpec) -> DagSpec:
 def test_what_an_author_may_write_is_sound() -> None:
     check_sound(dag())
     check_sound(dag(task("a"), task("b", "a"), task("c", "a", "b")))
+    check_sound(dag(task("a"), mapped(over(task_id="a"), over("y", 0), over("z", 100_000))))
+    check_sound(replace(dag(), max_active_tasks_per_dagrun=1, dagrun_timeout=0.5))
 
 
 @pytest.mark.parametrize(
@@ -42,8 +53,31 @@ def test_what_an_author_may_write_is_sound() -> None:
         (replace(dag(), max_active_runs=0), "could never run"),
         (replace(dag(), max_active_tasks=0), "could never run"),
         (replace(dag(), max_active_runs=2**31), "above 2,147,483,647"),
+        (replace(dag(), max_active_tasks_per_dagrun=0), "could never run"),
+        (replace(dag(), max_active_tasks_per_dagrun=2**31), "above 2,147,483,647"),
+        (replace(dag(), dagrun_timeout=0.0), "dagrun_timeout of DAG etl is 0.0"),
+        (replace(dag(), dagrun_timeout=nan), "dagrun_timeout of DAG etl is nan"),
         (replace(dag(), tags=("a", "\0")), "NUL character"),
         (dag(replace(task("a"), priority_weight=-(2**31))), "a number above"),
+        (dag(replace(task("a"), priority_weight=-1)), "a priority_weight of -1"),
+        (dag(replace(task("a"), max_active_tis_per_dag=0)), "a limit of 0 active"),
+        (dag(replace(task("a"), max_active_tis_per_dagrun=2**31)), "a limit of 2147483648"),
+        (dag(task("a"), mapped(over(task_id="c")), task("c")), "'c', for which it does not wait"),
+        (dag(task("a"), mapped(over(task_id="nowhere"))), "'nowhere', for which it does not wait"),
+        (dag(task("a"), mapped(over(task_id="b"))), "'b', for which it does not wait"),
+        (dag(task("a"), mapped(over(task_id="a", length=3))), "'a', for which it does not wait"),
+        (dag(task("a"), mapped(over())), "over None literal items"),
+        (dag(task("a"), mapped(over(length=-1))), "over -1 literal items"),
+        (dag(task("a"), mapped(over(length=100_001))), "over 100001 literal items"),
+        (dag(task("a"), mapped(over(length=1), over(task_id="a"))), "over an argument twice"),
+        (dag(task("a"), mapped(over("\0", 1))), "a NUL character in its name"),
+        (
+            dag(
+                task("a"),
+                replace(mapped(over(task_id="a")), trigger_rule=TriggerRule.ALWAYS),
+            ),
+            "for which trigger_rule 'always' does not wait",
+        ),
         (dag(replace(task("a"), queue="\0")), "NUL character in a name"),
         (dag(replace(task("a"), retries=-1)), "negative number of retries"),
         (dag(replace(task("a"), pool_slots=0)), "no pool slot"),

@@ -21,7 +21,7 @@ def run(outcomes: list[bool | Exception], pace: Pace) -> float:
     def step() -> bool:
         outcome = outcomes.pop(0)
         if not outcomes:
-            loop.stop.set()
+            loop.bell.stop()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -32,7 +32,69 @@ def run(outcomes: list[bool | Exception], pace: Pace) -> float:
 
 
 def test_waits_only_when_idle() -> None:
-    assert run([True, False, True, False, True], Pace(idle=5)) == 10
+    assert run([True, False, True, False, True], Pace(first=5, idle=5)) == 10
+
+
+def test_waits_twice_as_long_after_each_step_in_vain() -> None:
+    assert run([False, False, False, False, True], Pace(first=1, idle=60)) == 1 + 2 + 4 + 8
+
+
+def test_waits_no_longer_than_the_longest_wait() -> None:
+    assert run([False, False, False, False, True], Pace(first=1, idle=3)) == 1 + 2 + 3 + 3
+
+
+def test_after_work_the_next_wait_is_the_shortest_again() -> None:
+    assert run([False, False, True, False, True], Pace(first=1, idle=60)) == 1 + 2 + 1
+
+
+def test_a_failure_is_no_step_in_vain() -> None:
+    pace = Pace(first=1, idle=60, retry_first=9)
+
+    assert run([False, BlipError(), False, True], pace) == 1 + 9 + 2
+
+
+def ringing(rings: list[bool], pace: Pace) -> float:
+    """Run a loop whose steps find nothing, and are rung during some; return the time it takes."""
+    clock = FakeClock()
+
+    def step() -> bool:
+        if rings.pop(0):
+            loop.bell.ring()
+        if not rings:
+            loop.bell.stop()
+        return False
+
+    loop = Loop("test", step, clock, pace=pace)
+    loop.run()
+    return clock.monotonic()
+
+
+def test_a_ring_during_a_step_ends_the_wait_after_it() -> None:
+    assert ringing([True, False], Pace(first=1)) == 0
+
+
+def test_a_ring_is_for_one_step() -> None:
+    assert ringing([True, False, False], Pace(first=1)) == 1
+
+
+def test_after_a_ring_the_next_wait_is_the_shortest_again() -> None:
+    assert ringing([False, False, True, False, False], Pace(first=1, idle=60)) == 1 + 2 + 1
+
+
+def test_a_ring_does_not_cut_short_the_wait_after_a_failure() -> None:
+    clock, outcomes = FakeClock(), [BlipError(), None]
+
+    def step() -> bool:
+        loop.bell.ring()
+        if error := outcomes.pop(0):
+            raise error
+        loop.bell.stop()
+        return True
+
+    loop = Loop("test", step, clock, is_blip, Pace(retry_first=7))
+    loop.run()
+
+    assert clock.monotonic() == 7
 
 
 def test_backs_off_twice_as_long_after_each_failure() -> None:
@@ -73,7 +135,7 @@ def test_a_loop_that_is_stopped_takes_no_step() -> None:
         raise AssertionError("a step was taken")
 
     loop = Loop("test", step, FakeClock())
-    loop.stop.set()
+    loop.bell.stop()
 
     loop.run()
 
@@ -103,3 +165,8 @@ def test_the_wait_grows_up_to_its_limit_and_never_overflows(
     assert waits == sorted(waits)
     assert waits[0] == first
     assert waits[-1] <= longest
+
+
+@given(st.integers(1, 10**9))
+def test_no_wait_is_longer_than_the_idle_one(steps: int) -> None:
+    assert Pace(idle=1).first <= Pace(idle=1).idle_after(steps) <= 1

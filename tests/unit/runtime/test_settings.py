@@ -126,6 +126,30 @@ def test_settings_never_change() -> None:
             r"^\[scheduler\] scheduler_health_check_threshold must be .*_interval \(2 s\)",
         ),
         (
+            "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD",
+            "inf",
+            SchedulerSettings,
+            "^HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD: .* finite number",
+        ),
+        (
+            "HEADWAY_SCHEDULER_LEASE_GRACE",
+            "nan",
+            SchedulerSettings,
+            "^HEADWAY_SCHEDULER_LEASE_GRACE: ",
+        ),
+        (
+            "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL",
+            "16",
+            SchedulerSettings,
+            r"^\[scheduler\] orphaned_tasks_check_interval must not be longer .* \(15 s\)",
+        ),
+        (
+            "HEADWAY_SCHEDULER_TASK_QUEUED_TIMEOUT",
+            "14",
+            SchedulerSettings,
+            r"^\[scheduler\] task_queued_timeout must not be shorter .* \(15 s\)",
+        ),
+        (
             "HEADWAY_WORKER_LEASE_DURATION",
             "10",
             WorkerSettings,

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection
 
+from headway.decide.graph import DagGraph
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.serialization import codec
 from headway_scheduler.specs import Specs
@@ -37,16 +38,17 @@ def dag(number: int) -> DagSpec:
     )
 
 
-def get(specs: Specs, versions: Versions, *ids: int) -> dict[int, DagSpec]:
+def get(specs: Specs, versions: Versions, *ids: int) -> dict[int, DagGraph]:
     return specs.get(cast(Connection, versions), ids)
 
 
 def test_a_version_is_fetched_once_and_those_that_are_new_together() -> None:
     specs, versions = Specs(), Versions()
 
-    assert get(specs, versions, 1, 2, 2) == {1: dag(1), 2: dag(2)}
-    assert get(specs, versions, 1, 2, 3, 4) == {number: dag(number) for number in (1, 2, 3, 4)}
-    assert get(specs, versions, 4, 1) == {4: dag(4), 1: dag(1)}
+    assert get(specs, versions, 1, 2, 2) == {1: DagGraph(dag(1)), 2: DagGraph(dag(2))}
+    found = get(specs, versions, 1, 2, 3, 4)
+    assert found == {number: DagGraph(dag(number)) for number in (1, 2, 3, 4)}
+    assert get(specs, versions, 4, 1) == {4: DagGraph(dag(4)), 1: DagGraph(dag(1))}
 
     assert versions.fetched == [[1, 2], [3, 4]]
 
@@ -86,3 +88,13 @@ def test_one_that_cannot_be_read_is_left_out_and_said(caplog: pytest.LogCaptureF
 
     assert found.keys() == {1, 3}
     assert caplog.messages == ["action=unreadable version=2"]
+
+
+def test_one_that_cannot_be_read_is_not_fetched_again() -> None:
+    specs, versions = Specs(), Versions(unreadable=frozenset({2}))
+
+    get(specs, versions, 2)
+    assert specs.unreadable == {2}
+    assert get(specs, versions, 1, 2).keys() == {1}
+
+    assert versions.fetched == [[2], [1]]

@@ -1,5 +1,6 @@
 """An open DAG, and a way to run its tasks in this process."""
 
+import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
@@ -12,13 +13,21 @@ from headway.domain.interval import DataInterval
 from headway.sdk import DAG, BaseOperator, XComArg
 from headway.sdk.execution import Result, execute
 from headway.sdk.facts import RunFacts
-from headway.sdk.runtime import LocalRuntime
+from headway.sdk.runtime import LocalRuntime, MappedXComs, XComs
 
 NEW_YORK = ZoneInfo("America/New_York")
 DAY = DataInterval(
     datetime(2013, 1, 1, tzinfo=NEW_YORK),
     datetime(2013, 1, 2, tzinfo=NEW_YORK),
 )
+
+
+@pytest.fixture(autouse=True)
+def _restored_path() -> Iterator[None]:
+    """Put `sys.path` back after a DAG file was loaded."""
+    path = list(sys.path)
+    yield
+    sys.path[:] = path
 
 
 @pytest.fixture
@@ -31,17 +40,24 @@ def dag() -> Iterator[DAG]:
 
 
 @pytest.fixture
-def xcoms() -> dict[tuple[str, str], JsonValue]:
+def xcoms() -> XComs:
     """What the tasks of the run have left."""
     return {}
 
 
 @pytest.fixture
-def run(xcoms: dict[tuple[str, str], JsonValue]) -> Callable[..., Result]:
-    """Run one task for the day 2013-01-01 of New York."""
+def mapped() -> MappedXComs:
+    """What the instances of mapped tasks have left."""
+    return {}
+
+
+@pytest.fixture
+def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
+    """Run one task, or one instance of it, for the day 2013-01-01 of New York."""
 
     def run_task(
         task: BaseOperator | XComArg,
+        map_index: int = -1,
         conf: dict[str, JsonValue] | None = None,
         **runtime: Any,
     ) -> Result:
@@ -53,7 +69,9 @@ def run(xcoms: dict[tuple[str, str], JsonValue]) -> Callable[..., Result]:
             data_interval=DAY,
             conf=conf or {},
             try_number=2,
+            map_index=map_index,
         )
-        return execute(operator, facts, LocalRuntime(operator.task_id, xcoms, **runtime))
+        local = LocalRuntime(operator.task_id, xcoms, mapped=mapped, map_index=map_index, **runtime)
+        return execute(operator, facts, local)
 
     return run_task

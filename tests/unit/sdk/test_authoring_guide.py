@@ -1,46 +1,35 @@
 """The guide for authors: its example works, and it leaves nothing out."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import headway.sdk
-from headway.domain.arguments import JsonValue
 from headway.domain.states import Outcome
 from headway.domain.trigger_rules import TriggerRule
+from headway.domain.weights import WeightRule
+from headway.sdk import DAG
 from headway.sdk.context import CONTEXT_NAMES
 from headway.sdk.dag_options import DAG_OPTIONS
 from headway.sdk.execution import Result
 from headway.sdk.loading import load_dag_file
 from headway.sdk.options import TASK_OPTIONS
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.runtime import MappedXComs, SparkApplication, XComs
 from headway.sdk.specification import to_spec
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "authoring.md").read_text()
 
 
-@pytest.fixture
-def restored_path() -> Iterator[None]:
-    """Put `sys.path` back after a DAG file was loaded."""
-    path = list(sys.path)
-    yield
-    sys.path[:] = path
+def example(number: int, folder: Path) -> DAG:
+    """The DAG of an example of the guide, read from a file."""
+    found = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (folder / "example.py").write_text(found[number])
+    (dag,) = load_dag_file(folder / "example.py", folder)
+    return dag
 
 
-def test_the_example_runs(
-    tmp_path: Path,
-    restored_path: None,
-    run: Callable[..., Result],
-    xcoms: dict[tuple[str, str], JsonValue],
-) -> None:
-    found = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-    assert found is not None
-    (tmp_path / "example.py").write_text(found.group(1))
-
-    (dag,) = load_dag_file(tmp_path / "example.py", tmp_path)
+def test_the_example_runs(tmp_path: Path, run: Callable[..., Result], xcoms: XComs) -> None:
+    dag = example(0, tmp_path)
     spec = to_spec(dag, "example.py")
     outcomes = [run(dag.get_task(task.task_id)).outcome for task in spec.tasks]
 
@@ -49,6 +38,22 @@ def test_the_example_runs(
     assert xcoms["count", "return_value"] == (
         "would count the rows of /data/flights/2013-01-01.parquet in run scheduled__2013-01-01"
     )
+
+
+def test_the_example_of_mapped_tasks_runs(
+    tmp_path: Path,
+    run: Callable[..., Result],
+    xcoms: XComs,
+    mapped: MappedXComs,
+) -> None:
+    dag = example(1, tmp_path)
+    order = [("find", -1), ("count", 0), ("count", 1), ("add", -1), ("show", 0), ("show", 1)]
+    outcomes = [run(dag.get_task(task_id), map_index).outcome for task_id, map_index in order]
+
+    assert {task.task_id for task in to_spec(dag, "example.py").tasks} == dict(order).keys()
+    assert outcomes == [Outcome.SUCCESS] * 6
+    assert xcoms["add", "return_value"] == 2 * len("/data/a.csvUA")
+    assert mapped["show", "return_value"] == {0: "a", 1: "b"}
 
 
 def test_every_name_is_in_the_guide() -> None:
@@ -60,6 +65,7 @@ def test_every_name_is_in_the_guide() -> None:
         *CONTEXT_NAMES,
         *SparkApplication.__dataclass_fields__,
         *(str(rule) for rule in TriggerRule),
+        *(str(rule) for rule in WeightRule),
     }
 
     assert names - mentioned == set()

@@ -35,6 +35,7 @@ def test_defaults_are_airflows() -> None:
     spec = DAG("flights").spec
 
     assert (spec.catchup, spec.max_active_runs, spec.max_active_tasks) == (False, 16, 16)
+    assert spec.max_active_tasks_per_dagrun is spec.dagrun_timeout is None
 
 
 def test_arguments_reach_the_specification() -> None:
@@ -47,6 +48,8 @@ def test_arguments_reach_the_specification() -> None:
         doc_md="# Flights",
         is_paused_upon_creation=True,
         max_active_runs=1,
+        max_active_tasks_per_dagrun=2,
+        dagrun_timeout=timedelta(hours=1),
     ).spec
 
     assert spec.catchup
@@ -55,6 +58,8 @@ def test_arguments_reach_the_specification() -> None:
     assert (spec.description, spec.doc_md) == ("Flights", "# Flights")
     assert spec.is_paused_upon_creation is True
     assert spec.max_active_runs == 1
+    assert (spec.max_active_tasks_per_dagrun, spec.dagrun_timeout) == (2, 3600.0)
+    assert DAG("flights", dagrun_timeout=90).spec.dagrun_timeout == 90.0
 
 
 def test_schedules_differ_in_the_specification() -> None:
@@ -82,6 +87,9 @@ def test_schedules_differ_in_the_specification() -> None:
         ({"timezone": pendulum.timezone(3600)}, "must be a named zone"),
         ({"max_active_runs": 0}, "max_active_runs must be a whole number from 1 to"),
         ({"max_active_tasks": True}, "max_active_tasks must be a whole number"),
+        ({"max_active_tasks_per_dagrun": 0}, "max_active_tasks_per_dagrun must be a whole number"),
+        ({"dagrun_timeout": timedelta(0)}, "dagrun_timeout must be longer than 0 seconds"),
+        ({"dagrun_timeout": "1h"}, "dagrun_timeout must be a timedelta or a number of seconds"),
         ({"catchup": "no"}, "catchup must be True or False, not 'no'"),
         ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
         ({"params": [1]}, "params must be a dictionary"),

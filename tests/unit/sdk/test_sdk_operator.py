@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 import pytest
 
 from headway.domain.errors import DagError
+from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
+from headway.domain.weights import WeightRule
 from headway.sdk import DAG, BaseOperator, BashOperator, Context, EmptyOperator, PythonOperator
 from headway.sdk.specification import to_spec
 
@@ -36,6 +38,10 @@ def test_every_option_reaches_the_specification(dag: DAG) -> None:
         pool="spark",
         pool_slots=2,
         priority_weight=7,
+        weight_rule="absolute",
+        max_active_tis_per_dag=3,
+        max_active_tis_per_dagrun=2,
+        on_lost="fail",
         queue="big",
         trigger_rule="none_failed",
         depends_on_past=True,
@@ -46,6 +52,9 @@ def test_every_option_reaches_the_specification(dag: DAG) -> None:
     assert (spec.retries, spec.retry_delay, spec.retry_exponential_backoff) == (3, 120.0, True)
     assert (spec.max_retry_delay, spec.execution_timeout) == (600.0, 3600.0)
     assert (spec.pool, spec.pool_slots, spec.priority_weight) == ("spark", 2, 7)
+    assert spec.weight_rule is WeightRule.ABSOLUTE
+    assert (spec.max_active_tis_per_dag, spec.max_active_tis_per_dagrun) == (3, 2)
+    assert spec.on_lost is OnLost.FAIL
     assert (spec.queue, spec.trigger_rule) == ("big", TriggerRule.NONE_FAILED)
     assert (spec.depends_on_past, spec.doc_md) == (True, "Lands.")
 
@@ -73,7 +82,11 @@ def test_every_trigger_rule_is_taken_by_name_and_as_member(dag: DAG, rule: Trigg
         ({"execution_timeout": timedelta(0)}, "execution_timeout must be longer than 0"),
         ({"pool": ""}, "pool: A pool id must have 1 to 250 characters"),
         ({"pool_slots": 0}, "pool_slots must be a whole number from 1"),
-        ({"priority_weight": 0}, "priority_weight must be a whole number from 1"),
+        ({"priority_weight": -1}, "priority_weight must be a whole number from 0"),
+        ({"weight_rule": "heavy"}, "weight_rule must be one of downstream, upstream, absolute"),
+        ({"max_active_tis_per_dag": 0}, "max_active_tis_per_dag must be a whole number from 1"),
+        ({"max_active_tis_per_dagrun": 1.5}, "max_active_tis_per_dagrun must be a whole number"),
+        ({"on_lost": "wait"}, "on_lost must be one of retry, fail, not 'wait'"),
         ({"queue": 3}, "queue: A queue id must be a string"),
         ({"trigger_rule": "all_sucess"}, "trigger_rule must be one of all_success, all_failed, "),
         ({"depends_on_past": 1}, "depends_on_past must be True or False"),
@@ -87,6 +100,21 @@ def test_every_trigger_rule_is_taken_by_name_and_as_member(dag: DAG, rule: Trigg
 def test_a_wrong_option_is_refused_by_name(dag: DAG, options: dict[str, Any], message: str) -> None:
     with pytest.raises(DagError, match=f"^DAG 'flights', task 'land'.*{message}"):
         EmptyOperator(task_id="land", **options)
+
+
+def test_limits_may_be_none_and_a_weight_nothing(dag: DAG) -> None:
+    task = EmptyOperator(
+        task_id="a",
+        priority_weight=0,
+        weight_rule=WeightRule.UPSTREAM,
+        max_active_tis_per_dag=None,
+        max_active_tis_per_dagrun=None,
+        on_lost=OnLost.RETRY,
+    )
+
+    assert (task.spec.priority_weight, task.spec.weight_rule) == (0, "upstream")
+    assert task.spec.max_active_tis_per_dag is task.spec.max_active_tis_per_dagrun is None
+    assert task.spec.on_lost == "retry"
 
 
 def test_a_missing_argument_is_named(dag: DAG) -> None:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SerializationError
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
+from headway.domain.weights import WeightRule
 from headway.serialization import codec
 from headway.serialization.codec import FORMAT_VERSION, LARGEST
 
@@ -44,6 +46,10 @@ def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
     return st.lists(items, max_size=3).map(tuple)
 
 
+LIMITS = st.none() | COUNTS
+INPUTS = st.builds(
+    MapInput, argument=NAMES, length=LIMITS, task_id=st.none() | NAMES, key=st.text(max_size=8)
+)
 TASKS = st.builds(
     TaskSpec,
     task_id=NAMES,
@@ -59,6 +65,11 @@ TASKS = st.builds(
     pool=NAMES,
     pool_slots=COUNTS,
     priority_weight=st.integers(-5, 5),
+    weight_rule=st.sampled_from(WeightRule),
+    max_active_tis_per_dag=LIMITS,
+    max_active_tis_per_dagrun=LIMITS,
+    mapped_over=some(INPUTS),
+    on_lost=st.sampled_from(OnLost),
     queue=NAMES,
     depends_on_past=st.booleans(),
     is_setup=st.booleans(),
@@ -78,6 +89,8 @@ DAGS = st.builds(
     catchup=st.booleans(),
     max_active_runs=COUNTS,
     max_active_tasks=COUNTS,
+    max_active_tasks_per_dagrun=LIMITS,
+    dagrun_timeout=st.none() | SECONDS,
     params=ARGUMENTS,
     tags=some(NAMES),
     description=TEXTS,
@@ -162,8 +175,47 @@ def test_the_format_version_comes_with_the_bytes() -> None:
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 0, "1", None, [1]])
 def test_another_format_says_how_to_get_this_one(version: object) -> None:
-    with pytest.raises(SerializationError, match=r"is of format .* reads format 1\. Let the"):
+    with pytest.raises(SerializationError, match=r"is of format .* reads formats 1 and 2\. Let"):
         codec.decode(stored(format=version))
+
+
+def without(value: object, names: frozenset[str]) -> object:
+    """Plain data, all of whose maps lack the entries of these names."""
+    if isinstance(value, dict):
+        return {key: without(item, names) for key, item in value.items() if key not in names}
+    if isinstance(value, list):
+        return [without(item, names) for item in value]
+    return value
+
+
+NEW = frozenset(
+    {
+        "weight_rule",
+        "max_active_tis_per_dag",
+        "max_active_tis_per_dagrun",
+        "mapped_over",
+        "on_lost",
+        "max_active_tasks_per_dagrun",
+        "dagrun_timeout",
+    }
+)
+
+
+def test_bytes_of_the_first_format_are_read_with_defaults() -> None:
+    spec = replace(SMALL, tasks=(replace(SMALL.tasks[0], priority_weight=7, retries=3),))
+    dag = without(msgpack.unpackb(codec.encode(spec))["dag"], NEW)
+
+    assert codec.decode(packed({"format": 1, "dag": dag})) == spec
+
+
+def test_the_order_of_what_a_task_is_mapped_over_is_part_of_it() -> None:
+    inputs = (MapInput(argument="x", length=2), MapInput(argument="y", task_id="a"))
+
+    def of(mapped_over: tuple[MapInput, ...]) -> bytes:
+        task = replace(SMALL.tasks[0], mapped_over=mapped_over)
+        return codec.encode(replace(SMALL, tasks=(task,)))
+
+    assert of(inputs) != of(inputs[::-1])
 
 
 def test_a_dag_that_is_too_large_is_refused_on_both_ways() -> None:
@@ -200,6 +252,10 @@ def test_a_dag_that_is_too_large_is_refused_on_both_ways() -> None:
         stored_dag(params={1: 2}),
         stored_dag(start_date="yesterday"),
         stored_dag(max_active_runs="many"),
+        stored_dag(tasks=[{"task_id": "land", "operator": "x", "weight_rule": "heavy"}]),
+        stored_dag(tasks=[{"task_id": "land", "operator": "x", "on_lost": "shrug"}]),
+        stored_dag(tasks=[{"task_id": "land", "operator": "x", "mapped_over": [3]}]),
+        stored_dag(tasks=[{"task_id": "land", "operator": "x", "mapped_over": [{"length": 1}]}]),
     ],
 )
 def test_any_other_bytes_are_refused(data: bytes) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -7,7 +8,7 @@ from headway.db.attempts import AttemptKey, Claimed
 from headway.domain.interval import DataInterval
 from headway.domain.retry import MOST_LOSSES, Next
 from headway.domain.spec import TaskSpec
-from headway.domain.states import Outcome, RunType, TaskState
+from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.forker import Exit
 from headway.runtime.frames import decode_content, encode_frame
 from headway.sdk.execution import Result
@@ -55,6 +56,8 @@ def claimed(failures: int = 0, losses: int = 0) -> Claimed:
         (Ending(exit=Exit(signal=63)), Outcome.FAILED, "was killed by signal 63."),
         (Ending(exit=Exit(lost="no news")), Outcome.LOST, "Its process was lost: no news"),
         (Ending(exit=Exit(signal=15), handed_back=True), Outcome.LOST, "handed it back"),
+        (Ending(exit=Exit(signal=15), cancelled=True), Outcome.CANCELLED, "was told to stop"),
+        (Ending(exit=Exit(lost="no news"), cancelled=True), Outcome.CANCELLED, "told to stop"),
         (
             Ending(exit=Exit(signal=15), timed_out=True),
             Outcome.TIMED_OUT,
@@ -76,6 +79,18 @@ def test_a_childs_last_word_counts_however_its_process_ends() -> None:
 
 def test_a_task_that_finished_while_it_was_handed_back_has_finished() -> None:
     assert conclude(Ending(exit=Exit(code=0), said=SAID, handed_back=True), TASK) is SAID
+
+
+def test_one_that_was_told_to_stop_and_fails_by_it_was_cancelled() -> None:
+    failed = Result(outcome=Outcome.FAILED, error="KeyboardInterrupt")
+    told = Ending(exit=Exit(code=0), said=failed, cancelled=True, handed_back=True)
+
+    assert conclude(told, TASK).outcome is Outcome.CANCELLED
+
+
+def test_one_that_was_told_to_stop_and_finished_has_finished() -> None:
+    """What becomes of its task is not for the worker to say."""
+    assert conclude(Ending(exit=Exit(code=0), said=SAID, cancelled=True), TASK) is SAID
 
 
 def test_a_task_that_ran_too_long_has_failed_whatever_it_says() -> None:
@@ -102,6 +117,19 @@ def test_what_follows_counts_this_attempt_too(
     report = report_of(claimed(failures, losses), TASK, Result(outcome=outcome))
 
     assert (report.key, report.outcome, report.following) == (claimed().key, outcome, following)
+
+
+@pytest.mark.parametrize(
+    ("began", "following"),
+    [(True, Next(TaskState.FAILED)), (False, Next(TaskState.UP_FOR_RETRY, timedelta(0)))],
+)
+def test_a_task_that_must_not_run_twice_fails_when_it_is_lost_after_it_began(
+    began: bool, following: Next
+) -> None:
+    once = replace(TASK, on_lost=OnLost.FAIL)
+    lost = Result(outcome=Outcome.LOST)
+
+    assert report_of(claimed(), once, lost, began=began).following == following
 
 
 def test_a_task_that_must_not_be_tried_again_is_not() -> None:

@@ -25,7 +25,7 @@ class Threads(Protocol):
 def tenure(
     clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, threads: Executor
 ) -> Tenure:
-    renewal: Chore[set[AttemptKey]] = Chore("renew", threads, lambda: None, clock)
+    renewal: Chore[dict[AttemptKey, bool]] = Chore("renew", threads, lambda: None, clock)
     return Tenure(clerk, worker_settings, clock, renewal)
 
 
@@ -58,7 +58,7 @@ def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
     clock.advance(4)
     tenure.step(keys[:1])
     clock.advance(8)
-    threads.finish({keys[0]})
+    threads.finish({keys[0]: False})
     tenure.step(keys[:1])
 
     clock.advance(4 + HELD - 12 - 0.001)
@@ -73,7 +73,7 @@ def test_one_that_was_given_away_ends_at_once_and_the_others_go_on(
     for key in keys:
         tenure.grant(key, since=0)
     tenure.step(keys)
-    threads.finish({keys[0], keys[2]})
+    threads.finish({keys[0]: False, keys[2]: False})
     tenure.step(keys)
 
     assert [tenure.has_ended(key) for key in keys] == [False, True, False]
@@ -100,7 +100,7 @@ def test_one_that_ended_meanwhile_stays_forgotten(
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
     tenure.forget(keys[0])
-    threads.finish({keys[0]})
+    threads.finish({keys[0]: False})
     tenure.step([])
 
     assert tenure.has_ended(keys[0])
@@ -112,7 +112,7 @@ def test_one_that_was_claimed_after_the_question_is_not_judged_by_its_answer(
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
     tenure.grant(keys[1], since=0)
-    threads.finish({keys[0]})
+    threads.finish({keys[0]: False})
     tenure.step(keys[:2])
 
     assert not tenure.has_ended(keys[1])
@@ -125,7 +125,51 @@ def test_it_renews_at_every_heartbeat_even_with_nothing_to_renew(
     for _ in range(8):
         tenure.step([])
         if threads.begun and not threads.begun[-1].done():
-            threads.finish(set())
+            threads.finish({})
         clock.advance(1)
 
     assert len(threads.begun) == 4
+
+
+def test_one_that_is_told_to_stop_is_this_workers_until_it_is_forgotten(
+    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    for key in keys[:2]:
+        tenure.grant(key, since=0)
+    tenure.step(keys[:2])
+    threads.finish({keys[0]: False, keys[1]: True})
+    tenure.step(keys[:2])
+
+    assert [tenure.is_stopping(key) for key in keys] == [False, True, False]
+    assert not tenure.has_ended(keys[1])
+
+    tenure.forget(keys[1])
+    assert not tenure.is_stopping(keys[1])
+
+
+def test_one_that_ended_meanwhile_is_not_told_to_stop_any_more(
+    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    tenure.step(keys[:1])
+    tenure.forget(keys[0])
+    threads.finish({keys[0]: True})
+    tenure.step([])
+
+    assert not tenure.is_stopping(keys[0])
+
+
+def test_a_notice_has_leases_renewed_at_once(
+    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    """So that one which is to stop stops soon, and not at the next heartbeat."""
+    tenure.step([])
+    threads.finish({})
+    clock.advance(0.1)
+    tenure.step(keys)
+    assert len(threads.begun) == 1
+
+    tenure.chore.hurry()
+    tenure.step(keys)
+
+    assert len(threads.begun) == 2

@@ -1,52 +1,93 @@
 """The pass that takes over what dead processes leave."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection
 
-from headway.db import events, leases, processes
+from headway.db import charges, events, leases, processes
 from headway.db.events import Event
-from headway.db.processes import Identity
+from headway.decide.lost import is_storm
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import after_loss
 from headway.runtime.seam import nothing
+from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
 
-LIMIT = 100
-"""How many processes or attempts one pass takes over."""
+LIMIT: Final = 500
+"""How many processes, attempts or runs one pass takes over."""
 
 
-def adopt(
-    engine: Engine,
-    me: Identity,
-    threshold: float,
-    grace: float,
-    before_commit: Callable[[], None] = nothing,
-) -> int:
-    """Fence processes that are silent for `threshold` seconds, and try their attempts again.
+def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
+    """Fence processes that are silent, and take over what is nobody's; return how much.
 
-    An attempt is given up once its lease ran out `grace` seconds ago: by then its
-    worker, if it is alive, has killed it.
+    Their attempts become the charges of this scheduler, the runs that they have reserved
+    are released.  An attempt is given up once its lease ran out `lease_grace` seconds ago:
+    by then its worker, if it is alive, has killed it.
     """
-    with engine.begin() as conn:
-        processes.confirm(conn, me)
-        dead = processes.end_dead(conn, threshold, LIMIT)
-        for process in dead:
-            log.warning("action=fence kind=%s process=%d", process.kind, process.id)
-            details: dict[str, JsonValue] = {
-                "process": process.id,
-                "kind": process.kind,
-                "host": process.hostname,
-                "pid": process.pid,
-            }
-            events.add(
-                conn, Event(actor=f"scheduler:{me.id}", action="process.dead", details=details)
-            )
-        lost = leases.take_expired(conn, grace, LIMIT)
-        leases.end_lost(conn, [(attempt, after_loss(attempt.losses)) for attempt in lost])
-        if lost:
-            log.warning("action=adopt attempts=%d", len(lost))
+    with replica.engine.begin() as conn:
+        processes.confirm(conn, replica.me)
+        found = _fence(conn, replica) + _take_charges(conn, replica) + _take_lost(conn, replica)
         before_commit()
-    return len(dead) + len(lost)
+    return found
+
+
+def _fence(conn: Connection, replica: Replica) -> int:
+    threshold = replica.settings.scheduler_health_check_threshold
+    silent, registered = processes.silent(conn, threshold)
+    if not silent:
+        return 0
+    if is_storm(silent, registered):
+        _tell_of_storm(conn, replica, "processes", silent, registered)
+        threshold *= 2
+    dead = processes.end_dead(conn, threshold, LIMIT)
+    for process in dead:
+        log.warning("action=fence kind=%s process=%d", process.kind, process.id)
+        details: dict[str, JsonValue] = {
+            "process": process.id,
+            "kind": process.kind,
+            "host": process.hostname,
+            "pid": process.pid,
+        }
+        _journal(conn, replica, "process.dead", details)
+    return len(dead)
+
+
+def _take_charges(conn: Connection, replica: Replica) -> int:
+    owners = charges.abandoned(conn)
+    if not owners:
+        return 0
+    runs = charges.release(conn, owners, LIMIT)
+    attempts = charges.adopt(conn, owners, replica.me.id, LIMIT)
+    log.warning("action=adopt processes=%s runs=%d attempts=%d", owners, runs, attempts)
+    details: dict[str, JsonValue] = {"processes": [*owners], "runs": runs, "attempts": attempts}
+    _journal(conn, replica, "charges.adopted", details)
+    return runs + attempts
+
+
+def _take_lost(conn: Connection, replica: Replica) -> int:
+    grace = replica.settings.lease_grace
+    survey = leases.survey(conn, grace)
+    if survey.expired + survey.orphaned == 0:
+        return 0
+    storm = is_storm(survey.expired, survey.running)
+    if storm:
+        _tell_of_storm(conn, replica, "attempts", survey.expired, survey.running)
+    lost = leases.take_expired(conn, grace, LIMIT, storm=storm)
+    if lost:
+        leases.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
+        log.warning("action=lost attempts=%d", len(lost))
+    return len(lost)
+
+
+def _tell_of_storm(conn: Connection, replica: Replica, what: str, silent: int, of: int) -> None:
+    log.warning("action=hold what=%s silent=%d of=%d: so many at once", what, silent, of)
+    _journal(conn, replica, f"{what}.held", {"silent": silent, "of": of})
+
+
+def _journal(
+    conn: Connection, replica: Replica, action: str, details: Mapping[str, JsonValue]
+) -> None:
+    events.add(conn, Event(actor=f"scheduler:{replica.me.id}", action=action, details=details))

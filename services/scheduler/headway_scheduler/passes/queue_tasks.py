@@ -1,45 +1,51 @@
 """The critical section: scheduled task instances get their place in a pool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from sqlalchemy import Engine
-
-from headway.db import dags, pools, processes, tasks
-from headway.db.processes import Identity
-from headway.decide.admit import Admission, Capacity, admit
+from headway.db import dags, line, pools, processes, queues, tasks
+from headway.db.choice import Choice
+from headway.decide.admit import Admission, Budget, Limit, admit
 from headway.runtime.seam import nothing
+from headway_scheduler.replica import Replica
 
 NOTHING = Admission([], {})
 
 
-def pools_in_demand(engine: Engine) -> list[str]:
-    """Return the pools that a scheduled task waits for; each is then queued on its own."""
-    with engine.connect() as conn:
-        return pools.names_in_demand(conn)
-
-
 def queue_tasks(
-    engine: Engine,
-    me: Identity,
-    pool: str,
-    now: datetime,
-    batch: int,
-    before_commit: Callable[[], None] = nothing,
+    replica: Replica, pool: str, now: datetime, before_commit: Callable[[], None] = nothing
 ) -> Admission:
-    """Queue ready tasks of one pool within the limits of the pool and of their DAGs.
+    """Queue ready tasks of one pool within every limit.
 
     Locks are taken in one order everywhere (pool, task, DAG) and a taken one is
     skipped, so schedulers never wait for each other.
     """
-    with engine.begin() as conn:
-        processes.confirm(conn, me)
-        free = pools.lock_free_slots(conn, pool)
-        if free is None or free < 1:
-            return NOTHING
-        ready = tasks.lock_ready(conn, pool, free, batch)
-        places = dags.lock_places(conn, sorted({task.dag_id for task in ready}))
-        admission = admit(ready, Capacity({pool: free}, places))
-        tasks.queue(conn, admission.task_ids, now)
-        before_commit()
-    return admission
+    settings, scheduler = replica.settings, replica.me.id
+
+    def queue(choice: Choice[str], taken: list[str]) -> Admission:
+        with replica.engine.begin() as conn:
+            processes.confirm(conn, replica.me, repeatable=True)
+            locked = pools.lock(conn, pool)
+            if locked is None or locked.free < 1:
+                return NOTHING
+            free = queues.free(conn, scheduler, settings.parallelism)
+            most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
+            ready = line.pick(conn, locked, _served(free), most, choice)
+            taken += dict.fromkeys(task.dag_id for task in ready)
+            places = dags.lock_places(conn, taken)
+            free |= line.free_places(conn, places, ready)
+            free[Budget(Limit.POOL, (pool,))] = locked.free
+            admission = admit(ready, free)
+            tasks.queue(conn, admission.task_ids, now, scheduler)
+            before_commit()
+        return admission
+
+    done = replica.queueing.each(replica.engine, replica.me, now, queue)
+    return Admission(
+        [task for admission in done for task in admission.task_ids],
+        {task: budget for admission in done for task, budget in admission.refused.items()},
+    )
+
+
+def _served(free: Mapping[Budget, int]) -> dict[str, int]:
+    return {str(it.owner[0]): left for it, left in free.items() if it.limit is Limit.QUEUE}

@@ -1,89 +1,100 @@
 """The pass that settles what has changed in runs, and the one that schedules retries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
-from headway.db import processes, runs, tasks, wakes
+from headway.db import events, processes, runs, standings, tasks, wakes
+from headway.db.choice import Choice
+from headway.db.events import Event
 from headway.db.processes import Identity
-from headway.decide.settle import RunStanding, Settlement, settle
-from headway.domain.spec import DagSpec
+from headway.db.standings import WokenRun
+from headway.decide.settle import Settlement
 from headway.domain.states import RunState, TaskState
+from headway.domain.trigger_rules import Tally
 from headway.runtime.seam import nothing
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica import Replica
+from headway_scheduler.settling import count_ended, look_at_whole
 
 
 def schedule_tasks(
-    engine: Engine,
-    me: Identity,
-    specs: Specs,
-    now: datetime,
-    limit: int,
-    before_commit: Callable[[], None] = nothing,
+    replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing
 ) -> int:
-    """Settle up to `limit` runs in which something has changed; return how many there were."""
-    with engine.begin() as conn:
-        processes.confirm(conn, me)
-        woken = runs.lock_woken(conn, limit, specs.unreadable)
-        dags = specs.get(conn, (run.version_id for run in woken))
-        woken = [run for run in woken if run.version_id in dags]
-        wakes.take(conn, [run.id for run in woken])
-        running = [run for run in woken if run.state is RunState.RUNNING]
-        standings = _standings(conn, [(run.id, dags[run.version_id]) for run in running])
-        settlements = {standing.run_id: settle(standing) for standing in standings}
-        _write(conn, settlements, now)
-        _wake_following(conn, specs, list(settlements))
-        before_commit()
-    return len(woken)
+    """Settle runs in which something has changed; return how many there were.
+
+    What has ended is counted into what waits for it; where that does not decide
+    everything, the run is looked at as a whole.
+    """
+    settings, specs = replica.settings, replica.specs
+    limit = settings.max_dagruns_per_loop_to_schedule
+
+    def look(choice: Choice[int], taken: list[int]) -> int:
+        with replica.engine.begin() as conn:
+            processes.confirm(conn, replica.me, repeatable=True)
+            woken = standings.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)
+            taken += [run.id for run in woken]
+            graphs = specs.get(conn, (run.version_id for run in woken))
+            running = [run for run in woken if run.state is RunState.RUNNING]
+            running = [run for run in running if run.version_id in graphs]
+            _forget(conn, [run for run in woken if run.state is not RunState.RUNNING])
+            settled = count_ended(conn, running, graphs)
+            rest = [run for run in running if run.id not in settled]
+            settled |= look_at_whole(conn, rest, graphs, settings.max_map_length)
+            _write(conn, settled, now, settings.priority_aging)
+            _tell(conn, replica.me, settled)
+            before_commit()
+        return len(settled)
+
+    return sum(replica.settling.each(replica.engine, replica.me, now, look))
 
 
-def schedule_retries(engine: Engine, me: Identity, now: datetime, limit: int) -> int:
-    """Schedule up to `limit` task instances whose retry is due; return how many."""
-    with engine.begin() as conn:
-        processes.confirm(conn, me)
-        return tasks.schedule_retries(conn, now, limit)
+def schedule_retries(replica: Replica, now: datetime) -> int:
+    """Schedule task instances whose retry is due; return how many."""
+    settings = replica.settings
+    with replica.engine.begin() as conn:
+        processes.confirm(conn, replica.me, repeatable=True)
+        return tasks.schedule_retries(
+            conn, now, settings.max_tis_per_query, settings.priority_aging
+        )
 
 
-def _standings(conn: Connection, found: Sequence[tuple[int, DagSpec]]) -> list[RunStanding]:
-    standing = tasks.standings(conn, [run_id for run_id, _ in found])
-    past = tasks.past_standings(conn, [run_id for run_id, dag in found if _holds_back(dag)])
-    return [
-        RunStanding(run_id, dag, standing[run_id], _past(dag, past.get(run_id)))
-        for run_id, dag in found
-    ]
+def _forget(conn: Connection, ended: list[WokenRun]) -> None:
+    """Remove the wakes of runs that are not running: they are looked at when they start."""
+    if ended:
+        wakes.take(conn, [run.id for run in ended])
 
 
-def _past(
-    dag: DagSpec, previous: tuple[bool, dict[str, TaskState]] | None
-) -> dict[str, TaskState] | None:
-    if previous is None:
-        return None
-    started, states = previous
-    return (
-        states if started else dict.fromkeys((task.task_id for task in dag.tasks), TaskState.NONE)
-    )
-
-
-def _write(conn: Connection, settlements: dict[int, Settlement], now: datetime) -> None:
+def _write(
+    conn: Connection, settled: Mapping[int, Settlement], now: datetime, aging: float
+) -> None:
+    if not settled:
+        return
     moves: dict[TaskState, list[int]] = {}
-    for settlement in settlements.values():
+    expansions: dict[int, int] = {}
+    waiting: dict[int, Tally] = {}
+    for settlement in settled.values():
         for target, ids in settlement.moves.items():
             moves.setdefault(target, []).extend(ids)
-    tasks.move(conn, moves, now)
-    for state in (RunState.SUCCESS, RunState.FAILED):
-        ended = [run_id for run_id, it in settlements.items() if it.run_state is state]
-        if ended:
-            runs.end(conn, ended, state, now)
+        expansions |= settlement.expansions
+        waiting |= settlement.waiting
+    tasks.decide(conn, moves, now, aging)
+    tasks.expand(conn, expansions, now, aging)
+    tasks.count(conn, waiting)
+    runs.settle(conn, {run: (it.unfinished, it.run_state) for run, it in settled.items()}, now)
 
 
-def _wake_following(conn: Connection, specs: Specs, settled: Sequence[int]) -> None:
-    """Have the runs after these looked at, if tasks of theirs may have waited for them."""
-    following = runs.following(conn, settled)
-    dags = specs.get(conn, following.values())
-    waiting = {version_id for version_id, dag in dags.items() if _holds_back(dag)}
-    wakes.add(conn, [run for run, version_id in following.items() if version_id in waiting])
-
-
-def _holds_back(dag: DagSpec) -> bool:
-    return any(task.depends_on_past for task in dag.tasks)
+def _tell(conn: Connection, me: Identity, settled: Mapping[int, Settlement]) -> None:
+    """Enter in the journal which mapped tasks could not be expanded, and why."""
+    for run, settlement in settled.items():
+        for task_id, problem in settlement.problems.items():
+            dag_id, run_id = runs.names(conn, run)
+            event = Event(
+                actor=f"scheduler:{me.id}",
+                action="task.not_expanded",
+                dag_id=dag_id,
+                run_id=run_id,
+                task_id=task_id,
+                details={"problem": problem},
+            )
+            events.add(conn, event)

@@ -1,6 +1,13 @@
 """The tables.  Migrations create them; a test holds the two against each other."""
 
+from sqlalchemy import DDL, event
+from sqlalchemy.schema import DDLElement
+
 from headway.db.schema import attempts, dags, processes, runs
 from headway.db.schema.columns import METADATA
 
 __all__ = ["METADATA", "attempts", "dags", "processes", "runs"]
+
+# What an exclusion constraint needs to compare text.
+_EXTENSION: DDLElement = DDL("CREATE EXTENSION IF NOT EXISTS btree_gist")  # type: ignore[no-untyped-call]
+event.listen(METADATA, "before_create", _EXTENSION)

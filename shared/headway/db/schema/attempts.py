@@ -6,6 +6,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -16,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from headway.db.schema.columns import METADATA, moment, one_of
+from headway.db.schema.columns import METADATA, QUEUE_STORAGE, moment, one_of
 from headway.domain.states import Outcome, Phase
 
 Table(
@@ -29,15 +30,20 @@ Table(
     Column("pool", Text, nullable=False),
     Column("pool_slots", Integer, nullable=False),
     Column("queue", Text, nullable=False),
-    Column("priority", Integer, nullable=False),
+    Column("rank", Double, nullable=False),
+    Column("scheduler_id", BigInteger),
     Column("token", Uuid),
-    Column("process_id", BigInteger, ForeignKey("process.id")),
+    Column("process_id", BigInteger),
     Column("queued_at", DateTime(timezone=True), nullable=False),
+    # Until when it is its worker's, before the first renewal enters a lease.
+    moment("claimed_until"),
     moment("started_at"),
     moment("ended_at"),
     Column("outcome", Text),
     Column("error", Text),
     Column("handle", JSON),
+    # The state that its task instance takes when an attempt that was told to stop has ended.
+    Column("stop_to", Text),
     PrimaryKeyConstraint("task_instance_id", "attempt"),
     CheckConstraint("attempt > 0", name="attempt_check"),
     CheckConstraint(one_of("phase", Phase), name="phase_check"),
@@ -45,9 +51,12 @@ Table(
     CheckConstraint("(phase = 'ended') = (ended_at IS NOT NULL)", name="ended_check"),
     CheckConstraint("(phase = 'ended') = (outcome IS NOT NULL)", name="outcome_when_ended_check"),
     CheckConstraint(
-        "phase NOT IN ('running', 'stopping') OR (token IS NOT NULL AND process_id IS NOT NULL)",
+        "phase NOT IN ('running', 'stopping') "
+        "OR (token IS NOT NULL AND process_id IS NOT NULL AND claimed_until IS NOT NULL)",
         name="claimed_check",
     ),
+    CheckConstraint("stop_to IN ('none', 'success', 'failed', 'skipped')", name="stop_to_check"),
+    CheckConstraint("phase <> 'stopping' OR stop_to IS NOT NULL", name="stopping_check"),
     # I1: a task instance has one live attempt at most.
     Index(
         "task_attempt_one_live",
@@ -55,13 +64,10 @@ Table(
         unique=True,
         postgresql_where=text("ended_at IS NULL"),
     ),
-    Index("task_attempt_live_pool", "pool", postgresql_where=text("ended_at IS NULL")),
-    Index("task_attempt_live_dag", "dag_id", postgresql_where=text("ended_at IS NULL")),
-    Index("task_attempt_live_process", "process_id", postgresql_where=text("ended_at IS NULL")),
     Index(
         "task_attempt_queued",
         "queue",
-        text("priority DESC"),
+        "rank",
         "task_instance_id",
         postgresql_where=text("phase = 'queued'"),
     ),
@@ -76,6 +82,6 @@ Table(
     Column("token", Uuid, nullable=False),
     moment("expires_at", nullable=False),
     PrimaryKeyConstraint("task_instance_id", "attempt"),
-    comment="How long a running attempt is its worker's, on the clock of the database.",
-    postgresql_with={"fillfactor": "60"},
+    comment="How long an attempt is its worker's since the last renewal, on the database's clock.",
+    postgresql_with={"fillfactor": "60", **QUEUE_STORAGE},
 )

@@ -16,6 +16,13 @@ METADATA: Final = MetaData(
     }
 )
 
+QUEUE_STORAGE: Final = {
+    "autovacuum_vacuum_scale_factor": "0",
+    "autovacuum_vacuum_threshold": "2000",
+    "autovacuum_vacuum_insert_threshold": "-1",
+}
+"""For tables of which every row is soon deleted: swept by number, not by share."""
+
 
 def identity() -> Column[int]:
     """Return a primary key that the database numbers."""

@@ -38,6 +38,13 @@ Table(
     moment("next_interval_start"),
     moment("next_interval_end"),
     Index(None, "next_run_after", postgresql_where=text("active AND NOT paused")),
+    Index(
+        "dag_to_plan",
+        "dag_id",
+        postgresql_where=text(
+            "active AND NOT paused AND planned_version_id IS DISTINCT FROM version_id"
+        ),
+    ),
     comment="One row per DAG.  The parser owns its version, the scheduler its next run.",
 )
 
@@ -66,6 +73,10 @@ Table(
     Column("fingerprint", Text, nullable=False),
     Column("serialized", LargeBinary, nullable=False),
     Column("manifest_hash", ForeignKey("code_manifest.hash"), nullable=False),
+    Column("max_active_tasks_per_dagrun", Integer),
+    Column("dagrun_timeout", Double),
+    # Whether a run that starts is to be looked at as a whole, or its first tasks are known.
+    Column("look_at_start", Boolean, nullable=False, server_default=text("true")),
     moment("created_at", now=True),
     UniqueConstraint("dag_id", "number"),
     comment="What a DAG was, for ever: serialized structure and code.",
@@ -83,6 +94,13 @@ Table(
     Column("pool_slots", Integer, nullable=False),
     Column("queue", Text, nullable=False),
     Column("priority", Integer, nullable=False),
+    Column("upstreams", Integer, nullable=False, server_default=text("0")),
+    # Whether it is scheduled when the run starts: nothing is to be decided about it.
+    Column("starts", Boolean, nullable=False, server_default=text("false")),
+    Column("mapped", Boolean, nullable=False, server_default=text("false")),
+    Column("max_active_tis_per_dag", Integer),
+    Column("max_active_tis_per_dagrun", Integer),
+    Column("on_lost", Text, nullable=False, server_default=text("'retry'")),
     PrimaryKeyConstraint("version_id", "task_id"),
 )
 

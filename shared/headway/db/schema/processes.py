@@ -1,6 +1,6 @@
 """Who runs, and what was done: service processes and the journal of events."""
 
-from sqlalchemy import ARRAY, JSON, Column, ForeignKey, Index, Integer, Table, Text, text
+from sqlalchemy import ARRAY, JSON, Boolean, Column, ForeignKey, Index, Integer, Table, Text, text
 
 from headway.db.schema.columns import METADATA, identity, moment
 
@@ -15,6 +15,7 @@ Table(
     Column("epoch", Integer, nullable=False, server_default=text("1")),
     Column("queues", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("slots", Integer, nullable=False, server_default=text("0")),
+    Column("exclusive", Boolean, nullable=False, server_default=text("false")),
     moment("started_at", now=True),
     moment("ended_at"),
     Index(None, "kind", postgresql_where=text("ended_at IS NULL")),

@@ -4,9 +4,11 @@ from sqlalchemy import (
     ARRAY,
     JSON,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -16,8 +18,9 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.dialects.postgresql import ExcludeConstraint
 
-from headway.db.schema.columns import METADATA, identity, moment, one_of
+from headway.db.schema.columns import METADATA, QUEUE_STORAGE, identity, moment, one_of
 from headway.domain.states import RunState, RunType, TaskState
 
 Table(
@@ -48,10 +51,21 @@ Table(
     Column("conf", JSON, nullable=False, server_default=text("'{}'")),
     Column("version_id", BigInteger, ForeignKey("dag_version.id"), nullable=False),
     Column("backfill_id", BigInteger, ForeignKey("backfill.id")),
+    # Runs of a timetable whose intervals partition time also exclude each other by interval.
+    Column("partitions", Boolean, nullable=False, server_default=text("false")),
+    # The job that has reserved the run; any job may take it when this is NULL.
+    Column("lock_id", BigInteger),
+    # Task instances that have not ended, counted down by whoever settles the run; while it is
+    # NULL nothing is counted, and the run is looked at as a whole each time.
+    Column("unfinished", Integer),
+    # The state to end in once no task is live, whatever the tasks say.
+    Column("end_as", Text),
+    moment("deadline"),
     moment("created_at", now=True),
     moment("started_at"),
     moment("ended_at"),
     UniqueConstraint("dag_id", "run_id"),
+    CheckConstraint("end_as IN ('success', 'failed')", name="end_as_check"),
     CheckConstraint(one_of("state", RunState), name="state_check"),
     CheckConstraint(one_of("run_type", RunType), name="run_type_check"),
     CheckConstraint("interval_start <= interval_end", name="interval_check"),
@@ -69,9 +83,31 @@ Table(
         postgresql_where=text("run_type <> 'manual'"),
     ),
     Index("dag_run_schedule", "dag_id", "schedule_date", "id"),
-    Index("dag_run_queued", "dag_id", "run_after", postgresql_where=text("state = 'queued'")),
-    Index("dag_run_running", "dag_id", postgresql_where=text("state = 'running'")),
+    Index(
+        "dag_run_queued",
+        "dag_id",
+        "backfill_id",
+        "run_after",
+        "id",
+        postgresql_where=text("state = 'queued'"),
+    ),
+    Index("dag_run_running", "dag_id", "backfill_id", postgresql_where=text("state = 'running'")),
+    Index(
+        "dag_run_deadline",
+        "deadline",
+        postgresql_where=text("state = 'running' AND deadline IS NOT NULL"),
+    ),
+    Index("dag_run_locked", "lock_id", postgresql_where=text("lock_id IS NOT NULL")),
     Index("dag_run_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
+    ExcludeConstraint(
+        ("dag_id", "="),
+        (text("tstzrange(interval_start, interval_end)"), "&&"),
+        using="gist",
+        where=text("partitions"),
+        name="dag_run_intervals_apart",
+    ),
+    # Room for the count of unfinished tasks to change in place.
+    postgresql_with={"fillfactor": "70"},
 )
 
 Table(
@@ -90,19 +126,45 @@ Table(
     Column("pool_slots", Integer, nullable=False),
     Column("queue", Text, nullable=False),
     Column("priority", Integer, nullable=False),
+    # The place in the line: the second it was scheduled, earlier by its priority's worth.
+    Column("rank", Double, nullable=False, server_default=text("0")),
+    # Whether a limit narrower than its pool's and its DAG's applies.
+    Column("limited", Boolean, nullable=False, server_default=text("false")),
+    # How the upstream task instances stand, while this one is undecided.
+    *(
+        Column(f"up_{how}", Integer, nullable=False, server_default=text("0"))
+        for how in ("total", "success", "failed", "upstream_failed", "skipped", "removed")
+    ),
     Column("skips", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     moment("retry_at"),
     moment("started_at"),
     moment("ended_at"),
-    UniqueConstraint("dag_run_id", "task_id", "map_index"),
+    # In this order, so that the unmapped tasks of a run lie together.
+    UniqueConstraint("dag_run_id", "map_index", "task_id"),
     CheckConstraint(one_of("state", TaskState), name="state_check"),
     CheckConstraint("(state = 'up_for_retry') = (retry_at IS NOT NULL)", name="retry_check"),
     Index(
         "task_instance_scheduled",
         "pool",
-        text("priority DESC"),
+        "dag_id",
+        "rank",
         "id",
-        postgresql_where=text("state = 'scheduled'"),
+        postgresql_where=text("state = 'scheduled' AND NOT limited"),
+    ),
+    Index(
+        "task_instance_limited",
+        "pool",
+        "dag_id",
+        "dag_run_id",
+        "task_id",
+        "rank",
+        "id",
+        postgresql_where=text("state = 'scheduled' AND limited"),
+    ),
+    Index(
+        "task_instance_deferred",
+        "pool",
+        postgresql_where=text("state = 'deferred'"),
     ),
     Index("task_instance_retry", "retry_at", postgresql_where=text("state = 'up_for_retry'")),
 )
@@ -110,10 +172,15 @@ Table(
 Table(
     "wake",
     METADATA,
-    identity(),
-    Column("dag_run_id", ForeignKey("dag_run.id", ondelete="CASCADE"), nullable=False),
+    Column("dag_run_id", BigInteger, nullable=False),
+    Column("task_id", Text),
+    Column("state", Text),
+    Column("skips", ARRAY(Text)),
+    CheckConstraint("(task_id IS NULL) = (state IS NULL)", name="fact_check"),
     Index(None, "dag_run_id"),
-    comment="Facts for the scheduler to settle: something of this run has changed.",
+    comment="Facts for the scheduler to settle: an instance of the task ended in that state, "
+    "or, without a task, the run is to be looked at as a whole.",
+    postgresql_with=QUEUE_STORAGE,
 )
 
 Table(
@@ -122,6 +189,7 @@ Table(
     Column("name", Text, primary_key=True),
     Column("slots", Integer, nullable=False),
     Column("description", Text, nullable=False, server_default=text("''")),
+    Column("include_deferred", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint("slots >= 0", name="slots_check"),
 )
 
@@ -132,5 +200,7 @@ Table(
     Column("attempt", Integer),
     Column("key", Text),
     Column("value", JSON, nullable=False),
+    # Elements of a list, entries of a dictionary: what a mapped task may be expanded over.
+    Column("length", Integer),
     PrimaryKeyConstraint("task_instance_id", "attempt", "key"),
 )

@@ -5,6 +5,7 @@ from dataclasses import fields
 from os.path import normpath
 from typing import Any, Final, TypeAlias, Unpack
 
+from headway.domain.errors import DagError
 from headway.sdk import checks
 from headway.sdk.context import Context
 from headway.sdk.operator import BaseOperator
@@ -74,12 +75,11 @@ class SparkSubmitOperator(BaseOperator):
             checked[name] = self._located(checked[name])
         return SparkApplication(**checked)
 
-    def bundle_files(self) -> Sequence[str]:
-        """Return the paths that were given."""
-        if not is_static(self._given()):
-            return ()
-        given = [self._given()[name] for name in sorted(FILES)]
-        return [path for value in given if value is not None for path in _several(value, "")]
+    @classmethod
+    def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:
+        """Return the paths among these arguments that are known before the task runs."""
+        given = [arguments.get(name) for name in sorted(FILES)]
+        return [path for value in given if is_static(value) for path in _paths(value)]
 
     def _given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.template_fields}
@@ -94,6 +94,13 @@ class SparkSubmitOperator(BaseOperator):
         if file is None or not (file.path.parent / path).exists():
             return path
         return normpath(file.path.parent / path)
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    try:
+        return () if value is None else _several(value, "")
+    except DagError:  # told where the operator is made
+        return ()
 
 
 def _several(value: object, where: str) -> tuple[str, ...]:

@@ -1,0 +1,143 @@
+"""How fast schedulers are alone: four shapes of work, one to three replicas, beside the floor."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from benchmarks import server
+from benchmarks.fleet import PROFILES, fleet
+from benchmarks.floor import Floor
+from benchmarks.meter import top_statements
+from benchmarks.passage import Measured, passage
+from benchmarks.report import Row
+from benchmarks.server import Database, Server
+from benchmarks.shapes import Shape, store
+
+NAME: Final = "scheduler"
+REPEAT: Final = 5
+REPEAT_LARGE: Final = 3
+PAIR: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is demanded of one scheduler."""
+
+    throughput: float
+    statements: float
+
+
+SHAPES: Final = {
+    Shape("1: 100 DAGs x 1 run x chain of 10", 100, 1, 10, chained=True): Target(4000, 0.2),
+    Shape("2: 10 DAGs x 10 runs x 10 tasks", 10, 10, 10): Target(7000, 0.1),
+    Shape("3: 1 DAG x 1 run x 1,000 tasks", 1, 1, 1000): Target(8000, 0.05),
+    Shape("4: 200 DAGs x 5 runs x 1 task", 200, 5, 1): Target(3000, 0.2),
+}
+
+LARGE: Final = (
+    Shape("1 x 10: 100 DAGs x 10 runs x chain of 10", 100, 10, 10, chained=True),
+    Shape("2 x 10: 10 DAGs x 100 runs x 10 tasks", 10, 100, 10),
+    Shape("3 x 10: 1 DAG x 1 run x 10,000 tasks", 1, 1, 10_000),
+    Shape("4 x 10: 200 DAGs x 50 runs x 1 task", 200, 50, 1),
+)
+
+
+def run() -> Iterator[Row]:
+    """Measure each shape with 1, 2 and 3 schedulers, and ten times as many tasks with 1 and 2."""
+    with server.running() as postgres:
+        for shape, target in SHAPES.items():
+            yield from _rows(shape, target, *_passages(postgres, shape, 3, REPEAT))
+        for shape in LARGE:
+            yield from _rows(shape, None, *_passages(postgres, shape, 2, REPEAT_LARGE))
+
+
+def _passages(
+    postgres: Server, shape: Shape, most: int, repeat: int
+) -> tuple[list[float], list[list[Measured]]]:
+    """Return the floor's seconds with one scheduler, and the passages by number of schedulers."""
+    floors: list[float] = []
+    passages: list[list[Measured]] = []
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres.database("schedulers"))
+        below = stack.enter_context(postgres.database("floor"))
+        dags, floor = store(database.owner, shape.specs()), _floor(below, shape)
+        stack.callback(floor.close)
+        services = stack.enter_context(fleet(database))
+        hour = 0
+        for _ in range(most):
+            services.add_scheduler()
+            measured: list[Measured] = []
+            for _ in range(repeat):
+                if len(passages) == 0:
+                    floors.append(floor.seconds())
+                hours = range(hour, hour + shape.runs)
+                measured.append(passage(services, dags, hours, shape.instances))
+                hour += shape.runs
+            _keep_statements(database, shape, len(services.pids))
+            passages.append(measured)
+    return floors, passages
+
+
+def _floor(database: Database, shape: Shape) -> Floor:
+    floor = Floor(database, shape, store(database.owner, shape.specs()))
+    floor.seconds()  # so that nothing is done for the first time
+    return floor
+
+
+def _keep_statements(database: Database, shape: Shape, schedulers: int) -> None:
+    if not PROFILES:
+        return
+    with database.owner.connect() as conn, Path(PROFILES, "statements.txt").open("a") as file:
+        file.write(f"=== {shape.name}, {schedulers} schedulers\n{top_statements(conn)}\n")
+
+
+def _rows(
+    shape: Shape, target: Target | None, floors: list[float], passages: list[list[Measured]]
+) -> Iterator[Row]:
+    one, count = passages[0], shape.instances
+    rates = [[count / each.seconds for each in measured] for measured in passages]
+    ratios = [below / each.seconds for below, each in zip(floors, one, strict=True)]
+    statements = [each.spent.statements / count for each in one]
+    if target is None:
+        yield Row.of(NAME, shape.name, "throughput", rates[0], "TI/s")
+        yield Row.of(NAME, shape.name, "ratio to the floor", ratios, "")
+        yield Row.of(NAME, shape.name, "statements per TI", statements, "")
+    else:
+        yield Row.at_least(NAME, shape.name, rates[0], "TI/s", target.throughput, "throughput")
+        yield Row.at_least(NAME, shape.name, ratios, "", 1 / 3, "ratio to the floor")
+        yield Row.at_most(NAME, shape.name, statements, "", target.statements, "statements per TI")
+    yield Row.of(NAME, shape.name, "floor", [count / below for below in floors], "TI/s")
+    yield from _costs(shape, one)
+    for number, (measured, rate) in enumerate(zip(passages, rates, strict=True), 1):
+        if number > 1:
+            yield from _replicas(
+                shape, number, measured, [each / median(rates[0]) for each in rate]
+            )
+
+
+def _costs(shape: Shape, one: list[Measured]) -> Iterator[Row]:
+    count = shape.instances
+    frames = [each.spent.frames / count for each in one]
+    yield Row.of(NAME, shape.name, "BEGIN and COMMIT per TI", frames, "")
+    for metric, seconds in (
+        ("scheduler CPU per TI", [each.spent.cpu for each in one]),
+        ("its backends' CPU per TI", [each.spent.server_cpu for each in one]),
+        ("Postgres CPU per TI, all", [each.spent.all_servers_cpu for each in one]),
+    ):
+        yield Row.of(NAME, shape.name, metric, [1e3 * each / count for each in seconds], "ms")
+
+
+def _replicas(
+    shape: Shape, number: int, measured: list[Measured], gains: list[float]
+) -> Iterator[Row]:
+    metric = f"{number} schedulers, throughput against 1"
+    yield Row.at_least(NAME, shape.name, gains, "", 0.95, metric)
+    shares = [each.largest_share for each in measured]
+    metric = f"{number} schedulers, largest share"
+    if number == PAIR:
+        yield Row.at_most(NAME, shape.name, shares, "", 0.7, metric)
+    else:
+        yield Row.of(NAME, shape.name, metric, shares, "")

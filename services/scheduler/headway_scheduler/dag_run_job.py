@@ -1,0 +1,99 @@
+"""What every job that has DAG runs done has in common."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from headway.db import demand, processes, reservations
+from headway.db.demand import Demand
+from headway.db.engine import reader
+from headway.db.notices import STOP, WORKER, Notifier
+from headway.runtime.clock import Clock
+from headway_scheduler.figures import Figures
+from headway_scheduler.passes.queue_tasks import queue_tasks
+from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
+from headway_scheduler.passes.start_runs import start_runs
+from headway_scheduler.passes.time_out import time_out
+from headway_scheduler.replica import Replica
+
+
+@dataclass
+class DagRunJob:
+    """A job: it collects runs and processes them, step by step, until they have ended.
+
+    Subclasses say which runs: all that there are, or those submitted to it.  Any number of
+    jobs work side by side; what one has reserved no other touches.  A job keeps
+    nothing that another one would miss.
+    """
+
+    replica: Replica
+    clock: Clock
+    notifier: Notifier
+    random: Random = field(default_factory=Random)
+    figures: Figures = field(init=False)
+    _next_beat: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.figures = Figures(self.clock)
+
+    def step(self) -> bool:
+        """Do once what there is to do; return whether there was anything.
+
+        The heartbeat is part of the loop, so that a loop that hangs counts as dead.
+        """
+        self.heartbeat()
+        wanted = self._look()
+        done = self.collect(wanted)
+        done += self.process(wanted)
+        return self.figures.add(done)
+
+    def submit(self, runs: Sequence[int]) -> list[int]:
+        """Reserve unfinished runs for this job; return those that no other job has."""
+        with self.replica.engine.begin() as conn:
+            processes.confirm(conn, self.replica.me)
+            return reservations.lock(conn, runs, self.replica.me.id)
+
+    def collect(self, wanted: Demand) -> Counter[str]:  # noqa: ARG002
+        """Have more runs to process; what was submitted is all there is, unless a job says more."""
+        return Counter()
+
+    def process(self, wanted: Demand) -> Counter[str]:
+        """Start runs, settle what has changed in them, queue the tasks that are ready."""
+        now, replica = self.clock.now, self.replica
+        done: Counter[str] = Counter()
+        if wanted.overdue:
+            done["timed_out"] = time_out(replica, now())
+            if done["timed_out"]:
+                self.notifier.notify(STOP)
+        if wanted.queued:
+            done["started"] = start_runs(replica, now())
+        if wanted.woken or done["started"]:
+            done["settled"] = schedule_tasks(replica, now())
+        if wanted.retries:
+            done["retried"] = schedule_retries(replica, now())
+        pools = self._look().pools if done.total() else wanted.pools
+        done["queued"] = self._queue(pools)
+        return done
+
+    def heartbeat(self) -> None:
+        """Say that this job is alive, when it is time to; FencedError if it was declared dead."""
+        if self.clock.monotonic() >= self._next_beat:
+            with self.replica.engine.begin() as conn:
+                processes.beat(conn, self.replica.me)
+            interval = self.replica.settings.heartbeat_interval
+            self._next_beat = self.clock.monotonic() + interval
+
+    def _queue(self, pools: list[str]) -> int:
+        # Each replica in an order of its own: they work side by side on different pools.
+        self.random.shuffle(pools)
+        queued = 0
+        for pool in pools:
+            queued += len(queue_tasks(self.replica, pool, self.clock.now()).task_ids)
+        if queued:
+            self.notifier.notify(WORKER)
+        return queued
+
+    def _look(self) -> Demand:
+        with reader(self.replica.engine).connect() as conn:
+            return demand.look(conn, self.clock.now(), self.replica.specs.unreadable)

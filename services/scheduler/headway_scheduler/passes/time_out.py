@@ -1,0 +1,62 @@
+"""The pass that ends runs which have taken longer than their DAG allows (`dagrun_timeout`)."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from headway.db import endings, events, interventions, processes, wakes
+from headway.db.choice import Choice
+from headway.db.events import Event
+from headway.db.interventions import LockedRun
+from headway.db.processes import Identity
+from headway.decide.intervene import end
+from headway.domain.states import Role, RunState, TaskState
+from headway.runtime.seam import nothing
+from headway_scheduler.replica import Replica
+
+log = logging.getLogger(__name__)
+
+
+def time_out(replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing) -> int:
+    """Have runs whose deadline is past end as failed; return how many there were.
+
+    What runs is told to stop, what has not begun is skipped, what has ended stays as it
+    ended.  A run that another transaction has is left for the next pass; a task that a worker
+    is just reporting, or another scheduler queueing, is waited for.
+    """
+    limit = replica.settings.max_dagruns_per_loop_to_schedule
+
+    def end_overdue(choice: Choice[int], taken: list[int]) -> int:
+        with replica.engine.begin() as conn:
+            processes.confirm(conn, replica.me)
+            overdue = interventions.lock_overdue(conn, now, limit, replica.scope, choice)
+            taken += [run.id for run in overdue]
+            if overdue:
+                _end(conn, replica.me, overdue)
+            before_commit()
+        return len(overdue)
+
+    return sum(replica.ending.each(replica.engine, replica.me, now, end_overdue))
+
+
+def _end(conn: Connection, me: Identity, overdue: Sequence[LockedRun]) -> None:
+    unfinished = interventions.lock_unfinished(conn, overdue)
+    for run in overdue:
+        what = end(unfinished[run.id], TaskState.SKIPPED)
+        log.warning("action=time_out dag=%s run=%s", run.dag_id, run.run_id)
+        events.add(
+            conn,
+            Event(
+                actor=f"scheduler:{me.id}",
+                action="run.time_out",
+                dag_id=run.dag_id,
+                run_id=run.run_id,
+                details={"stopped": sum(map(len, what.stops.values()))},
+            ),
+        )
+        interventions.write(conn, what, Role.SCHEDULER)
+    ids = [run.id for run in overdue]
+    endings.end_as(conn, ids, RunState.FAILED)
+    wakes.add(conn, ids)

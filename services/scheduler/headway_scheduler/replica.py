@@ -1,0 +1,35 @@
+"""What every pass of one scheduler replica works with."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from headway.db.processes import Identity
+from headway.db.reservations import Scope
+from headway.runtime.settings import SchedulerSettings
+from headway_scheduler.isolation import Isolation, of_dags, of_runs
+from headway_scheduler.specs import Specs
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A process that schedules: where, as who, by which settings, and the DAGs that it knows.
+
+    What it could not create runs of, start, time out, settle or queue is set aside pass by pass.
+    """
+
+    engine: Engine
+    me: Identity
+    settings: SchedulerSettings
+    specs: Specs = field(default_factory=Specs)
+    own_alone: bool = False
+    creating: Isolation[str] = field(default_factory=of_dags)
+    starting: Isolation[str] = field(default_factory=of_dags)
+    ending: Isolation[int] = field(default_factory=of_runs)
+    settling: Isolation[int] = field(default_factory=of_runs)
+    queueing: Isolation[str] = field(default_factory=of_dags)
+
+    @property
+    def scope(self) -> Scope:
+        """Which runs it schedules: with `own_alone` those that it has reserved, and no others."""
+        return Scope(self.me.id, self.own_alone)

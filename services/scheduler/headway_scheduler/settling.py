@@ -1,0 +1,96 @@
+"""How the runs of a pass are looked at: by counts where that is enough, else as a whole."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from sqlalchemy import Connection
+
+from headway.db import standings, wakes, xcoms
+from headway.db.standings import Past, Whole, WokenRun
+from headway.decide.graph import DagGraph
+from headway.decide.settle import Lengths, RunStanding, Settlement, advance, arrivals, settle
+from headway.domain.states import RunState, TaskState
+
+Graphs: TypeAlias = Mapping[int, DagGraph]
+"""DAGs by their version."""
+
+
+def count_ended(
+    conn: Connection, runs: Iterable[WokenRun], graphs: Graphs
+) -> dict[int, Settlement]:
+    """Settle locked runs by what has ended in them; those are left out that need a whole look."""
+    unfinished = {run.id: run.unfinished for run in runs if run.unfinished is not None}
+    if not unfinished:
+        return {}
+    versions = {run.id: graphs[run.version_id] for run in runs}
+    facts = wakes.take(conn, list(unfinished))
+    arrived = {
+        run: arrivals(versions[run], fact.ended) for run, fact in facts.items() if not fact.whole
+    }
+    undecided = standings.below(conn, arrived)
+    settled = {}
+    for run, added in arrived.items():
+        left = (unfinished[run] or 0) - facts[run].instances
+        settlement = advance(versions[run], added, undecided[run], left)
+        if settlement is not None:
+            settled[run] = settlement
+    return settled
+
+
+def look_at_whole(
+    conn: Connection, runs: Sequence[WokenRun], graphs: Graphs, most: int
+) -> dict[int, Settlement]:
+    """Settle locked runs as a whole; no mapped task becomes more than `most` instances.
+
+    Runs are left out, with their wakes, of which another scheduler is settling the run before.
+    """
+    holding = [run.id for run in runs if graphs[run.version_id].holds_back]
+    before, states = standings.previous(conn, holding)
+    runs = [run for run in runs if run.id not in before or before[run.id] in states]
+    if not runs:
+        return {}
+    found = standings.whole(conn, [run.id for run in runs])
+    lengths = _lengths(conn, {run.id: (graphs[run.version_id], found[run.id]) for run in runs})
+    past = standings.past(conn, states)
+    return {
+        run.id: settle(
+            RunStanding(
+                run_id=run.id,
+                graph=graphs[run.version_id],
+                tasks=found[run.id].tasks,
+                skips=found[run.id].skips,
+                past=_past(graphs[run.version_id], before.get(run.id), states, past),
+                lengths=lengths.get(run.id, {}),
+                end_as=run.end_as,
+            ),
+            most,
+        )
+        for run in runs
+    }
+
+
+def _past(
+    graph: DagGraph, before: int | None, states: Mapping[int, RunState], past: Mapping[int, Past]
+) -> Past | None:
+    if before is None:
+        return None
+    if states[before] is RunState.QUEUED:
+        return {task.task_id: {TaskState.NONE} for task in graph.dag.tasks}
+    return past[before]
+
+
+def _lengths(conn: Connection, runs: Mapping[int, tuple[DagGraph, Whole]]) -> dict[int, Lengths]:
+    """Return what the mapped tasks that are still to be expanded are expanded over, by run."""
+    wanted = {
+        (run, it.task_id, it.key)
+        for run, (graph, whole) in runs.items()
+        for task_id, standing in whole.tasks.items()
+        if standing.placeholder and task_id in graph.tasks
+        for it in graph.tasks[task_id].mapped_over
+        if it.task_id is not None
+    }
+    found: dict[int, dict[tuple[str, str], int | None]] = {}
+    if wanted:
+        for (run, task_id, key), length in xcoms.lengths(conn, sorted(wanted)).items():
+            found.setdefault(run, {})[task_id, key] = length
+    return dict(found)

@@ -1,0 +1,52 @@
+"""Cancel a run, or tasks of it: what runs is stopped and fails, what has not begun is skipped."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from headway.actions.intervene import Author, Change, Entry, carry_out, have_looked_at, pick
+from headway.actions.lookup import check_tasks, graph_of, lock_run
+from headway.actions.mark import end_run
+from headway.db import interventions
+from headway.decide.intervene import end
+from headway.domain.errors import ConflictError
+from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
+
+
+def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> Change:
+    """Have a run end as failed, as soon as what runs has stopped; ConflictError when it has."""
+    run = lock_run(conn, dag_id, run_id)
+    if run.state not in UNFINISHED_RUN:
+        raise ConflictError(
+            f"Run {run_id} has ended ({run.state}): there is nothing to cancel. `headway runs "
+            "mark` calls it otherwise, `headway runs clear` runs it again."
+        )
+    return end_run(conn, run, RunState.FAILED, Entry(author, "run.cancel"))
+
+
+def cancel_tasks(
+    conn: Connection,
+    where: tuple[str, str],
+    tasks: Sequence[str],
+    map_index: int | None,
+    author: Author,
+) -> Change:
+    """End tasks of a run (`where`: DAG and run id); the rest of it goes on.
+
+    ConflictError when all of them have ended.
+    """
+    run = lock_run(conn, *where)
+    check_tasks(graph_of(conn, run), tasks)
+    instances = interventions.lock_instances(conn, [run], tasks)
+    picked = pick(run, instances, tasks, map_index)
+    what = end(picked, TaskState.FAILED)
+    if not what:
+        states = ", ".join(sorted({it.state for it in picked}))
+        raise ConflictError(
+            f"What was named has ended ({states}): there is nothing to cancel. `headway tasks "
+            "mark` calls it otherwise, `headway tasks clear` runs it again."
+        )
+    entry = Entry(author, "task.cancel", tasks, {"map_index": map_index})
+    change = carry_out(conn, run, instances, what, entry)
+    return replace(change, run=have_looked_at(conn, run))

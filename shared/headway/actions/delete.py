@@ -1,0 +1,32 @@
+"""Delete a run with all that it has left in the database."""
+
+from sqlalchemy import Connection
+
+from headway.actions.intervene import Author, Entry, enter
+from headway.actions.lookup import lock_run
+from headway.db import endings, interventions, wakes
+from headway.domain.errors import ConflictError
+
+
+def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> int:
+    """Delete a run with its task instances, attempts and XComs; return how many instances.
+
+    The events about it stay.  ConflictError while an attempt is live: its slots are held
+    until it has ended, and it must have a row to end in.
+    """
+    backfill = endings.lock_backfill(conn, dag_id, run_id)
+    run = lock_run(conn, dag_id, run_id)
+    instances = interventions.lock_instances(conn, [run])
+    live = [it for it in instances if it.phase is not None]
+    if live:
+        more = f" (and {len(live) - 1} more)" if len(live) > 1 else ""
+        raise ConflictError(
+            f"Run {run_id} cannot be deleted while {live[0].name} is {live[0].state}{more}. Cancel "
+            f"it first, with `headway runs cancel {dag_id} {run_id}`, and delete it when it has "
+            "stopped."
+        )
+    following = endings.following(conn, run.id)
+    enter(conn, run, Entry(author, "run.delete"), instances)
+    endings.delete(conn, run.id, backfill)
+    wakes.add(conn, following)
+    return len(instances)

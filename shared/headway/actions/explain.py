@@ -1,0 +1,232 @@
+"""Explain why a task instance is not running."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.actions import situations
+from headway.actions.lookup import check_tasks, run_of
+from headway.actions.situations import Surroundings
+from headway.db import explain as reads
+from headway.db import versions
+from headway.decide.explain_attempt import explain_attempt
+from headway.decide.explain_ready import explain_ready
+from headway.decide.explain_run import explain_missing, explain_queued
+from headway.decide.explain_undecided import (
+    UndecidedSituation,
+    explain_not_run,
+    explain_undecided,
+    waited_for,
+)
+from headway.decide.explanation import Explanation, Reason, Subject
+from headway.decide.graph import DagGraph
+from headway.decide.situation import DagRow, RunRow, TaskRow
+from headway.decide.wording import counted
+from headway.domain.errors import NotFoundError, SerializationError
+from headway.domain.states import Outcome, RunState, RunType, TaskState
+from headway.runtime.settings import SchedulerSettings
+from headway.serialization import codec
+
+TRIES: Final = 3
+"""How often it is looked again when the task instance moved during the look."""
+
+DEEPEST: Final = 4
+"""How far it is followed what a task waits for."""
+
+_SCHEDULED: Final = f"{RunType.SCHEDULED}__"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which task instance to explain; of a mapped task, unless one is named, the most telling."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A task instance, if there is one yet, with its run and DAG; no graph if that is unreadable.
+
+    `asked` is the map index that was asked for when there is a placeholder only.
+    """
+
+    dag: DagRow
+    run: RunRow
+    task: TaskRow | None
+    graph: DagGraph | None
+    asked: int | None = None
+
+
+def explain(
+    conn: Connection, wanted: Wanted, settings: SchedulerSettings, now: datetime
+) -> Explanation:
+    """Return the one reason why a task instance is not running, or what it does instead.
+
+    `settings` are what the schedulers are taken to go by.  The transaction may only read
+    from here on.  NotFoundError, naming the nearest, for what there is not.
+    """
+    reads.read_only(conn)
+    return _follow(Surroundings(conn, settings, now), wanted, DEEPEST)
+
+
+def _follow(around: Surroundings, wanted: Wanted, deepest: int) -> Explanation:
+    for _ in range(TRIES):
+        before = _find(around, wanted)
+        if before is None:
+            return _missing(around, wanted)
+        told, following = _tell(around, before, wanted)
+        after = _find(around, wanted)
+        if after is not None and _same(before, after):
+            break
+    if following is not None and deepest > 0:
+        return replace(told, because=_follow(around, following, deepest - 1))
+    return told
+
+
+def _same(before: Found, after: Found) -> bool:
+    return (before.dag, before.run, before.task) == (after.dag, after.run, after.task)
+
+
+def _find(around: Surroundings, wanted: Wanted) -> Found | None:
+    """Return what is named; None when the DAG is there and the run is not."""
+    conn = around.conn
+    dag = reads.dag(conn, wanted.dag_id)
+    run = reads.run(conn, wanted.dag_id, wanted.run_id)
+    if dag is None:
+        run_of(conn, wanted.dag_id, wanted.run_id)
+    if dag is None or run is None:
+        return None
+    graph = _graph(conn, run)
+    if graph is not None:
+        check_tasks(graph, [wanted.task_id])
+    task = reads.task(conn, run.id, wanted.task_id, wanted.map_index)
+    if task is not None or wanted.map_index is None or run.state is RunState.QUEUED:
+        return Found(dag, run, task, graph)
+    placeholder = reads.task(conn, run.id, wanted.task_id, -1)
+    mapped = graph is None or bool(graph.tasks[wanted.task_id].mapped_over)
+    if placeholder is None or not mapped:
+        raise NotFoundError(_no_instance(conn, run, wanted))
+    return Found(dag, run, placeholder, graph, wanted.map_index)
+
+
+def _graph(conn: Connection, run: RunRow) -> DagGraph | None:
+    try:
+        return DagGraph(codec.decode(versions.load(conn, [run.version_id])[run.version_id]))
+    except SerializationError:
+        return None
+
+
+def _tell(around: Surroundings, found: Found, wanted: Wanted) -> tuple[Explanation, Wanted | None]:
+    """Return the explanation of what was found, and what explains that in turn."""
+    run, task = found.run, found.task
+    subject = Subject(run.dag_id, run.run_id, wanted.task_id)
+    if task is None and run.state is not RunState.QUEUED:
+        raise NotFoundError(_no_instance(around.conn, run, wanted))
+    if task is None or (task.state is TaskState.NONE and run.state is RunState.QUEUED):
+        told = explain_queued(situations.of_queued(around, found.dag, run))
+        return replace(told, subject=subject), None
+    following = None
+    if task.state is TaskState.NONE:
+        told, following = _tell_undecided(around, found, task)
+    elif task.state is TaskState.SCHEDULED:
+        told = explain_ready(situations.of_ready(around, found.dag, task))
+    else:
+        told = _tell_attempt(around, found, task)
+    subject = subject._replace(map_index=task.map_index, state=task.state)
+    several = _several(around.conn, found, task)
+    return replace(told, subject=subject, facts=(*several, *told.facts)), following
+
+
+def _tell_undecided(
+    around: Surroundings, found: Found, task: TaskRow
+) -> tuple[Explanation, Wanted | None]:
+    if found.graph is None:
+        return _unreadable(found.run), None
+    it = situations.of_undecided(around, found.run, task, found.graph, found.asked)
+    told = explain_undecided(it)
+    return told, _following(it, told)
+
+
+def _following(it: UndecidedSituation, told: Explanation) -> Wanted | None:
+    run, task_id = it.run, it.task.task_id
+    if told.reason is Reason.DEPENDS_ON_PAST and it.before is not None:
+        return Wanted(run.dag_id, it.before.run_id, task_id)
+    if told.reason in {Reason.UPSTREAM, Reason.NOT_EXPANDED}:
+        above = waited_for(it)
+        # What runs needs no explanation: rather one that does not.
+        above.sort(key=lambda name: TaskState.RUNNING in it.standing.tasks[name].counts)
+        return Wanted(run.dag_id, run.run_id, above[0]) if above else None
+    return None
+
+
+def _tell_attempt(around: Surroundings, found: Found, task: TaskRow) -> Explanation:
+    """Explain an instance that was queued or has ended; one that ended without running, why."""
+    it = situations.of_attempt(around, found.run, task)
+    own_skip = it.attempt is not None and it.attempt.outcome is Outcome.SKIPPED
+    unrun = task.state in {TaskState.SKIPPED, TaskState.UPSTREAM_FAILED} and not own_skip
+    unrun |= task.state is TaskState.FAILED and it.attempt is None
+    ended = explain_attempt(it)
+    if not unrun or found.graph is None:
+        return ended
+    undecided = situations.of_undecided(around, found.run, task, found.graph, None)
+    told = explain_not_run(undecided)
+    return ended if told is None else replace(told, facts=(ended.sentence, *told.facts))
+
+
+def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
+    """Explain why a run of the schedule is not there yet; NotFoundError if it never will be."""
+    dag = reads.dag(around.conn, wanted.dag_id)
+    start = _start(wanted.run_id)
+    if dag is None or start is None or not _may_come(dag, start):
+        run_of(around.conn, wanted.dag_id, wanted.run_id)
+    assert dag is not None
+    assert start is not None
+    told = explain_missing(situations.of_missing(around, dag, start))
+    return replace(told, subject=Subject(wanted.dag_id, wanted.run_id, wanted.task_id))
+
+
+def _start(run_id: str) -> datetime | None:
+    """Return where the interval of a run of the schedule starts, by the run's name."""
+    try:
+        start = datetime.fromisoformat(run_id.removeprefix(_SCHEDULED))
+    except ValueError:
+        return None
+    return start if run_id.startswith(_SCHEDULED) and start.tzinfo is not None else None
+
+
+def _may_come(dag: DagRow, start: datetime) -> bool:
+    following = dag.next_interval_start
+    return not dag.planned or (following is not None and start >= following)
+
+
+def _unreadable(run: RunRow) -> Explanation:
+    return Explanation(
+        reason=Reason.VERSION_UNREADABLE,
+        sentence=f"The run was created with version {run.version} of {run.dag_id}, which this "
+        "release of Headway cannot read; nothing is decided for it but by a scheduler that can.",
+        change="A scheduler of the release that wrote it; or `headway runs delete` and a new run.",
+    )
+
+
+def _several(conn: Connection, found: Found, task: TaskRow) -> list[str]:
+    """Say of a mapped task how its instances stand, and which of them is explained."""
+    if task.map_index < 0:
+        return []
+    rows = reads.instances_by_state(conn, found.run.id, task.task_id)
+    states = ", ".join(f"{row.instances:,} {row.state}" for row in rows)
+    total = counted(sum(row.instances for row in rows), "instance")
+    return [f"{task.task_id} has {total} ({states}); this is about {task.name}."]
+
+
+def _no_instance(conn: Connection, run: RunRow, wanted: Wanted) -> str:
+    rows = reads.instances_by_state(conn, run.id, wanted.task_id)
+    if not rows:
+        return f"Run {run.run_id} has no instance of task {wanted.task_id!r}."
+    first, last = min(row.first for row in rows), max(row.last for row in rows)
+    has = f"it has {first} to {last}" if last >= 0 else "it is not mapped: leave --map-index out"
+    return f"Task {wanted.task_id!r} has no instance {wanted.map_index} in that run; {has}."

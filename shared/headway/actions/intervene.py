@@ -1,0 +1,151 @@
+"""What all changes to a run that exists have in common: who, why, what was before, what follows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from headway.db import endings, events, interventions, wakes
+from headway.db.events import Event
+from headway.db.interventions import LockedRun
+from headway.decide.intervene import Instance, Intervention
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.states import UNFINISHED_RUN, Role, RunState, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who acts ("user:ann"), and why, if that was said."""
+
+    actor: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done: how many instances went where, how many will when they have stopped.
+
+    The run was in state `was`, is in `run`, and is to end as `ends`; `remade` counts mapped
+    tasks that are to be expanded anew.
+    """
+
+    was: RunState
+    run: RunState
+    moved: Mapping[TaskState, int] = field(default_factory=dict)
+    stopping: Mapping[TaskState, int] = field(default_factory=dict)
+    remade: int = 0
+    ends: RunState | None = None
+
+    @classmethod
+    def none(cls, run: LockedRun) -> "Change":
+        """Return that everything is already as it was asked for."""
+        return cls(run.state, run.state)
+
+    def __bool__(self) -> bool:
+        """Tell whether anything was done."""
+        instances = sum(self.moved.values()) + sum(self.stopping.values()) + self.remade
+        return instances > 0 or self.ends is not None or self.run is not self.was
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is written about a change to a run: by whom, what, and to which tasks, if named."""
+
+    author: Author
+    action: str
+    tasks: Sequence[str] = ()
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def enter(conn: Connection, run: LockedRun, entry: Entry, before: Iterable[Instance] = ()) -> None:
+    """Write the event of a change, before the change: the database asks for it.
+
+    It tells how many of the instances that are to be changed were in which state.
+    """
+    states: dict[str, Counter[str]] = {}
+    for it in before:
+        states.setdefault(it.task_id, Counter())[it.state] += 1
+    details: dict[str, JsonValue] = {
+        **entry.details,
+        "before": {"run": run.state, "tasks": {task: dict(it) for task, it in states.items()}},
+    }
+    if entry.tasks:
+        details["tasks"] = list(entry.tasks)
+    if entry.author.reason is not None:
+        details["reason"] = entry.author.reason
+    events.add(
+        conn,
+        Event(
+            actor=entry.author.actor,
+            action=entry.action,
+            dag_id=run.dag_id,
+            run_id=run.run_id,
+            task_id=entry.tasks[0] if len(entry.tasks) == 1 else None,
+            details=details,
+        ),
+    )
+
+
+def carry_out(
+    conn: Connection,
+    run: LockedRun,
+    instances: Sequence[Instance],
+    what: Intervention,
+    entry: Entry,
+) -> Change:
+    """Write an intervention with its event; the run is left as it is."""
+    touched = what.touched
+    enter(conn, run, entry, [it for it in instances if it.id in touched])
+    interventions.write(conn, what, Role.USER)
+    return Change(
+        run.state,
+        run.state,
+        {state: len(ids) for state, ids in what.moves.items()},
+        {state: len(ids) for state, ids in what.stops.items()},
+        len(what.placeholders),
+    )
+
+
+def have_looked_at(conn: Connection, run: LockedRun) -> RunState:
+    """Have the scheduler look at a run of which tasks have changed; return the run's state.
+
+    One that has ended is queued, so that it starts when its DAG has room for it.
+    """
+    if run.state not in UNFINISHED_RUN:
+        endings.start_again(conn, run.id)
+        return RunState.QUEUED
+    if run.state is RunState.RUNNING:
+        wakes.add(conn, [run.id])
+    return run.state
+
+
+def pick(
+    run: LockedRun, instances: Sequence[Instance], tasks: Sequence[str], map_index: int | None
+) -> list[Instance]:
+    """Return the instances that a user names; NotFoundError for a task without such a one."""
+    if not instances:
+        raise ConflictError(
+            f"Run {run.run_id} is {run.state} and has no task instances"
+            f"{' yet' if run.state is RunState.QUEUED else ''}; there is nothing to change in it."
+        )
+    picked = [
+        it
+        for it in instances
+        if it.task_id in tasks and (map_index is None or it.map_index == map_index)
+    ]
+    for task_id in tasks:
+        if not any(it.task_id == task_id for it in picked):
+            raise NotFoundError(_no_instance(run, instances, task_id, map_index))
+    return picked
+
+
+def _no_instance(
+    run: LockedRun, instances: Sequence[Instance], task_id: str, map_index: int | None
+) -> str:
+    indexes = [it.map_index for it in instances if it.task_id == task_id]
+    if not indexes:
+        return f"Run {run.run_id} has no instance of task {task_id!r}."
+    mapped = f"it has {min(indexes)} to {max(indexes)}" if max(indexes) >= 0 else "it has one"
+    return f"Task {task_id!r} has no instance {map_index} in that run; {mapped}."

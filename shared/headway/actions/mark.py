@@ -1,0 +1,90 @@
+"""Mark tasks of a run, or a run, as what their user says they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from headway.actions.intervene import (
+    Author,
+    Change,
+    Entry,
+    carry_out,
+    enter,
+    have_looked_at,
+    pick,
+)
+from headway.actions.lookup import check_tasks, graph_of, lock_run
+from headway.db import endings, interventions, wakes
+from headway.db.interventions import LockedRun
+from headway.decide.clear import FAILED, below
+from headway.decide.intervene import end, mark
+from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """Which tasks of a run to mark, of mapped ones all instances or one, and as what.
+
+    `downstream` clears what lies below them and has failed, unless they are marked failed.
+    """
+
+    tasks: Sequence[str]
+    state: TaskState
+    map_index: int | None = None
+    downstream: bool = True
+
+
+def mark_tasks(
+    conn: Connection, dag_id: str, run_id: str, marking: Marking, author: Author
+) -> Change:
+    """Mark task instances of a run; an attempt that has begun is told to stop first.
+
+    A run that has ended is queued again, to be decided by how its tasks stand now.
+    ConflictError when one of the instances may not go to that state.
+    """
+    run = lock_run(conn, dag_id, run_id)
+    graph = graph_of(conn, run)
+    check_tasks(graph, marking.tasks)
+    lower = below(graph, marking.tasks) - set(marking.tasks) if marking.downstream else set()
+    instances = interventions.lock_instances(conn, [run], {*marking.tasks, *lower})
+    marked = pick(run, instances, marking.tasks, marking.map_index)
+    failed = [it for it in instances if it.task_id in lower and it.state in FAILED]
+    what = mark(marked, failed, marking.state)
+    if not what:
+        return Change.none(run)
+    details = {"as": str(marking.state), "map_index": marking.map_index}
+    entry = Entry(author, "task.mark", marking.tasks, details)
+    change = carry_out(conn, run, instances, what, entry)
+    return replace(change, run=have_looked_at(conn, run))
+
+
+def mark_run(conn: Connection, dag_id: str, run_id: str, state: RunState, author: Author) -> Change:
+    """Mark a run as success or failed.
+
+    One that has ended is only called otherwise: its tasks stay as they ended.  Any other is
+    ended: what runs is told to stop and becomes `state`, what has not begun is skipped.
+    """
+    run = lock_run(conn, dag_id, run_id)
+    if run.state is state:
+        return Change.none(run)
+    entry = Entry(author, "run.mark", details={"as": str(state)})
+    if run.state in UNFINISHED_RUN:
+        return end_run(conn, run, state, entry)
+    enter(conn, run, entry)
+    endings.end(conn, run.id, state)
+    return Change(run.state, state)
+
+
+def end_run(conn: Connection, run: LockedRun, state: RunState, entry: Entry) -> Change:
+    """End a locked run that has not ended: at once if it waits, else when nothing is live."""
+    instances = interventions.lock_unfinished(conn, [run])[run.id]
+    what = end(instances, TaskState(state))
+    change = carry_out(conn, run, instances, what, entry)
+    if run.state is RunState.RUNNING:
+        endings.end_as(conn, [run.id], state)
+        wakes.add(conn, [run.id])
+        return replace(change, ends=state)
+    endings.end(conn, run.id, state)
+    wakes.add(conn, endings.following(conn, run.id))
+    return replace(change, run=state)

@@ -1,0 +1,81 @@
+"""Tell what would be queued now under other limits."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from headway.actions.lookup import current_dag
+from headway.actions.situations import Surroundings
+from headway.db import demand, explain, explain_line
+from headway.decide.admit import Budget, Limit
+from headway.decide.simulate import Changes, Line, Simulation, simulate
+from headway.decide.situation import ProcessRow
+from headway.runtime.settings import SchedulerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A simulation, and what it leaves out of account.
+
+    `further` tasks wait that were not looked at, because so many of their DAG or in their
+    pool are before them; `paused` ones wait for their DAG to be unpaused.  `assumed` tells
+    that no scheduler is alive, and that one was taken to be.
+    """
+
+    simulation: Simulation
+    further: int
+    paused: int
+    assumed: bool
+
+
+def simulate_line(
+    conn: Connection, changes: Changes, settings: SchedulerSettings, now: datetime
+) -> Simulated:
+    """Simulate what is queued of all that waits, in all pools together.
+
+    The transaction may only read from here on.  NotFoundError for a DAG that there is not.
+    """
+    explain.read_only(conn)
+    for dag_id in changes.dags:
+        current_dag(conn, dag_id)
+    pools = demand.look(conn, now).pools
+    waiting = [each for pool in pools for each in explain_line.waiting(conn, pool)]
+    waiting.sort(key=lambda each: (each.task.rank, each.task.id))
+    lengths = [explain_line.length(conn, pool) for pool in pools]
+    schedulers = [it for it in Surroundings(conn, settings, now).schedulers() if it.alive]
+    tasks = [each.task for each in waiting]
+    limits = explain_line.limits(conn, schedulers, tasks)
+    free = explain_line.free(conn, schedulers, tasks)
+    taken = {budget: limit - free.get(budget, 0) for budget, limit in limits.items()}
+    taken |= _taken(conn, changes)
+    assumed = [] if schedulers else [_idle(settings)]
+    return Simulated(
+        simulate(Line(waiting, limits, taken, [*schedulers, *assumed]), changes),
+        sum(length for length, _ in lengths) - len(waiting),
+        sum(paused for _, paused in lengths),
+        bool(assumed),
+    )
+
+
+def _taken(conn: Connection, changes: Changes) -> dict[Budget, int]:
+    """Return what is taken of pools and queues that are changed, whether or not they are there."""
+    pools = explain_line.pool_taken(conn, changes.pools)
+    queues = explain_line.queue_taken(conn, changes.queues)
+    return {
+        **{Budget(Limit.POOL, (name,)): taken for name, taken in pools.items()},
+        **{Budget(Limit.QUEUE, (name,)): taken for name, taken in queues.items()},
+    }
+
+
+def _idle(settings: SchedulerSettings) -> ProcessRow:
+    return ProcessRow(
+        id=0,
+        kind="scheduler",
+        hostname="",
+        pid=0,
+        slots=settings.parallelism,
+        busy=0,
+        silent=0.0,
+        alive=True,
+    )

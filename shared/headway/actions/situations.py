@@ -1,0 +1,189 @@
+"""Read what an explanation is made from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from headway.db import explain, explain_line, explain_run, runs, standings, xcoms
+from headway.db.reservations import Scope
+from headway.db.standings import Past
+from headway.decide.explain_attempt import AttemptSituation
+from headway.decide.explain_ready import ReadySituation, short_of
+from headway.decide.explain_run import MissingSituation, QueuedSituation
+from headway.decide.explain_undecided import UndecidedSituation
+from headway.decide.graph import DagGraph
+from headway.decide.settle import RunStanding, TaskStanding
+from headway.decide.situation import DagRow, ProcessRow, RunRow, TaskRow
+from headway.domain.states import RunState, TaskState
+from headway.runtime.settings import SchedulerSettings
+
+_WELL = (TaskState.SUCCESS, TaskState.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where to look, when it is, and what the schedulers go by."""
+
+    conn: Connection
+    settings: SchedulerSettings
+    now: datetime
+
+    def processes(
+        self, *kinds: str, queue: str | None = None, number: int | None = None
+    ) -> list[ProcessRow]:
+        """Return those processes of these kinds, or the one, that have not ended."""
+        known: Mapping[str, float] = {
+            "threshold": self.settings.scheduler_health_check_threshold,
+            "parallelism": self.settings.parallelism,
+        }
+        return explain.processes(self.conn, known, kinds, queue=queue, number=number)
+
+    def schedulers(self) -> list[ProcessRow]:
+        """Return the processes that queue tasks."""
+        return self.processes("scheduler", "backfill")
+
+    def process(self, number: int | None) -> ProcessRow | None:
+        """Return the process, unless it has ended."""
+        return next(iter(self.processes(number=number)), None) if number is not None else None
+
+
+def of_queued(around: Surroundings, dag: DagRow, run: RunRow) -> QueuedSituation:
+    """Return how it stands around a queued run."""
+    conn = around.conn
+    lanes = runs.free_lanes(conn, {dag.dag_id: dag.max_active_runs})
+    free = lanes.get(dag.dag_id, {}).get(run.backfill_id, 0)
+    nth, waiting, active = explain_run.lane(conn, run)
+    lane = {dag.dag_id: {run.backfill_id: free}}
+    coming = runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
+    return QueuedSituation(
+        dag=dag,
+        run=run,
+        most=free + active,
+        active=active,
+        active_runs=explain_run.active_runs(conn, run),
+        coming=coming.get(dag.dag_id, []),
+        nth=nth,
+        waiting=waiting,
+        job=around.process(run.lock_id),
+        schedulers=around.schedulers(),
+        now=around.now,
+    )
+
+
+def of_missing(around: Surroundings, dag: DagRow, start: datetime) -> MissingSituation:
+    """Return how it stands around a run of the schedule that is not there."""
+    unfinished, unfinished_runs = explain_run.unfinished_runs(around.conn, dag.dag_id)
+    return MissingSituation(
+        dag=dag,
+        start=start,
+        unfinished=unfinished,
+        unfinished_runs=unfinished_runs,
+        schedulers=around.schedulers(),
+        now=around.now,
+    )
+
+
+def of_undecided(
+    around: Surroundings, run: RunRow, task: TaskRow, graph: DagGraph, asked: int | None
+) -> UndecidedSituation:
+    """Return how it stands around a task instance that has no decision, or never ran."""
+    conn = around.conn
+    tasks, skips = explain_run.standing(conn, run.id)
+    before = explain_run.run_before(conn, run.id) if graph.holds_back else None
+    standing = RunStanding(
+        run_id=run.id,
+        graph=graph,
+        tasks=tasks,
+        skips=skips,
+        past=_past(conn, graph, before),
+        lengths=_lengths(conn, run, graph, tasks, task.task_id),
+        end_as=run.end_as,
+    )
+    earlier = before is not None and before.state is not RunState.QUEUED
+    return UndecidedSituation(
+        run=run,
+        task=task,
+        standing=standing,
+        most=around.settings.max_map_length,
+        above=explain_run.instances(conn, run.id, graph.tasks[task.task_id].upstream),
+        before=before,
+        before_tasks=explain_run.instances(conn, before.id, [task.task_id], _WELL)
+        if earlier and before is not None
+        else (),
+        asked=asked,
+        job=around.process(run.lock_id),
+        schedulers=around.schedulers(),
+    )
+
+
+def of_ready(around: Surroundings, dag: DagRow, task: TaskRow) -> ReadySituation:
+    """Return how it stands around a scheduled task instance."""
+    conn, schedulers = around.conn, around.schedulers()
+    alive = [process for process in schedulers if process.alive]
+    mine = explain_line.ready(conn, task.id)
+    ahead = explain_line.waiting(conn, mine.pool, mine)
+    free = explain_line.free(conn, alive, [*(it.task for it in ahead), mine])
+    return ReadySituation(
+        dag=dag,
+        task=mine,
+        limits=explain_line.limits(conn, alive, [mine]),
+        free=free,
+        holders={it: explain_line.holders(conn, it) for it in short_of(mine, free)[:1]},
+        ahead=ahead,
+        place=explain_line.place(conn, mine),
+        schedulers=schedulers,
+        aging=around.settings.priority_aging,
+    )
+
+
+def of_attempt(around: Surroundings, run: RunRow, task: TaskRow) -> AttemptSituation:
+    """Return how it stands around a task instance that has been queued, or has ended."""
+    conn = around.conn
+    attempt = explain.attempt(conn, task.id)
+    queued = task.state is TaskState.QUEUED
+    workers = around.processes("worker", queue=task.queue) if queued else []
+    patience = timedelta(seconds=around.settings.task_queued_timeout)
+    return AttemptSituation(
+        run=run,
+        task=task,
+        attempt=attempt,
+        worker=around.process(None if attempt is None else attempt.process_id),
+        workers=workers,
+        held_by=explain_line.on_workers(conn, workers) if queued else (),
+        place=explain_line.place_in_queue(conn, task) if queued else None,
+        revoked_at=None if attempt is None else attempt.queued_at + patience,
+        event=explain.event(conn, run, task.task_id),
+        schedulers=around.schedulers(),
+        now=around.now,
+    )
+
+
+def _past(conn: Connection, graph: DagGraph, before: RunRow | None) -> Past | None:
+    if before is None:
+        return None
+    if before.state is RunState.QUEUED:
+        return {task.task_id: {TaskState.NONE} for task in graph.dag.tasks}
+    return standings.past(conn, [before.id])[before.id]
+
+
+def _lengths(
+    conn: Connection,
+    run: RunRow,
+    graph: DagGraph,
+    tasks: Mapping[str, TaskStanding],
+    wanted: str,
+) -> dict[tuple[str, str], int | None]:
+    """Return what tasks that are to be expanded, and the wanted one, are expanded over."""
+    inputs: Sequence[tuple[int, str, str]] = sorted(
+        {
+            (run.id, it.task_id, it.key)
+            for task_id, standing in tasks.items()
+            if (standing.placeholder or task_id == wanted) and task_id in graph.tasks
+            for it in graph.tasks[task_id].mapped_over
+            if it.task_id is not None
+        }
+    )
+    found = xcoms.lengths(conn, inputs)
+    return {(task_id, key): length for (_, task_id, key), length in found.items()}

@@ -1,0 +1,74 @@
+"""Say what was changed in a run, in one sentence."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from headway.domain.states import RunState, TaskState
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.actions.intervene import Author, Change
+
+_BECOMES: Final[Mapping[TaskState, str]] = {
+    TaskState.NONE: "cleared",
+    TaskState.SUCCESS: "marked success",
+    TaskState.FAILED: "marked failed",
+    TaskState.SKIPPED: "skipped",
+}
+
+
+def author(reason: str | None) -> "Author":
+    """Return who is using the command, with the reason that was given."""
+    from headway.actions.intervene import Author
+    from headway.cli.session import actor
+
+    return Author(actor(), reason)
+
+
+def change(work: "Callable[[Connection], Change]", *, where: tuple[str, str], yes: bool) -> None:
+    """Change the run `where` (DAG and run id) and say how; ask before, unless `yes`."""
+    from headway.cli.acting import act, ask, rehearse
+
+    dag_id, run_id = where
+    if not yes:
+        would = rehearse(work)
+        if would:
+            ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
+    print(f"Run {run_id} of {dag_id}: {told(act(work))}.")
+
+
+def told(done: "Change") -> str:
+    """Return what was done, as part of a sentence."""
+    parts = [
+        f"{_instances(number)} {_BECOMES[state]}"
+        for state, number in sorted(done.moved.items())
+        if number
+    ]
+    parts += [
+        f"{_instances(number)} told to stop, then {_BECOMES[state]}"
+        for state, number in sorted(done.stopping.items())
+        if number
+    ]
+    if done.remade:
+        parts.append(f"{_count(done.remade, 'mapped task')} to be expanded anew")
+    return "; ".join([", ".join(parts), _run(done)] if parts else [_run(done)])
+
+
+def _run(done: "Change") -> str:
+    if not done:
+        return f"nothing is to be changed, the run is {done.run}"
+    if done.ends is not None:
+        when = " when that has stopped" if done.stopping else ""
+        return f"the run ends as {done.ends}{when}"
+    if done.run is RunState.QUEUED:
+        return "the run waits to start"
+    return "the run goes on" if done.run is RunState.RUNNING else f"the run is {done.run}"
+
+
+def _instances(number: int) -> str:
+    return _count(number, "task instance")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,61 @@
+"""SQL on demand: which of the scheduler's passes has anything to do."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+# One look at the head of each index: the cost of an idle scheduler, whatever there is.
+LOOK = text("""
+    WITH RECURSIVE pools AS (
+        (SELECT pool FROM task_instance WHERE state = 'scheduled' AND NOT limited
+          ORDER BY pool LIMIT 1)
+         UNION ALL
+        SELECT (SELECT pool FROM task_instance AS task
+                 WHERE state = 'scheduled' AND NOT limited AND task.pool > pools.pool
+                 ORDER BY pool LIMIT 1)
+          FROM pools WHERE pools.pool IS NOT NULL
+    ), limited_pools AS (
+        (SELECT pool FROM task_instance WHERE state = 'scheduled' AND limited
+          ORDER BY pool LIMIT 1)
+         UNION ALL
+        SELECT (SELECT pool FROM task_instance AS task
+                 WHERE state = 'scheduled' AND limited AND task.pool > limited_pools.pool
+                 ORDER BY pool LIMIT 1)
+          FROM limited_pools WHERE limited_pools.pool IS NOT NULL
+    )
+    SELECT EXISTS (SELECT FROM dag
+                    WHERE active AND NOT paused AND next_run_after <= :now)
+           OR EXISTS (SELECT FROM dag
+                       WHERE active AND NOT paused
+                         AND planned_version_id IS DISTINCT FROM version_id
+                         AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))) AS due,
+           EXISTS (SELECT FROM dag_run WHERE state = 'queued' AND run_after <= :now) AS queued,
+           EXISTS (SELECT FROM dag_run
+                    WHERE state = 'running' AND deadline <= :now) AS overdue,
+           EXISTS (SELECT FROM wake) AS woken,
+           EXISTS (SELECT FROM task_instance
+                    WHERE state = 'up_for_retry' AND retry_at <= :now) AS retries,
+           ARRAY(SELECT pool FROM pools WHERE pool IS NOT NULL
+                  UNION
+                 SELECT pool FROM limited_pools WHERE pool IS NOT NULL) AS pools
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What there is to do: DAGs to plan, runs to start, time out and settle, retries, pools."""
+
+    due: bool
+    queued: bool
+    overdue: bool
+    woken: bool
+    retries: bool
+    pools: list[str]
+
+
+def look(conn: Connection, now: datetime, unreadable: Collection[int] = ()) -> Demand:
+    """Return what there is to do; it may all be blocked, or another scheduler's."""
+    row = conn.execute(LOOK, {"now": now, "unreadable": list(unreadable)}).one()
+    return Demand(*row)

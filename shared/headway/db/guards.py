@@ -1,0 +1,248 @@
+"""The guards: triggers by which Postgres refuses a move that the tables of moves do not have.
+
+They are generated from `domain/states.py` and put in place by `headway db migrate`.  Every
+UPDATE names the sources of its move all the same: that is what makes it safe beside
+others, while a guard only catches the statement that forgets to.  A refusal is
+therefore never a matter of bad luck: it is a bug, and is counted as one.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.engine import ExceptionContext
+
+from headway.db.roles import Login
+from headway.domain.states import (
+    INITIAL,
+    MOVES,
+    PHASE_MOVES,
+    RUN_MOVES,
+    TERMINAL,
+    UNFINISHED_RUN,
+    Phase,
+    Role,
+    RunState,
+    TaskState,
+)
+from headway.runtime import metrics
+
+log = logging.getLogger(__name__)
+
+ILLEGAL: Final = "ZX001"
+"""The SQLSTATE of a refusal."""
+
+ROLES: Final[Mapping[Login, Role]] = {
+    Login.SCHEDULER: Role.SCHEDULER,
+    Login.WORKER: Role.WORKER,
+    Login.USER: Role.USER,
+}
+"""Who moves what, by the role that it logs in as; the others move nothing."""
+
+Moves: TypeAlias = (
+    Mapping[RunState, Mapping[RunState, frozenset[Role]]]
+    | Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]
+    | Mapping[Phase, Mapping[Phase, frozenset[Role]]]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """What is allowed of one column: its moves, and who enters rows in which state."""
+
+    table: str
+    column: str
+    key: str
+    moves: Moves
+    final: Collection[str]
+    initial: Collection[str]
+    creators: Collection[Role]
+
+
+GUARDS: Final = (
+    Guard(
+        table="dag_run",
+        column="state",
+        key="id",
+        moves=RUN_MOVES,
+        final=set(RunState) - UNFINISHED_RUN,
+        initial={RunState.QUEUED},
+        creators={Role.SCHEDULER, Role.USER},
+    ),
+    Guard(
+        table="task_instance",
+        column="state",
+        key="id",
+        moves=MOVES,
+        final=TERMINAL,
+        initial=INITIAL,
+        creators={Role.SCHEDULER},
+    ),
+    Guard(
+        table="task_attempt",
+        column="phase",
+        key="task_instance_id",
+        moves=PHASE_MOVES,
+        final={Phase.ENDED},
+        initial={Phase.QUEUED},
+        creators={Role.SCHEDULER},
+    ),
+)
+
+INSTALLED = text("""
+    SELECT tgname, obj_description(oid, 'pg_trigger') AS version
+      FROM pg_trigger
+     WHERE tgname = ANY (:names) AND tgenabled = 'O' AND NOT tgisinternal
+       AND tgrelid = ANY (CAST(CAST(:tables AS text[]) AS regclass[]))
+""")
+
+_ACTOR: Final = "coalesce(current_setting('headway.actor', true), '') <> ''"
+
+# Each expression is made ready once a transaction, when it is first come to: hence a
+# branch for each role, and not one large expression.
+_MOVES_BODY: Final = """
+BEGIN
+    IF {branches}
+    END IF;
+    RAISE EXCEPTION USING
+        ERRCODE = '{illegal}',
+        MESSAGE = session_user || ' may not move {table} ' || OLD.{key} || ' from '
+                  || OLD.{column} || ' to ' || NEW.{column} || '.',
+        HINT = 'headway/domain/states.py has the moves. What a user moves, and what leaves a '
+               'final state, needs an event in the same transaction, entered before the move.';
+END
+"""
+
+_BEGINS_BODY: Final = """
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = '{illegal}',
+        MESSAGE = session_user || ' may not enter a row of {table} as ' || NEW.{column} || '.',
+        HINT = 'headway/db/guards.py says who enters what.';
+END
+"""
+
+_INSTALL: Final = """
+CREATE OR REPLACE FUNCTION headway_{name}() RETURNS trigger
+LANGUAGE plpgsql AS $guard${body}$guard$;
+CREATE OR REPLACE TRIGGER {name} BEFORE {when}
+EXECUTE FUNCTION headway_{name}();
+ALTER TABLE {table} ENABLE TRIGGER {name};
+COMMENT ON TRIGGER {name} ON {table} IS '{version}';
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One trigger of a guard, as SQL; `version` changes with everything that it does."""
+
+    name: str
+    table: str
+    when: str
+    body: str
+
+    @property
+    def version(self) -> str:
+        """Tell this trigger from those of other releases."""
+        return sha256(f"{self.when}{self.body}".encode()).hexdigest()[:16]
+
+
+def triggers() -> list[Trigger]:
+    """Return the triggers of this release."""
+    return [trigger for guard in GUARDS for trigger in (_on_update(guard), _on_insert(guard))]
+
+
+def outdated(conn: Connection) -> list[Trigger]:
+    """Return the triggers that this database does not have, or not as this release has them."""
+    wanted = triggers()
+    rows = conn.execute(
+        INSTALLED,
+        {"names": [it.name for it in wanted], "tables": [guard.table for guard in GUARDS]},
+    )
+    versions = {row.tgname: row.version for row in rows}
+    return [trigger for trigger in wanted if versions.get(trigger.name) != trigger.version]
+
+
+def install(conn: Connection) -> None:
+    """Put the guards of this release in place; those that are there already are not touched."""
+    for it in outdated(conn):
+        statement = _INSTALL.format(
+            name=it.name, table=it.table, when=it.when, body=it.body, version=it.version
+        )
+        conn.exec_driver_sql(statement)
+
+
+def watch(engine: Engine) -> None:
+    """Count and log every refusal on this engine, whoever handles its error."""
+    event.listen(engine, "handle_error", _count)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Tell whether a guard has refused a move; trying it again is of no use."""
+    return getattr(getattr(error, "orig", error), "pgcode", None) == ILLEGAL
+
+
+def _count(context: ExceptionContext) -> None:
+    if is_refusal(context.original_exception):
+        metrics.ILLEGAL_TRANSITIONS.inc()
+        log.error("action=illegal_transition %s", str(context.original_exception).strip())
+
+
+def _on_update(guard: Guard) -> Trigger:
+    body = _MOVES_BODY.format(
+        branches="\n    ELSIF ".join(_branches(guard)),
+        illegal=ILLEGAL,
+        table=guard.table,
+        key=guard.key,
+        column=guard.column,
+    )
+    changed = f"OLD.{guard.column} IS DISTINCT FROM NEW.{guard.column}"
+    when = f"UPDATE ON {guard.table} FOR EACH ROW WHEN ({changed})"
+    return Trigger(f"{guard.table}_moves", guard.table, when, body)
+
+
+def _on_insert(guard: Guard) -> Trigger:
+    outsiders = [login for login in Login if ROLES.get(login) not in guard.creators]
+    legal = f"{_among('NEW', guard, guard.initial)} AND session_user NOT IN {_listed(outsiders)}"
+    body = _BEGINS_BODY.format(illegal=ILLEGAL, table=guard.table, column=guard.column)
+    when = f"INSERT ON {guard.table} FOR EACH ROW WHEN (NOT ({legal}))"
+    return Trigger(f"{guard.table}_begins", guard.table, when, body)
+
+
+def _branches(guard: Guard) -> Iterator[str]:
+    for login, role in ROLES.items():
+        needs_event = f" AND {_ACTOR}" if role is Role.USER else ""
+        yield _branch(f"session_user = '{login}'", f"{_legal(guard, {role})}{needs_event}")
+    strangers = _listed(login for login in Login if login not in ROLES)
+    not_final = _among("OLD", guard, set(guard.moves) - set(guard.final))
+    yield _branch(
+        f"session_user NOT IN {strangers}",
+        f"{_legal(guard, set(Role))} AND ({not_final} OR {_ACTOR})",
+    )
+
+
+def _branch(who: str, legal: str) -> str:
+    return f"{who} THEN\n        IF {legal} THEN\n            RETURN NEW;\n        END IF;"
+
+
+def _legal(guard: Guard, roles: Collection[Role]) -> str:
+    """Return the expression that is true of the moves that one of these roles may make."""
+    cases = []
+    for source, targets in guard.moves.items():
+        allowed = {target for target, who in targets.items() if set(who) & set(roles)}
+        if allowed:
+            cases.append(f"            WHEN '{source}' THEN {_among('NEW', guard, allowed)}\n")
+    if not cases:
+        return "false"
+    return f"(CASE OLD.{guard.column}\n{''.join(cases)}            ELSE false END)"
+
+
+def _among(row: str, guard: Guard, values: Collection[str]) -> str:
+    return f"{row}.{guard.column} IN {_listed(sorted(values))}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return f"({', '.join(repr(str(value)) for value in values)})"

@@ -1,0 +1,203 @@
+"""SQL on interventions: what users do to runs that exist, and what a run's timeout does.
+
+Locks are waited for, in the one order: the run, then its task instances.  These, and then
+their attempts, are read by statements of their own, after the lock above them was granted:
+so nothing that another transaction has done meanwhile is missed, or overwritten.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, text
+
+from headway.db.choice import ANY_RUN, Choice
+from headway.db.reservations import Scope
+from headway.decide.intervene import Instance, Intervention
+from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
+
+LOCK_RUN = text("""
+    SELECT id, dag_id, run_id, state, version_id
+      FROM dag_run
+     WHERE dag_id = :dag_id AND run_id = :run_id
+       FOR NO KEY UPDATE
+""")
+
+LOCK_OVERDUE = text("""
+    SELECT id, dag_id, run_id, state, version_id
+      FROM dag_run
+     WHERE state = 'running' AND deadline <= :now
+       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+       AND NOT id = ANY (CAST(:aside AS bigint[]))
+       AND (CAST(:only AS bigint[]) IS NULL OR id = ANY (CAST(:only AS bigint[])))
+     ORDER BY deadline, id
+     LIMIT :limit
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+LOCK_TASKS = text("""
+    SELECT id, dag_run_id, task_id, map_index, state, started_at, ended_at
+      FROM task_instance
+     WHERE dag_run_id = ANY (:runs)
+       AND (CAST(:tasks AS text[]) IS NULL OR task_id = ANY (:tasks))
+       AND NOT state = ANY (:without)
+     ORDER BY id
+       FOR NO KEY UPDATE
+""")
+
+# Nobody moves an attempt without a lock on its task.
+LIVE = text("""
+    SELECT task_instance_id, phase
+      FROM task_attempt
+     WHERE task_instance_id = ANY (:ids) AND ended_at IS NULL
+""")
+
+BRING_FORWARD = text("""
+    UPDATE dag_run SET run_after = :now
+     WHERE dag_id = :dag_id AND run_id = :run_id AND state = 'queued' AND run_after > :now
+""")
+
+WITHDRAW = text("""
+    UPDATE task_attempt
+       SET phase = 'ended', ended_at = now(), outcome = 'cancelled',
+           error = 'Withdrawn before a worker began it.'
+     WHERE task_instance_id = ANY (:ids) AND phase = 'queued'
+""")
+
+STOP = text("""
+    UPDATE task_attempt
+       SET phase = 'stopping', stop_to = :target
+     WHERE task_instance_id = ANY (:ids) AND phase IN ('running', 'stopping')
+""")
+
+RESTART = text("""
+    UPDATE task_instance
+       SET state = 'restarting', failures = 0, losses = 0
+     WHERE id = ANY (:ids) AND state = ANY (:sources)
+""")
+
+MOVE = text("""
+    UPDATE task_instance
+       SET state = :target, ended_at = now(), retry_at = NULL, skips = '{}'
+     WHERE id = ANY (:ids) AND state = ANY (:sources)
+""")
+
+CLEAR = text("""
+    UPDATE task_instance
+       SET state = 'none', started_at = NULL, ended_at = NULL, retry_at = NULL,
+           failures = 0, losses = 0, skips = '{}'
+     WHERE id = ANY (:ids) AND state = ANY (:sources)
+""")
+
+# What is expanded anew goes on counting attempts where the highest has left off: the key of
+# an attempt (DAG, run, task, map index, number) never comes twice.
+COLLAPSE = text("""
+    WITH dropped AS (
+        DELETE FROM task_instance WHERE id = ANY (:dropped) RETURNING dag_run_id, task_id, attempt
+    )
+    UPDATE task_instance AS task
+       SET map_index = -1,
+           attempt = greatest(attempt, (SELECT max(dropped.attempt) FROM dropped
+                                         WHERE (dropped.dag_run_id, dropped.task_id)
+                                               = (task.dag_run_id, task.task_id)))
+     WHERE id = ANY (:placeholders) AND state = 'none'
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRun:
+    """A run that this transaction has locked."""
+
+    id: int
+    dag_id: str
+    run_id: str
+    state: RunState
+    version_id: int
+
+
+def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun | None:
+    """Lock the run, waiting for whoever has it; None when there is none."""
+    row = conn.execute(LOCK_RUN, {"dag_id": dag_id, "run_id": run_id}).one_or_none()
+    return None if row is None else _run(row)
+
+
+def lock_overdue(
+    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[int] = ANY_RUN
+) -> list[LockedRun]:
+    """Lock up to `limit` runs whose deadline is past, but those that another transaction has."""
+    parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
+    return [_run(row) for row in conn.execute(LOCK_OVERDUE, parameters)]
+
+
+def bring_forward(conn: Connection, dag_id: str, run_id: str, now: datetime) -> None:
+    """Let a queued run start now that would wait for its date."""
+    conn.execute(BRING_FORWARD, {"dag_id": dag_id, "run_id": run_id, "now": now})
+
+
+def lock_instances(
+    conn: Connection, runs: Sequence[LockedRun], tasks: Collection[str] | None = None
+) -> list[Instance]:
+    """Lock the instances of these tasks, or of all, in locked runs."""
+    return _lock(conn, runs, tasks, frozenset())[1]
+
+
+def lock_unfinished(
+    conn: Connection, runs: Sequence[LockedRun], tasks: Collection[str] | None = None
+) -> dict[int, list[Instance]]:
+    """Lock the instances of locked runs, by run, that have not ended."""
+    owners, instances = _lock(conn, runs, tasks, TERMINAL)
+    found: dict[int, list[Instance]] = {run.id: [] for run in runs}
+    for owner, instance in zip(owners, instances, strict=True):
+        found[owner].append(instance)
+    return found
+
+
+def _run(row: Row[Any]) -> LockedRun:
+    return LockedRun(row.id, row.dag_id, row.run_id, RunState(row.state), row.version_id)
+
+
+def _lock(
+    conn: Connection,
+    runs: Sequence[LockedRun],
+    tasks: Collection[str] | None,
+    without: Collection[TaskState],
+) -> tuple[list[int], list[Instance]]:
+    wanted = None if tasks is None else sorted(tasks)
+    parameters = {"runs": [run.id for run in runs], "tasks": wanted, "without": sorted(without)}
+    rows = conn.execute(LOCK_TASKS, parameters).all()
+    live = conn.execute(LIVE, {"ids": [row.id for row in rows]})
+    phases = {row.task_instance_id: Phase(row.phase) for row in live}
+    return [row.dag_run_id for row in rows], [
+        Instance(
+            row.id,
+            row.task_id,
+            row.map_index,
+            TaskState(row.state),
+            phases.get(row.id),
+            row.started_at,
+            row.ended_at,
+        )
+        for row in rows
+    ]
+
+
+def write(conn: Connection, what: Intervention, role: Role) -> None:
+    """Carry out what was decided about locked task instances, as `role` may."""
+    if what.withdrawn:
+        conn.execute(WITHDRAW, {"ids": list(what.withdrawn)})
+    for target, ids in what.stops.items():
+        conn.execute(STOP, {"ids": list(ids), "target": str(target)})
+        if target is TaskState.NONE:
+            _move(conn, TaskState.RESTARTING, ids, role)
+    for target, ids in what.moves.items():
+        _move(conn, target, ids, role)
+    if what.placeholders:
+        parameters = {"dropped": list(what.dropped), "placeholders": list(what.placeholders)}
+        conn.execute(COLLAPSE, parameters)
+
+
+def _move(conn: Connection, target: TaskState, ids: Sequence[int], role: Role) -> None:
+    statement = {TaskState.NONE: CLEAR, TaskState.RESTARTING: RESTART}.get(target, MOVE)
+    parameters = {"ids": list(ids), "sources": sources(target, role), "target": str(target)}
+    conn.execute(statement, parameters)

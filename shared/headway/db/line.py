@@ -1,0 +1,238 @@
+"""SQL on the line: which scheduled task instances of a pool come next.
+
+Every limit is applied before LIMIT, so that a batch never fills with tasks that cannot
+start.  What is picked here is locked, and judged again by `decide.admit` under the locks
+of pool and DAG; what is picked needlessly costs nothing but the look.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from headway.db.choice import ANY_DAG, Choice
+from headway.db.pools import LockedPool
+from headway.decide.admit import Budget, Limit, ReadyTask
+
+# DAGs are found by hopping through the index, and from each only as many tasks are taken
+# as it has places: the cost does not grow with the tasks that wait.
+PLAIN = text("""
+    WITH RECURSIVE hop AS (
+        (SELECT dag_id FROM task_instance
+          WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+          ORDER BY dag_id LIMIT 1)
+         UNION ALL
+        SELECT (SELECT dag_id FROM task_instance AS task
+                 WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+                   AND task.dag_id > hop.dag_id
+                 ORDER BY dag_id LIMIT 1)
+          FROM hop WHERE hop.dag_id IS NOT NULL
+    ), place AS MATERIALIZED (
+        SELECT dag.dag_id, least(dag.max_active_tasks - coalesce(live.count, 0), :limit) AS free
+          FROM hop
+          JOIN dag USING (dag_id)
+          LEFT JOIN (SELECT dag_id, count(*) FROM task_attempt
+                      WHERE ended_at IS NULL GROUP BY dag_id) AS live USING (dag_id)
+         WHERE NOT paused AND dag.max_active_tasks > coalesce(live.count, 0)
+           AND NOT dag.dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR dag.dag_id = ANY (CAST(:only AS text[])))
+    ), next AS MATERIALIZED (
+        SELECT it.id
+          FROM place
+         CROSS JOIN LATERAL (
+               SELECT id, rank FROM task_instance
+                WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+                  AND dag_id = place.dag_id AND pool_slots <= :free AND queue = ANY (:queues)
+                ORDER BY rank, id
+                LIMIT place.free) AS it
+         ORDER BY it.rank, it.id
+         LIMIT :limit
+    )
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank
+      FROM next
+      JOIN task_instance AS task ON task.id = next.id
+     WHERE task.state = 'scheduled'
+     ORDER BY task.rank, task.id
+       FOR NO KEY UPDATE OF task SKIP LOCKED
+""")
+
+# The same for tasks under a limit that is narrower than their DAG's, by hopping from DAG to
+# DAG that has places, in it from run to run that has, and in that from task to task.  They
+# are cut back to what each task, run and DAG may have, in this order; a task that is cut for
+# another limit's sake is found in the next pass.  A LATERAL with a LIMIT leaves the
+# planner no choice but to look one row up by its key, whatever its statistics.
+LIMITED = text("""
+    WITH RECURSIVE live AS MATERIALIZED (
+        SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
+          FROM task_attempt AS it
+         CROSS JOIN LATERAL (
+               SELECT dag_run_id, task_id FROM task_instance
+                WHERE id = it.task_instance_id LIMIT 1) AS task
+         WHERE it.ended_at IS NULL
+         GROUP BY it.dag_id, task.dag_run_id, task.task_id
+    ), hop AS (
+        (SELECT dag_id FROM task_instance
+          WHERE state = 'scheduled' AND limited AND pool = :pool
+          ORDER BY dag_id LIMIT 1)
+         UNION ALL
+        SELECT (SELECT dag_id FROM task_instance AS task
+                 WHERE state = 'scheduled' AND limited AND pool = :pool
+                   AND task.dag_id > hop.dag_id
+                 ORDER BY dag_id LIMIT 1)
+          FROM hop WHERE hop.dag_id IS NOT NULL
+    ), place AS MATERIALIZED (
+        SELECT dag.dag_id, dag.max_active_tasks - coalesce(live.count, 0) AS in_dag
+          FROM hop
+          JOIN dag USING (dag_id)
+          LEFT JOIN (SELECT dag_id, sum(count) AS count FROM live GROUP BY dag_id) AS live
+         USING (dag_id)
+         WHERE NOT paused AND dag.max_active_tasks > coalesce(live.count, 0)
+           AND NOT dag.dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR dag.dag_id = ANY (CAST(:only AS text[])))
+    ), run AS MATERIALIZED (
+        SELECT place.dag_id, in_dag, hop.dag_run_id, version_id, most AS per_run,
+               most - coalesce(live.count, 0) AS in_run
+          FROM place
+         CROSS JOIN LATERAL (
+               WITH RECURSIVE hop AS (
+                   (SELECT dag_run_id FROM task_instance
+                     WHERE state = 'scheduled' AND limited AND pool = :pool
+                       AND dag_id = place.dag_id
+                     ORDER BY dag_run_id LIMIT 1)
+                    UNION ALL
+                   SELECT (SELECT dag_run_id FROM task_instance AS task
+                            WHERE state = 'scheduled' AND limited AND pool = :pool
+                              AND dag_id = place.dag_id AND task.dag_run_id > hop.dag_run_id
+                            ORDER BY dag_run_id LIMIT 1)
+                     FROM hop WHERE hop.dag_run_id IS NOT NULL
+               )
+               SELECT dag_run_id FROM hop WHERE dag_run_id IS NOT NULL) AS hop
+         CROSS JOIN LATERAL (
+               SELECT version_id FROM dag_run WHERE id = hop.dag_run_id LIMIT 1) AS its
+         CROSS JOIN LATERAL (
+               SELECT max_active_tasks_per_dagrun AS most FROM dag_version
+                WHERE id = its.version_id LIMIT 1) AS version
+          LEFT JOIN (SELECT dag_run_id, sum(count) AS count FROM live GROUP BY dag_run_id) AS live
+         USING (dag_run_id)
+         WHERE most IS NULL OR most > coalesce(live.count, 0)
+    ), free AS MATERIALIZED (
+        SELECT run.*, hop.task_id, per_dag, per_dagrun,
+               per_dag - coalesce(of_dag.count, 0) AS of_task,
+               per_dagrun - coalesce(of_run.count, 0) AS of_task_in_run
+          FROM run
+         CROSS JOIN LATERAL (
+               WITH RECURSIVE hop AS (
+                   (SELECT task_id FROM task_instance
+                     WHERE state = 'scheduled' AND limited AND pool = :pool
+                       AND (dag_id, dag_run_id) = (run.dag_id, run.dag_run_id)
+                     ORDER BY task_id LIMIT 1)
+                    UNION ALL
+                   SELECT (SELECT task_id FROM task_instance AS task
+                            WHERE state = 'scheduled' AND limited AND pool = :pool
+                              AND (dag_id, dag_run_id) = (run.dag_id, run.dag_run_id)
+                              AND task.task_id > hop.task_id
+                            ORDER BY task_id LIMIT 1)
+                     FROM hop WHERE hop.task_id IS NOT NULL
+               )
+               SELECT task_id FROM hop WHERE task_id IS NOT NULL) AS hop
+         CROSS JOIN LATERAL (
+               SELECT max_active_tis_per_dag AS per_dag, max_active_tis_per_dagrun AS per_dagrun
+                 FROM dag_task
+                WHERE (version_id, task_id) = (run.version_id, hop.task_id) LIMIT 1) AS its
+          LEFT JOIN (SELECT dag_id, task_id, sum(count) AS count FROM live
+                      GROUP BY dag_id, task_id) AS of_dag
+                 ON (of_dag.dag_id, of_dag.task_id) = (run.dag_id, hop.task_id)
+          LEFT JOIN live AS of_run
+                 ON (of_run.dag_run_id, of_run.task_id) = (run.dag_run_id, hop.task_id)
+    ), found AS (
+        SELECT it.id, it.rank, free.*,
+               row_number() OVER (PARTITION BY free.dag_id, task_id ORDER BY it.rank, it.id) AS nth
+          FROM free
+         CROSS JOIN LATERAL (
+               SELECT id, rank FROM task_instance
+                WHERE state = 'scheduled' AND limited AND pool = :pool
+                  AND (dag_id, dag_run_id, task_id)
+                      = (free.dag_id, free.dag_run_id, free.task_id)
+                  AND pool_slots <= :free AND queue = ANY (:queues)
+                ORDER BY rank, id
+                LIMIT greatest(0, least(in_dag, in_run, of_task, of_task_in_run, :limit))) AS it
+    ), by_run AS (
+        SELECT found.*, row_number() OVER (PARTITION BY dag_run_id ORDER BY rank, id) AS nth_of_run
+          FROM found WHERE of_task IS NULL OR nth <= of_task
+    ), by_dag AS (
+        SELECT by_run.*, row_number() OVER (PARTITION BY dag_id ORDER BY rank, id) AS nth_of_dag
+          FROM by_run WHERE in_run IS NULL OR nth_of_run <= in_run
+    ), next AS MATERIALIZED (
+        SELECT id, per_run, per_dag, per_dagrun
+          FROM by_dag WHERE nth_of_dag <= in_dag ORDER BY rank, id LIMIT :limit
+    )
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank,
+           per_run, per_dag, per_dagrun
+      FROM next
+      JOIN task_instance AS task ON task.id = next.id
+     WHERE task.state = 'scheduled'
+     ORDER BY task.rank, task.id
+       FOR NO KEY UPDATE OF task SKIP LOCKED
+""")
+
+LIVE = text("""
+    SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
+      FROM task_attempt AS it
+      JOIN task_instance AS task ON task.id = it.task_instance_id
+     WHERE it.ended_at IS NULL AND it.dag_id = ANY (:dag_ids)
+     GROUP BY it.dag_id, task.dag_run_id, task.task_id
+""")
+
+
+def pick(
+    conn: Connection,
+    pool: LockedPool,
+    queues: Mapping[str, int],
+    limit: int,
+    choice: Choice[str] = ANY_DAG,
+) -> list[ReadyTask]:
+    """Lock the tasks of a pool that come next and may fit, in their order in the line.
+
+    At most `limit` without a limit narrower than their DAG's, and as many with one.  `queues`
+    says how many more tasks each may take; one that has room for few is asked for those
+    few alone, so that they do not fill the batch in the place of others.
+    """
+    if limit < 1:
+        return []
+    ample = sorted(queue for queue, free in queues.items() if free >= limit)
+    groups = [([queue], free) for queue, free in sorted(queues.items()) if 0 < free < limit]
+    rows: list[Sequence[Any]] = []
+    for names, most in [(ample, limit), *groups] if ample else groups:
+        parameters = {"pool": pool.name, "free": pool.free, "queues": names, "limit": most}
+        parameters |= choice.parameters()
+        rows += conn.execute(PLAIN, parameters)
+        if pool.limited:
+            rows += conn.execute(LIMITED, parameters)
+    return sorted((ReadyTask(*row) for row in rows), key=lambda task: (task.rank, task.id))
+
+
+def free_places(
+    conn: Connection, places: Mapping[str, int], tasks: Sequence[ReadyTask]
+) -> dict[Budget, int]:
+    """Return what is left in DAGs that are locked, with `places` each, and in what they hold."""
+    dags: Counter[str] = Counter()
+    runs: Counter[int] = Counter()
+    of_dag: Counter[tuple[str, str]] = Counter()
+    of_run: Counter[tuple[int, str]] = Counter()
+    for dag_id, run, task_id, count in conn.execute(LIVE, {"dag_ids": list(places)}):
+        dags[dag_id] += count
+        runs[run] += count
+        of_dag[dag_id, task_id] += count
+        of_run[run, task_id] += count
+    free = {Budget(Limit.DAG, (dag_id,)): places[dag_id] - dags[dag_id] for dag_id in places}
+    for task in tasks:
+        run, key = task.dag_run_id, (task.dag_id, task.task_id)
+        in_run = run, task.task_id
+        if task.per_run is not None:
+            free[Budget(Limit.RUN, (run,))] = task.per_run - runs[run]
+        if task.tis_per_dag is not None:
+            free[Budget(Limit.TASK, key)] = task.tis_per_dag - of_dag[key]
+        if task.tis_per_dagrun is not None:
+            free[Budget(Limit.TASK_IN_RUN, in_run)] = task.tis_per_dagrun - of_run[in_run]
+    return free

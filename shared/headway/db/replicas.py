@@ -1,0 +1,40 @@
+"""SQL on how many schedulers there may be: any number, or one that wants to be alone."""
+
+from sqlalchemy import Connection, text
+
+from headway.db import processes
+from headway.db.processes import Identity
+from headway.domain.errors import ConflictError
+
+# One looks at a time: of two that start at once, one finds the other.
+ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(4841445741594)")
+
+DECLARE = text("UPDATE process SET exclusive = :alone WHERE id = :me")
+
+OTHERS = text("""
+    SELECT id, hostname, pid, exclusive
+      FROM process
+     WHERE kind = 'scheduler' AND ended_at IS NULL AND id <> :me AND (exclusive OR :alone)
+     ORDER BY id
+     LIMIT 1
+""")
+
+
+def join(conn: Connection, me: Identity, *, alone: bool) -> ConflictError | None:
+    """Join the schedulers, as the only one if `alone`.
+
+    When another one is in the way, leave again and return the error to raise once this
+    transaction is committed.
+    """
+    conn.execute(ONE_AT_A_TIME)
+    other = conn.execute(OTHERS, {"me": me.id, "alone": alone}).one_or_none()
+    if other is None:
+        conn.execute(DECLARE, {"me": me.id, "alone": alone})
+        return None
+    processes.leave(conn, me)
+    whose = "This scheduler runs" if alone else "The other one runs"
+    return ConflictError(
+        f"Another scheduler is running (process {other.id}, pid {other.pid} on {other.hostname}). "
+        f"{whose} with use_row_level_locking = false, which allows one alone: stop the other one, "
+        "or set it to true."
+    )

@@ -1,0 +1,176 @@
+"""SQL on how runs stand: what the settling of a run is decided on."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlalchemy import Connection, text
+
+from headway.db.choice import ANY_RUN, Choice
+from headway.db.reservations import Scope
+from headway.decide.settle import TaskStanding, Undecided
+from headway.domain.states import RunState, TaskState
+from headway.domain.trigger_rules import Tally
+
+LOCK_WOKEN = text("""
+    SELECT id, version_id, state, unfinished, end_as
+      FROM dag_run
+     WHERE id IN (SELECT dag_run_id FROM wake)
+       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
+       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+       AND NOT id = ANY (CAST(:aside AS bigint[]))
+       AND (CAST(:only AS bigint[]) IS NULL OR id = ANY (CAST(:only AS bigint[])))
+     ORDER BY id
+     LIMIT :limit
+       FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+# One statement, so that it deletes the wakes of exactly those changes that it sees.
+WHOLE = text("""
+    WITH taken AS (
+        DELETE FROM wake WHERE dag_run_id = ANY (:runs)
+    )
+    SELECT dag_run_id, task_id, state, count(*) AS instances, min(map_index) AS first_index,
+           CASE WHEN state = 'none' THEN array_agg(id ORDER BY map_index) END AS undecided,
+           jsonb_agg(skips) FILTER (WHERE skips <> '{}') AS skips
+      FROM task_instance
+     WHERE dag_run_id = ANY (:runs)
+     GROUP BY dag_run_id, task_id, state
+""")
+
+# LATERAL with a LIMIT leaves the planner no choice but to look each up by its key.
+BELOW = text("""
+    SELECT task.id, task.dag_run_id, task.task_id, up_total, up_success, up_failed,
+           up_upstream_failed, up_skipped, up_removed
+      FROM unnest(CAST(:runs AS bigint[]), CAST(:task_ids AS text[])) AS it (run, task_id)
+     CROSS JOIN LATERAL (
+           SELECT * FROM task_instance AS task
+            WHERE (task.dag_run_id, task.map_index, task.task_id) = (it.run, -1, it.task_id)
+            LIMIT 1) AS task
+     WHERE task.state = 'none'
+""")
+
+# The run before is one that was there first: so no two runs ever wait for each other.
+PREVIOUS = text("""
+    SELECT run.id AS run_id, previous.id
+      FROM dag_run AS run
+     CROSS JOIN LATERAL (
+           SELECT id FROM dag_run
+            WHERE dag_id = run.dag_id AND id < run.id
+              AND (schedule_date, id) < (run.schedule_date, run.id)
+            ORDER BY schedule_date DESC, id DESC
+            LIMIT 1) AS previous
+     WHERE run.id = ANY (:runs)
+""")
+
+# Against its being settled meanwhile, unseen from here and without seeing this run.
+LOCK_PREVIOUS = text("""
+    SELECT id, state FROM dag_run WHERE id = ANY (:ids) ORDER BY id FOR SHARE SKIP LOCKED
+""")
+
+PAST = text("""
+    SELECT DISTINCT dag_run_id, task_id, state FROM task_instance WHERE dag_run_id = ANY (:ids)
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class WokenRun:
+    """A locked run in which something has changed.
+
+    `unfinished` counts the task instances that have not ended; None when it must be looked
+    at as a whole.
+    """
+
+    id: int
+    version_id: int
+    state: RunState
+    unfinished: int | None
+    end_as: RunState | None
+
+
+@dataclass(slots=True)
+class Whole:
+    """How all tasks of a run stand, and which of them others chose not to run."""
+
+    tasks: dict[str, TaskStanding] = field(default_factory=dict)
+    skips: set[str] = field(default_factory=set)
+
+
+Past: TypeAlias = Mapping[str, Collection[TaskState]]
+"""In which states the tasks of a run are."""
+
+
+def lock_woken(
+    conn: Connection,
+    limit: int,
+    scope: Scope,
+    unreadable: Collection[int] = (),
+    choice: Choice[int] = ANY_RUN,
+) -> list[WokenRun]:
+    """Lock runs in scope in which something has changed, the oldest first.
+
+    None of an `unreadable` version.
+    """
+    parameters = {"limit": limit, "unreadable": list(unreadable)}
+    parameters |= scope.parameters() | choice.parameters()
+    return [
+        WokenRun(
+            row.id,
+            row.version_id,
+            RunState(row.state),
+            row.unfinished,
+            row.end_as and RunState(row.end_as),
+        )
+        for row in conn.execute(LOCK_WOKEN, parameters)
+    ]
+
+
+def whole(conn: Connection, runs: Sequence[int]) -> dict[int, Whole]:
+    """Return how locked runs stand, and remove the wakes that this takes into account."""
+    found = {run: Whole() for run in runs}
+    counts: dict[tuple[int, str], dict[TaskState, int]] = {}
+    for row in conn.execute(WHOLE, {"runs": list(runs)}):
+        run = found[row.dag_run_id]
+        for skips in row.skips or ():
+            run.skips.update(skips)
+        states = counts.setdefault((row.dag_run_id, row.task_id), {})
+        states[TaskState(row.state)] = row.instances
+        if row.undecided or row.task_id not in run.tasks:
+            placeholder = bool(row.undecided) and row.first_index < 0
+            run.tasks[row.task_id] = TaskStanding(states, row.undecided or (), placeholder)
+    return found
+
+
+def below(conn: Connection, wanted: Mapping[int, Collection[str]]) -> dict[int, list[Undecided]]:
+    """Return the undecided instances of these tasks, by run, with the counts kept on them."""
+    pairs = [(run, task_id) for run, task_ids in wanted.items() for task_id in task_ids]
+    found: dict[int, list[Undecided]] = {run: [] for run in wanted}
+    if not pairs:
+        return found
+    parameters = {"runs": [run for run, _ in pairs], "task_ids": [task for _, task in pairs]}
+    for row in conn.execute(BELOW, parameters):
+        found[row[1]].append(Undecided(row[0], row[2], Tally(*row[3:])))
+    return found
+
+
+def previous(conn: Connection, runs: Sequence[int]) -> tuple[dict[int, int], dict[int, RunState]]:
+    """Lock the run before each of these; return it by run, and the states of those locked.
+
+    A run that is the first of its DAG is left out.  A run before that is not among the
+    locked ones is being settled by another scheduler.
+    """
+    if not runs:
+        return {}, {}
+    before = {row.run_id: row.id for row in conn.execute(PREVIOUS, {"runs": list(runs)})}
+    locked = conn.execute(LOCK_PREVIOUS, {"ids": sorted(set(before.values()))})
+    return before, {row.id: RunState(row.state) for row in locked}
+
+
+def past(conn: Connection, runs: Collection[int]) -> dict[int, Past]:
+    """Return in which states the tasks of these runs are, by run."""
+    found: dict[int, dict[str, set[TaskState]]] = {run: {} for run in runs}
+    if runs:
+        for row in conn.execute(PAST, {"ids": sorted(runs)}):
+            states = found[row.dag_run_id].setdefault(row.task_id, set())
+            states.add(TaskState(row.state))
+    return dict(found)

@@ -1,0 +1,76 @@
+"""A DAG with what the scheduler looks up in it again and again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.trigger_rules import TriggerRule
+
+
+@dataclass(frozen=True)
+class DagGraph:
+    """The tasks of a DAG by name, and which wait for which."""
+
+    dag: DagSpec
+
+    @cached_property
+    def tasks(self) -> Mapping[str, TaskSpec]:
+        """The tasks by their id, in topological order."""
+        return {task.task_id: task for task in self.dag.tasks}
+
+    @cached_property
+    def downstream(self) -> Mapping[str, list[str]]:
+        """The tasks directly below each task."""
+        below: dict[str, list[str]] = {task.task_id: [] for task in self.dag.tasks}
+        for task in self.dag.tasks:
+            for upstream in task.upstream:
+                below[upstream].append(task.task_id)
+        return below
+
+    @cached_property
+    def setups(self) -> frozenset[str]:
+        """The tasks that prepare what a teardown removes."""
+        return frozenset(task.task_id for task in self.dag.tasks if task.is_setup)
+
+    @cached_property
+    def leaves(self) -> frozenset[str]:
+        """The tasks whose end decides the run's: those with nothing but teardowns below."""
+        working = [task for task in self.dag.tasks if not task.is_teardown]
+        above = {upstream for task in working for upstream in task.upstream}
+        return frozenset(task.task_id for task in working) - above
+
+    @cached_property
+    def holds_back(self) -> bool:
+        """Whether some task waits for the run before."""
+        return any(task.depends_on_past for task in self.dag.tasks)
+
+    @cached_property
+    def counts_suffice(self) -> bool:
+        """Whether counts of upstream instances decide all tasks: no past, no setups, no teardowns.
+
+        The runs of any other DAG are looked at as a whole each time.
+        """
+        return not (
+            self.holds_back or self.setups or any(task.is_teardown for task in self.dag.tasks)
+        )
+
+    def look_at_start(self) -> bool:
+        """Whether a run that starts is to be looked at as a whole.
+
+        Otherwise the tasks for which `starts` holds are scheduled with it, and every
+        other one waits for one of them.
+        """
+        return (
+            not self.dag.tasks
+            or not self.counts_suffice
+            or any(
+                not starts(task) and (not task.upstream or task.trigger_rule is TriggerRule.ALWAYS)
+                for task in self.dag.tasks
+            )
+        )
+
+
+def starts(task: TaskSpec) -> bool:
+    """Whether the task is ready when its run starts, with nothing to decide about it."""
+    return not task.upstream and not task.depends_on_past and not task.mapped_over

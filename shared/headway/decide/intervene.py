@@ -1,0 +1,99 @@
+"""What a user's wish, or a run's timeout, does to task instances: who moves, who is told to stop.
+
+An attempt that has begun cannot be moved by anybody but its worker: it is told to stop, and
+its task moves when it has.  One that waits in the queue is ended on the spot.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from headway.domain.errors import ConflictError
+from headway.domain.states import TERMINAL, Phase, Role, TaskState, sources
+
+_BEGUN = frozenset({Phase.RUNNING, Phase.STOPPING})
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A task instance of a locked run; `phase` is that of its live attempt, if it has one."""
+
+    id: int
+    task_id: str
+    map_index: int
+    state: TaskState
+    phase: Phase | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether a worker has begun it, and has not said yet that it has ended."""
+        return self.phase in _BEGUN
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Intervention:
+    """What to write, all by the ids of task instances.
+
+    `moves` go to a state at once; `stops` have an attempt that is told to stop, and go to
+    their state after it; `withdrawn` have an attempt in the queue, which ends.  Of mapped
+    tasks that are to be expanded anew, `placeholders` remain and `dropped` do not.
+    """
+
+    moves: Mapping[TaskState, Sequence[int]] = field(default_factory=dict)
+    stops: Mapping[TaskState, Sequence[int]] = field(default_factory=dict)
+    withdrawn: Sequence[int] = ()
+    placeholders: Sequence[int] = ()
+    dropped: Sequence[int] = ()
+
+    @property
+    def touched(self) -> set[int]:
+        """Whatever is changed in any way."""
+        groups = (*self.moves.values(), *self.stops.values(), self.placeholders, self.dropped)
+        return {task for group in groups for task in group}
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to write."""
+        return bool(self.touched)
+
+
+def bring(wanted: Iterable[tuple[Instance, TaskState]]) -> Intervention:
+    """Bring each instance to its state, whatever it is doing now."""
+    moves: dict[TaskState, list[int]] = {}
+    stops: dict[TaskState, list[int]] = {}
+    withdrawn: list[int] = []
+    for it, target in wanted:
+        (stops if it.begun else moves).setdefault(target, []).append(it.id)
+        if it.phase is Phase.QUEUED:
+            withdrawn.append(it.id)
+    return Intervention(moves, stops, withdrawn)
+
+
+def mark(marked: Sequence[Instance], below: Sequence[Instance], target: TaskState) -> Intervention:
+    """Bring the instances to `target`; those `below`, which failed for them, are undecided again.
+
+    An instance that is in that state already stays as it is.  ConflictError when one may not
+    go there: what has ended as success or failed is never skipped.
+    """
+    changing = [it for it in marked if it.state is not target]
+    allowed = sources(target, Role.USER)
+    for it in changing:
+        if not it.begun and it.state not in allowed:
+            raise ConflictError(
+                f"Task {it.name} is {it.state}, and what is {it.state} cannot be marked {target}; "
+                "clear it first, to have it decided anew."
+            )
+    again = below if changing and target is not TaskState.FAILED else ()
+    return bring([(it, target) for it in changing] + [(it, TaskState.NONE) for it in again])
+
+
+def end(instances: Iterable[Instance], stopped: TaskState) -> Intervention:
+    """End whatever has not ended: what has begun becomes `stopped`, what has not is skipped."""
+    left = [it for it in instances if it.state not in TERMINAL]
+    return bring((it, stopped if it.begun else TaskState.SKIPPED) for it in left)

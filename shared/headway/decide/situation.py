@@ -1,0 +1,129 @@
+"""What is known of a task instance and its surroundings when it is to be explained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from headway.domain.states import Outcome, Phase, RunState, TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagRow:
+    """A DAG as it stands."""
+
+    dag_id: str
+    relative_path: str
+    active: bool
+    paused: bool
+    max_active_runs: int
+    max_active_tasks: int
+    planned: bool
+    next_run_after: datetime | None
+    next_interval_start: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A DAG run as it stands; `lock_id` is the job that has reserved it."""
+
+    id: int
+    dag_id: str
+    run_id: str
+    state: RunState
+    run_after: datetime
+    version_id: int
+    version: int
+    backfill_id: int | None
+    lock_id: int | None
+    end_as: RunState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """A task instance as it stands."""
+
+    id: int
+    task_id: str
+    map_index: int
+    state: TaskState
+    attempt: int
+    failures: int
+    losses: int
+    pool: str
+    pool_slots: int
+    queue: str
+    priority: int
+    rank: float
+    retry_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def name(self) -> str:
+        """What to call it within its run."""
+        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstancesRow:
+    """How many instances of a task are in a state, and their least and greatest map index."""
+
+    state: str
+    instances: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """The last attempt of a task instance; `lease_until` is how long it is its worker's."""
+
+    attempt: int
+    phase: Phase
+    outcome: Outcome | None
+    error: str | None
+    queued_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    process_id: int | None
+    lease_until: datetime | None
+    stop_to: TaskState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRow:
+    """A process that has not ended, and `silent` for how many seconds it has not been heard of.
+
+    `slots` are a worker's, or the parallelism of a process that schedules; `busy` is how many
+    attempts it has under way of those.  It is `alive` unless it was silent for too long.
+    """
+
+    id: int
+    kind: str
+    hostname: str
+    pid: int
+    slots: int
+    busy: int
+    silent: float
+    alive: bool
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        return f"{self.kind} {self.id} (pid {self.pid} on {self.hostname})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """An entry of the journal: who did what, and why if that was said."""
+
+    at: datetime
+    actor: str
+    action: str
+    reason: str | None
+    problem: str | None
+
+
+def alive(processes: Sequence[ProcessRow]) -> list[ProcessRow]:
+    """Return the processes that have been heard of lately."""
+    return [process for process in processes if process.alive]

@@ -1,0 +1,148 @@
+"""Where a setting's value comes from: the code, the environment, the TOML file, the default."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, ClassVar, TypeVar
+
+from pydantic import Field, ValidationError
+from pydantic.functional_validators import BeforeValidator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+)
+
+from headway.domain.errors import SettingsError
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+S = TypeVar("S", bound="Settings")
+
+
+class Settings(BaseSettings):
+    """The base of all settings: frozen, and strict about names that nobody knows."""
+
+    section: ClassVar[str]
+    secret: ClassVar[bool] = False
+    """Whether what was given may be a password, which no message repeats."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take values given in code first, then the environment, then the file."""
+        section = InitSettingsSource(settings_cls, dict(_section(cls.section)))
+        return init_settings, env_settings, section
+
+
+def home() -> Path:
+    """Return the folder where local state is kept: HEADWAY_HOME, else `.headway` here."""
+    return Path(os.environ.get("HEADWAY_HOME") or ".headway").absolute()
+
+
+def make_home(folder: Path) -> Path:
+    """Return a folder for state, made if it was absent; SettingsError if it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        problem = None if os.access(folder, os.W_OK | os.X_OK) else "it is not this account's"
+    except OSError as error:
+        problem = error.strerror
+    if problem is not None:
+        raise SettingsError(
+            f"No state can be kept in {folder}: {problem}. Set HEADWAY_HOME to a folder that "
+            "this account may write to."
+        )
+    return folder
+
+
+def environment() -> Mapping[str, str]:
+    """Return the environment of this process, to find programs by and to hand on."""
+    return dict(os.environ)
+
+
+def read(settings: type[S], **overrides: object) -> S:
+    """Return the settings of that kind; values of None are not overrides.
+
+    Raises SettingsError naming the variable to mend.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return settings(**given)
+    except ValidationError as error:
+        lines = [_explain(settings, problem) for problem in error.errors()]
+        raise SettingsError("\n".join(lines)) from error
+
+
+def defaults(settings: type[Settings], values: Mapping[str, object]) -> dict[str, str]:
+    """Return variables that give `values` to what neither environment nor file sets.
+
+    Raises SettingsError when what is set makes no sense, alone or together with them.
+    """
+    names = {name: _variable(settings, name) for name in values}
+    set_in_file = _section(settings.section)
+    free = {
+        name: value
+        for name, value in values.items()
+        if names[name] not in os.environ and name not in set_in_file
+    }
+    read(settings, **free)
+    return {names[name]: str(value) for name, value in free.items()}
+
+
+@cache
+def config_file() -> Mapping[str, object]:
+    """Return the TOML file's content; nothing when there is none."""
+    named = os.environ.get("HEADWAY_CONFIG")
+    path = Path(named) if named else home() / "headway.toml"
+    try:
+        if path.is_file():
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from error
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}. Let this account read it, or set "
+            "HEADWAY_HOME to a folder of its own."
+        ) from error
+    if named:
+        raise SettingsError(f"HEADWAY_CONFIG names {path}, which is no file.")
+    return {}
+
+
+def _section(name: str) -> Mapping[str, object]:
+    section = config_file().get(name, {})
+    if not isinstance(section, Mapping):
+        raise SettingsError(f"{name} must be a section of the TOML file: write [{name}].")
+    return section
+
+
+def _explain(settings: type[Settings], problem: Mapping[str, object]) -> str:
+    location = problem["loc"]
+    assert isinstance(location, tuple)
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if not location:
+        return f"[{settings.section}] {message}"
+    variable = _variable(settings, str(location[0]))
+    if settings.secret:
+        return f"{variable}: {message}."
+    return f"{variable}: {message} (given: {problem.get('input')!r})."
+
+
+def _variable(settings: type[Settings], name: str) -> str:
+    return f"{settings.model_config.get('env_prefix', '')}{name}".upper()

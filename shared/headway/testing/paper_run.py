@@ -1,0 +1,151 @@
+"""A run on paper: its task instances in memory, settled as the scheduler settles stored ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headway.decide.graph import DagGraph, starts
+from headway.decide.settle import (
+    Lengths,
+    RunStanding,
+    Settlement,
+    TaskStanding,
+    Undecided,
+    advance,
+    arrivals,
+    settle,
+)
+from headway.domain.states import TERMINAL, RunState, TaskState
+from headway.domain.trigger_rules import Tally
+
+_MOST = 1000
+
+
+@dataclass(slots=True)
+class PaperInstance:
+    """A task instance; its id is its task's place in the DAG and its map index."""
+
+    id: int
+    task_id: str
+    map_index: int = -1
+    state: TaskState = TaskState.NONE
+    skips: Sequence[str] = ()
+    tally: Tally = field(default_factory=lambda: Tally(0))
+
+
+@dataclass(slots=True)
+class PaperRun:
+    """A run of a DAG; `counting` tells whether it is advanced by counts where that is enough.
+
+    `lengths` are those of the XComs that its mapped tasks are expanded over, and `most` the
+    instances that one may become.  `advances` counts how often counts were enough.
+    """
+
+    graph: DagGraph
+    counting: bool
+    lengths: Lengths = field(default_factory=dict)
+    most: int = _MOST
+    state: RunState = RunState.RUNNING
+    unfinished: int | None = None
+    advances: int = 0
+    _instances: dict[int, PaperInstance] = field(default_factory=dict)
+    _facts: dict[str, dict[TaskState, int]] = field(default_factory=dict)
+    _whole: bool = False
+
+    def start(self) -> None:
+        """Make the task instances, the first of them scheduled where they are known."""
+        self._whole = self.graph.look_at_start()
+        for place, task in enumerate(self.graph.dag.tasks):
+            first = starts(task) and not self._whole
+            state = TaskState.SCHEDULED if first else TaskState.NONE
+            instance = PaperInstance(_MOST * place, task.task_id, state=state)
+            instance.tally = Tally(len(task.upstream))
+            self._instances[instance.id] = instance
+        if not self._whole:
+            self.unfinished = len(self._instances)
+
+    def instances(self, *states: TaskState) -> list[PaperInstance]:
+        """Return the instances in one of these states, or all, by their id."""
+        found = sorted(self._instances.values(), key=lambda it: it.id)
+        return [it for it in found if not states or it.state in states]
+
+    def end(self, instance: int, state: TaskState, skips: Sequence[str] = ()) -> None:
+        """Let a scheduled instance end in that state."""
+        it = self._instances[instance]
+        it.state, it.skips = state, skips
+        self._whole |= bool(skips)
+        counts = self._facts.setdefault(it.task_id, {})
+        counts[state] = counts.get(state, 0) + 1
+
+    def clear(self, instance: int) -> None:
+        """Make an instance undecided again, as a user does."""
+        it = self._instances[instance]
+        it.state, it.skips = TaskState.NONE, ()
+        self._whole = True
+
+    def look(self) -> Settlement:
+        """Settle what has changed since the last look, and enter what follows."""
+        settlement = None
+        if self.counting and self.unfinished is not None and not self._whole:
+            settlement = self._advance(self.unfinished)
+            self.advances += settlement is not None
+        settlement = settlement or settle(self._standing(), self.most)
+        self._facts, self._whole = {}, False
+        self._enter(settlement)
+        return settlement
+
+    def _advance(self, unfinished: int) -> Settlement | None:
+        arrived = arrivals(self.graph, self._facts)
+        undecided = [
+            Undecided(it.id, it.task_id, it.tally)
+            for it in self.instances(TaskState.NONE)
+            if it.task_id in arrived and it.map_index < 0
+        ]
+        ended = sum(number for counts in self._facts.values() for number in counts.values())
+        return advance(self.graph, arrived, undecided, unfinished - ended)
+
+    def _standing(self) -> RunStanding:
+        tasks = {task: _standing(its) for task, its in self._by_task()}
+        skips = {skipped for it in self._instances.values() for skipped in it.skips}
+        return RunStanding(1, self.graph, tasks, skips, lengths=self.lengths)
+
+    def _by_task(self) -> Iterator[tuple[str, list[PaperInstance]]]:
+        for task in self.graph.dag.tasks:
+            yield task.task_id, [it for it in self.instances() if it.task_id == task.task_id]
+
+    def _enter(self, settlement: Settlement) -> None:
+        for state, ids in settlement.moves.items():
+            for number in ids:
+                assert self._instances[number].state is TaskState.NONE
+                self._instances[number].state = state
+        for number, length in settlement.expansions.items():
+            self._expand(self._instances[number], length)
+        for number, tally in settlement.waiting.items():
+            self._instances[number].tally = tally
+        self.unfinished = settlement.unfinished
+        self.state = settlement.run_state or RunState.RUNNING
+
+    def _expand(self, placeholder: PaperInstance, length: int) -> None:
+        assert (placeholder.state, placeholder.map_index) == (TaskState.NONE, -1)
+        for index in range(length):
+            instance = PaperInstance(placeholder.id + index, placeholder.task_id, index)
+            instance.state = TaskState.SCHEDULED
+            self._instances[instance.id] = instance
+
+
+def states_of(run: PaperRun) -> Mapping[int, TaskState]:
+    """Return the state of each instance of a run, by id."""
+    return {it.id: it.state for it in run.instances()}
+
+
+def left_in(run: PaperRun) -> int:
+    """Return how many instances of a run have not ended."""
+    return sum(it.state not in TERMINAL for it in run.instances())
+
+
+def _standing(instances: Sequence[PaperInstance]) -> TaskStanding:
+    counts: dict[TaskState, int] = {}
+    for it in instances:
+        counts[it.state] = counts.get(it.state, 0) + 1
+    undecided = [it for it in instances if it.state is TaskState.NONE]
+    placeholder = bool(undecided) and undecided[0].map_index < 0
+    return TaskStanding(counts, [it.id for it in undecided], placeholder)

@@ -1,0 +1,94 @@
+"""How Postgres carries out the statements that a test executes, one by one."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, Engine, TextClause, event, text
+
+from headway import db
+
+Node: TypeAlias = Mapping[str, Any]
+
+_REMOVED: Final = (
+    "Rows Removed by Filter",
+    "Rows Removed by Join Filter",
+    "Rows Removed by Index Recheck",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of one execution, with what it took."""
+
+    statement: str
+    root: Node
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield every step of the plan."""
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(node.get("Plans", ()))
+
+    @property
+    def read_in_full(self) -> set[str]:
+        """The tables of which every row is read."""
+        return {node["Relation Name"] for node in self.nodes() if node["Node Type"] == "Seq Scan"}
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of tables and indexes are touched, whether they are in memory or not."""
+        return int(self.root["Shared Hit Blocks"] + self.root["Shared Read Blocks"])
+
+    @property
+    def rows(self) -> int:
+        """How many rows its steps look at, all in all."""
+        return round(sum(_looked_at(node) for node in self.nodes()))
+
+
+@contextmanager
+def explained(engine: Engine) -> Iterator[list[Plan]]:
+    """Explain each statement of `headway.db` as it is executed, and undo that execution first."""
+    plans: list[Plan] = []
+    names = _names()
+
+    def explain(
+        conn: Connection, executed: object, _many: object, parameters: Mapping[str, Any], _: object
+    ) -> None:
+        if isinstance(executed, TextClause) and executed in names:
+            plans.append(Plan(names[executed], _explain(conn, executed, parameters)))
+
+    event.listen(engine, "before_execute", explain)
+    try:
+        yield plans
+    finally:
+        event.remove(engine, "before_execute", explain)
+
+
+def _explain(conn: Connection, statement: TextClause, parameters: Mapping[str, Any]) -> Node:
+    question = text(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement.text}")
+    undo = conn.begin_nested()
+    [answer] = conn.execute(question, parameters).scalar_one()
+    undo.rollback()
+    root: Node = answer["Plan"]
+    return root
+
+
+def _looked_at(node: Node) -> float:
+    rows = float(node["Actual Rows"]) + sum(float(node.get(removed, 0)) for removed in _REMOVED)
+    return rows * float(node["Actual Loops"])
+
+
+def _names() -> dict[TextClause, str]:
+    return {
+        value: f"{module.name}.{name}"
+        for module in iter_modules(db.__path__)
+        if not module.ispkg
+        for name, value in vars(import_module(f"{db.__name__}.{module.name}")).items()
+        if isinstance(value, TextClause)
+    }

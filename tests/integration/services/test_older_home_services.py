@@ -1,0 +1,49 @@
+"""A home that an earlier release has left: its services find it, roles and all."""
+
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
+
+from headway.db import migrate
+from headway.embedded.postgres import PostgresServer
+from headway.testing.stack import running_stack
+
+pytestmark = pytest.mark.services
+
+FIRST = "0001"
+DAG = """
+from headway.sdk import DAG, BashOperator
+
+with DAG("daily"):
+    BashOperator(task_id="work", bash_command="true")
+"""
+
+
+def test_an_older_home_gets_its_roles_at_the_next_start(tmp_path: Path) -> None:
+    home, dags = tmp_path / "home", tmp_path / "dags"
+    dags.mkdir()
+    (dags / "daily.py").write_text(DAG)
+    leave_behind(home)
+
+    with running_stack(home, dags) as stack:
+        state = stack.run("daily").state
+        with stack.engine.connect() as conn:
+            user = conn.scalar(text("SELECT session_user"))
+
+    assert (state, user) == ("success", "headway_user")
+
+
+def leave_behind(home: Path) -> None:
+    """Make the database of the first release, which had one role, its owner."""
+    home.mkdir()
+    config = Config()
+    config.set_main_option("script_location", str(migrate._SCRIPTS))
+    with PostgresServer(home / "postgres") as server:
+        engine = create_engine(server.url)
+        with engine.begin() as conn:
+            config.attributes["connection"] = conn
+            command.upgrade(config, FIRST)
+        engine.dispose()

@@ -1,0 +1,145 @@
+"""What workers report while a run is being settled is neither lost nor counted twice."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, TextClause, text
+
+from headway.db import attempts, runs, standings, tasks, wakes
+from headway.db.attempts import AttemptKey, Report
+from headway.domain.retry import Next
+from headway.domain.states import Outcome, TaskState
+from headway.domain.trigger_rules import TriggerRule
+from headway.testing import seed
+from headway.testing.interleaving import just_before
+from headway_scheduler.passes.schedule_tasks import schedule_tasks
+from headway_scheduler.replica import Replica
+
+JOIN = replace(seed.task("join", "a", "b", "c"), trigger_rule=TriggerRule.ALL_DONE)
+SPEC = seed.dag(seed.task("a"), seed.task("b"), seed.task("c"), JOIN, seed.task("last", "join"))
+
+COUNTING = [standings.LOCK_WOKEN, wakes.TAKE, standings.BELOW, tasks.COUNT, runs.SETTLE]
+WHOLE = [standings.LOCK_WOKEN, wakes.TAKE, standings.WHOLE, tasks.COUNT, runs.SETTLE]
+
+
+def settle(replica: Replica) -> int:
+    return schedule_tasks(replica, seed.START)
+
+
+def start(engine: Engine) -> list[AttemptKey]:
+    """Start a run and have its first three tasks claimed."""
+    seed.start_run(engine, SPEC)
+    with engine.begin() as conn:
+        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
+        tasks.queue(conn, list(conn.scalars(ready)), seed.START, seed.SCHEDULER)
+    return [claimed.key for claimed in seed.claim(engine, seed.register(engine, "worker"))]
+
+
+def counts(engine: Engine) -> tuple[int, int, int | None]:
+    """Return what is stored: upstream of `join` that succeeded and failed, and what is left."""
+    stored = text("""
+        SELECT up_success, up_failed, unfinished
+          FROM task_instance AS task JOIN dag_run AS run ON run.id = dag_run_id
+         WHERE task_id = 'join'
+    """)
+    with engine.connect() as conn:
+        row = conn.execute(stored).one()
+    return row.up_success, row.up_failed, row.unfinished
+
+
+def go_on_to_the_end(engine: Engine, replica: Replica, last: AttemptKey) -> None:
+    """Report the last of the three, and let the run come to its end."""
+    assert counts(engine) == (2, 0, 3)
+    assert seed.task_states(engine)["join"] == "none"
+    seed.report(engine, [last])
+    while settle(replica):
+        pass
+    assert seed.task_states(engine)["join"] == "scheduled"
+    for _ in ("join", "last"):
+        seed.finish(engine)
+        while settle(replica):
+            pass
+    assert seed.run_states(engine) == {"success": 1}
+
+
+@pytest.mark.parametrize("statement", COUNTING, ids=["lock", "take", "below", "count", "settle"])
+def test_a_report_while_facts_are_counted(
+    engine: Engine, replica: Replica, statement: TextClause
+) -> None:
+    a, b, c = start(engine)
+    seed.report(engine, [a])
+
+    with just_before(engine, statement, lambda: seed.report(engine, [b])):
+        settle(replica)
+    while settle(replica):
+        pass
+
+    go_on_to_the_end(engine, replica, c)
+
+
+@pytest.mark.parametrize("statement", WHOLE, ids=["lock", "take", "whole", "count", "settle"])
+def test_a_report_while_the_run_is_looked_at_as_a_whole(
+    engine: Engine, replica: Replica, statement: TextClause
+) -> None:
+    a, b, c = start(engine)
+    seed.report(engine, [a])
+    with engine.begin() as conn:
+        wakes.add(conn, list(conn.scalars(text("SELECT id FROM dag_run"))))
+
+    with just_before(engine, statement, lambda: seed.report(engine, [b])):
+        settle(replica)
+    while settle(replica):
+        pass
+
+    go_on_to_the_end(engine, replica, c)
+
+
+@pytest.mark.parametrize("statement", [standings.BELOW, standings.WHOLE], ids=["below", "whole"])
+def test_a_report_between_counting_and_the_whole_look_that_it_leads_to(
+    engine: Engine, replica: Replica, statement: TextClause
+) -> None:
+    """The first fact decides that `last` never runs: that takes a whole look."""
+    spec = replace(SPEC, tasks=(*SPEC.tasks[:3], seed.task("join", "a", "b", "c"), SPEC.tasks[4]))
+    seed.start_run(engine, spec)
+    with engine.begin() as conn:
+        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
+        tasks.queue(conn, list(conn.scalars(ready)), seed.START, seed.SCHEDULER)
+    claimed = seed.claim(engine, seed.register(engine, "worker"))
+    a, b, c = (it.key for it in claimed)
+    seed.report(engine, [a], Outcome.FAILED, Next(TaskState.FAILED))
+
+    with just_before(engine, statement, lambda: seed.report(engine, [b])):
+        settle(replica)
+    while settle(replica):
+        pass
+
+    assert seed.task_states(engine)["last"] == "upstream_failed"
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT unfinished FROM dag_run")) == 1
+    seed.report(engine, [c])
+    settle(replica)
+    assert seed.run_states(engine) == {"failed": 1}
+
+
+def test_a_report_that_commits_later_is_settled_later(engine: Engine, replica: Replica) -> None:
+    a, b, c = start(engine)
+    seed.report(engine, [a])
+
+    with engine.begin() as worker:
+        attempts.report(worker, [Report(key=b, outcome=Outcome.SUCCESS, following=seed.SUCCESS)])
+        assert settle(replica) == 1
+        assert counts(engine) == (1, 0, 4)
+    assert settle(replica) == 1
+
+    go_on_to_the_end(engine, replica, c)
+
+
+def test_many_instances_that_end_at_once_are_counted_each(engine: Engine, replica: Replica) -> None:
+    a, b, c = start(engine)
+    seed.report(engine, [a, b])
+    seed.report(engine, [c], Outcome.FAILED, Next(TaskState.FAILED))
+
+    assert settle(replica) == 1
+
+    assert counts(engine)[2] == 2
+    assert seed.task_states(engine)["join"] == "scheduled"

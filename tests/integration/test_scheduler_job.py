@@ -1,0 +1,230 @@
+"""Jobs: what the scheduler's and a backfill's have in common, and what each is for."""
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client import generate_latest
+from sqlalchemy import Engine, text
+
+from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.db import replicas, reservations
+from headway.db.notices import Notifier
+from headway.db.processes import Identity
+from headway.domain.errors import FencedError
+from headway.runtime.bell import Bell
+from headway.runtime.metrics import REGISTRY
+from headway.runtime.settings import SchedulerSettings, read
+from headway.testing import seed
+from headway.testing.clock import FakeClock
+from headway_scheduler.backfill_job import BackfillJob
+from headway_scheduler.command import Bounded
+from headway_scheduler.job import SchedulerJob
+from headway_scheduler.passes.adopt import adopt
+from headway_scheduler.passes.clean import clean
+from headway_scheduler.pool_metrics import measure_pools
+from headway_scheduler.replica import Replica
+
+LOCKS = text("SELECT lock_id FROM dag_run ORDER BY id")
+SILENCE = text("UPDATE process_beat SET beat_at = now() - interval '1 hour' WHERE process_id = :id")
+
+USUAL = read(SchedulerSettings)
+IMPATIENT = read(
+    SchedulerSettings,
+    heartbeat_interval=0.001,
+    scheduler_health_check_threshold=0.003,
+    orphaned_tasks_check_interval=0.003,
+)
+"""Whoever has been silent for a moment counts as dead."""
+
+
+def scheduler(engine: Engine, clock: FakeClock | None = None) -> SchedulerJob:
+    """Return the job of a new scheduler."""
+    clock = clock or FakeClock(seed.START + 30 * seed.DAY)
+    replica = Replica(engine, seed.register(engine), USUAL)
+    return SchedulerJob(replica, clock, silent(clock))
+
+
+def backfill(engine: Engine, backfill_id: int) -> BackfillJob:
+    """Return the job of a backfill, which has reserved its runs."""
+    clock = FakeClock(seed.START + 30 * seed.DAY)
+    replica = Replica(engine, seed.register(engine, "backfill"), USUAL, own_alone=True)
+    job = BackfillJob(replica, clock, silent(clock), backfill_id=backfill_id)
+    assert job.submit_backfill()
+    return job
+
+
+def silent(clock: FakeClock) -> Notifier:
+    """Return a notifier that tells nobody."""
+    return Notifier(lambda _notices: None, clock)
+
+
+def create(engine: Engine, days: int = 3, *, catchup: bool = False) -> int:
+    """Store a DAG and create a backfill of its first days; return the backfill's id."""
+    seed.store(engine, replace(seed.dag(), catchup=catchup, end_date=seed.START + days * seed.DAY))
+    request = BackfillRequest("etl", seed.START, seed.START + (days - 1) * seed.DAY, {})
+    with engine.begin() as conn:
+        return create_backfill(conn, request, seed.START + 60 * seed.DAY, "user:test").id
+
+
+def locks(engine: Engine) -> list[int | None]:
+    """Return by which job each run is reserved."""
+    with engine.connect() as conn:
+        return list(conn.scalars(LOCKS))
+
+
+def finish_all(engine: Engine, job: SchedulerJob | BackfillJob, worker: Identity) -> None:
+    """Have the job step and its attempts succeed until it finds nothing more to do."""
+    for _ in range(50):
+        busy = job.step()
+        claimed = seed.claim(engine, worker)
+        if claimed:
+            seed.report(engine, [each.key for each in claimed])
+        elif not busy:
+            return
+    raise AssertionError("the job has not come to rest")
+
+
+def test_a_scheduler_creates_runs_and_brings_them_to_their_end(engine: Engine) -> None:
+    seed.store(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+    job = scheduler(engine, FakeClock(seed.START + 3 * seed.DAY))
+
+    finish_all(engine, job, seed.register(engine, "worker"))
+
+    assert seed.run_states(engine) == {"success": 3}
+
+
+def test_a_backfill_job_has_its_runs_for_itself(engine: Engine) -> None:
+    job = backfill(engine, create(engine))
+
+    other = scheduler(engine)
+    while other.step():
+        pass
+
+    assert locks(engine)[:3] == [job.replica.me.id] * 3
+    with engine.connect() as conn:
+        states = text("SELECT DISTINCT state FROM dag_run WHERE lock_id IS NOT NULL")
+        assert list(conn.scalars(states)) == ["queued"]
+
+    finish_all(engine, job, seed.register(engine, "worker"))
+    assert job.has_ended()
+    assert job.progress().succeeded == 3
+
+
+def test_a_backfill_job_leaves_other_runs_alone(engine: Engine) -> None:
+    version = seed.store(engine, seed.dag(dag_id="other"))
+    seed.create_runs(engine, version, [0])
+    job = backfill(engine, create(engine))
+
+    finish_all(engine, job, seed.register(engine, "worker"))
+
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT state FROM dag_run WHERE dag_id = 'other'")) == "queued"
+
+
+def test_a_run_is_reserved_once(engine: Engine) -> None:
+    first = backfill(engine, create(engine))
+    with engine.connect() as conn:
+        runs = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
+
+    assert scheduler(engine).submit(runs) == []
+    with engine.begin() as conn:
+        reservations.unlock(conn, runs[:1], first.replica.me.id)
+    assert scheduler(engine).submit(runs) == runs[:1]
+
+
+def test_the_runs_of_a_job_that_died_are_released(engine: Engine) -> None:
+    job = backfill(engine, create(engine))
+    with engine.begin() as conn:
+        conn.execute(SILENCE, {"id": job.replica.me.id})
+
+    adopt(Replica(engine, seed.register(engine), IMPATIENT))
+
+    assert locks(engine) == [None] * 3
+    with pytest.raises(FencedError):
+        job.step()
+
+
+def test_a_loop_that_hangs_does_not_beat(engine: Engine) -> None:
+    clock = FakeClock()
+    job = scheduler(engine, clock)
+    beat = text("SELECT beat_at FROM process_beat WHERE process_id = :id")
+    job.step()
+    with engine.connect() as conn:
+        before = conn.scalar(beat, {"id": job.replica.me.id})
+
+    clock.advance(1000)  # nobody steps meanwhile
+    with engine.connect() as conn:
+        assert conn.scalar(beat, {"id": job.replica.me.id}) == before
+    job.step()
+
+    with engine.connect() as conn:
+        assert conn.scalar(beat, {"id": job.replica.me.id}) > before
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [({"num_runs": 3}, 3), ({"run_duration": 10.0}, 5), ({}, 20)],
+)
+def test_a_bounded_scheduler_ends(settings: dict[str, float], steps: int) -> None:
+    clock, bell, done = FakeClock(), Bell(), []
+
+    def step() -> bool:
+        done.append(1)
+        clock.advance(2.0)
+        return True
+
+    bounded = Bounded(step, read(SchedulerSettings, **settings), clock, bell)
+    while not bell.stopped.is_set() and len(done) < 20:
+        bounded.step()
+
+    assert len(done) == steps
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (True, True)])
+def test_a_scheduler_without_row_locks_is_alone(engine: Engine, first: bool, second: bool) -> None:
+    one = seed.register(engine)
+    with engine.begin() as conn:
+        assert replicas.join(conn, one, alone=first) is None
+    two = seed.register(engine)
+    with engine.begin() as conn:
+        refused = replicas.join(conn, two, alone=second)
+
+    assert refused is not None
+    assert "use_row_level_locking" in str(refused)
+    with engine.connect() as conn:
+        live = text("SELECT id FROM process WHERE ended_at IS NULL")
+        assert list(conn.scalars(live)) == [one.id]
+
+
+def test_schedulers_with_row_locks_join_in_any_number(engine: Engine) -> None:
+    with engine.begin() as conn:
+        joined = [replicas.join(conn, seed.register(engine), alone=False) for _ in range(3)]
+
+    assert joined == [None, None, None]
+
+
+def test_rows_without_a_run_are_cleaned_up(engine: Engine) -> None:
+    seed.scheduled(engine, seed.dag(seed.task("a"), seed.task("b")))
+    with engine.begin() as conn:
+        conn.execute(text("SET LOCAL session_replication_role = replica"))  # no cascade
+        conn.execute(text("DELETE FROM dag_run"))
+        conn.execute(text("INSERT INTO wake (dag_run_id) VALUES (4711)"))
+        conn.execute(
+            text("INSERT INTO lease VALUES (4711, 1, gen_random_uuid(), now() + interval '1 h')")
+        )
+
+    job = scheduler(engine)
+
+    assert clean(job.replica) == 4
+    assert set(seed.task_states(engine).values()) == {"failed"}
+    assert clean(job.replica) == 0
+
+
+def test_pools_are_measured(engine: Engine) -> None:
+    seed.scheduled(engine, seed.wide(3))
+
+    measure_pools(engine)
+
+    shown = generate_latest(REGISTRY).decode()
+    assert 'headway_pool_slots{pool="default_pool",state="scheduled"} 3.0' in shown
+    assert 'headway_pool_slots{pool="default_pool",state="running"} 0.0' in shown

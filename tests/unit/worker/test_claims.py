@@ -1,0 +1,167 @@
+"""When a worker looks for work: at once when told, ever more seldom while there is none."""
+
+from concurrent.futures import Executor, Future
+from typing import Protocol
+
+import pytest
+
+from headway.runtime.loop import Pace
+from headway.testing.clock import FakeClock
+from headway_worker.chore import Chore
+from headway_worker.claims import Claims
+from headway_worker.clerk import Clerk, Work
+
+WORK: list[Work] = [None]  # type: ignore[list-item]
+
+
+class Threads(Protocol):
+    begun: list[Future[object]]
+
+    def finish(self, result: object) -> None: ...
+    def fail(self, error: Exception | None = None) -> None: ...
+
+
+@pytest.fixture
+def chore(threads: Executor, clock: FakeClock) -> Chore[list[Work]]:
+    return Chore("claim", threads, lambda: None, clock, Pace(retry_first=9))
+
+
+@pytest.fixture
+def claims(clerk: Clerk, chore: Chore[list[Work]], clock: FakeClock) -> Claims:
+    return Claims(clerk, chore, clock, Pace(first=1, idle=4))
+
+
+def wait(claims: Claims, clock: FakeClock, threads: Threads) -> float:
+    """Let time pass until the next look begins; return how long that was."""
+    begun, since = len(threads.begun), clock.monotonic()
+    claims.step(8)
+    while len(threads.begun) == begun:
+        clock.advance(claims.due_in(8))
+        claims.step(8)
+    return clock.monotonic() - since
+
+
+def test_looks_in_vain_grow_rarer(claims: Claims, clock: FakeClock, threads: Threads) -> None:
+    waits = []
+    for _ in range(5):
+        waits.append(wait(claims, clock, threads))
+        threads.finish([])
+        assert claims.collect() == []
+
+    assert waits == [0, 1, 2, 4, 4]
+
+
+def test_after_work_it_looks_again_at_once(
+    claims: Claims, clock: FakeClock, threads: Threads
+) -> None:
+    for found in ([], [], WORK):
+        wait(claims, clock, threads)
+        threads.finish(found)
+        assert claims.collect() == found
+
+    assert wait(claims, clock, threads) == 0
+
+
+def test_a_notice_ends_the_wait_and_makes_the_next_one_short(
+    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+) -> None:
+    for _ in range(3):
+        wait(claims, clock, threads)
+        threads.finish([])
+        claims.collect()
+
+    chore.hurry()
+    assert wait(claims, clock, threads) == 0
+    threads.finish([])
+    claims.collect()
+    assert wait(claims, clock, threads) == 1
+
+
+def test_a_notice_during_a_claim_leads_to_another_one(
+    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+) -> None:
+    wait(claims, clock, threads)
+    chore.hurry()
+    threads.finish([])
+    claims.collect()
+
+    assert wait(claims, clock, threads) == 0
+
+
+def test_a_notice_waits_for_a_free_slot(
+    claims: Claims, chore: Chore[list[Work]], threads: Threads
+) -> None:
+    chore.hurry()
+    claims.step(0)
+    assert threads.begun == []
+
+    claims.step(1)
+    assert len(threads.begun) == 1
+
+
+def test_nothing_is_due_without_a_free_slot(claims: Claims) -> None:
+    assert claims.due_in(0) == float("inf")
+
+
+def test_it_looks_at_once_when_an_attempt_has_ended_and_soon_after_its_report(
+    claims: Claims, clock: FakeClock, threads: Threads
+) -> None:
+    for _ in range(4):
+        wait(claims, clock, threads)
+        threads.finish([])
+        claims.collect()
+
+    claims.ended()
+    assert wait(claims, clock, threads) == 0
+    threads.finish([])
+    claims.collect()
+    clock.advance(0.5)
+    claims.reported()
+    assert wait(claims, clock, threads) == 0.5
+
+
+def test_neither_cuts_short_the_wait_after_a_failure(
+    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+) -> None:
+    wait(claims, clock, threads)
+    threads.fail()
+    claims.collect()
+    chore.hurry()
+    claims.ended()
+    claims.reported()
+
+    assert wait(claims, clock, threads) == 9
+
+
+def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
+    claims: Claims, chore: Chore[list[Work]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    queued = [False]
+
+    def any_queued(_clerk: Clerk) -> bool:
+        asked.append("look")
+        return queued[0]
+
+    def claim(_clerk: Clerk, free_slots: int) -> list[Work]:
+        asked.append(f"claim {free_slots}")
+        return []
+
+    def submit(call, /):  # type: ignore[no-untyped-def]
+        future: Future[list[Work]] = Future()
+        future.set_result(call())
+        return future
+
+    monkeypatch.setattr(Clerk, "any_queued", any_queued)
+    monkeypatch.setattr(Clerk, "claim", claim)
+    monkeypatch.setattr(chore.threads, "submit", submit)
+
+    for queued[0], noticed in ((False, False), (True, False), (False, True)):
+        asked.append("|")
+        if noticed:
+            chore.hurry()
+        chore.soon(0)
+        claims.step(3)
+        claims.collect()
+
+    assert asked == ["|", "look", "|", "look", "claim 3", "|", "claim 3"]
