@@ -8,8 +8,8 @@ from benchmarks import chain, footprint, growth, scheduler
 from benchmarks.report import Row, publish
 
 BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
-    "scheduler": scheduler.run,  # about four minutes
-    "growth": growth.run,  # about ten minutes
+    "scheduler": scheduler.run,  # about five minutes
+    "growth": growth.run,  # about twelve minutes
     "chain": chain.run,  # about half a minute
     "footprint": footprint.run,  # about two minutes
 }

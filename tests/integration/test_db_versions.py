@@ -36,8 +36,8 @@ def test_a_version_keeps_the_structure_as_rows(engine: Engine) -> None:
     """)
     with engine.connect() as conn:
         assert conn.execute(tasks).all() == [
-            ("extract", "empty", "all_success", "default_pool", 1, "big", 7),
-            ("load", "empty", "all_success", "db", 3, "default", 1),
+            ("extract", "empty", "all_success", "default_pool", 1, "big", 9),
+            ("load", "empty", "all_success", "db", 3, "default", 2),
             ("tell", "empty", "all_done", "default_pool", 1, "default", 1),
         ]
         edges = conn.execute(text("SELECT upstream, downstream FROM dag_edge ORDER BY 1, 2"))

@@ -1,19 +1,25 @@
 """What workers report while a run is being settled is neither lost nor counted twice."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
 from headway.db import attempts, runs, standings, tasks, wakes
+from headway.db import engine as engines
 from headway.db.attempts import AttemptKey, Report
+from headway.db.processes import Identity
 from headway.domain.retry import Next
+from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.domain.trigger_rules import TriggerRule
 from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.interleaving import at_statement, just_before
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
+from headway_scheduler.specs import Specs
 
 JOIN = replace(seed.task("join", "a", "b", "c"), trigger_rule=TriggerRule.ALL_DONE)
 SPEC = seed.dag(seed.task("a"), seed.task("b"), seed.task("c"), JOIN, seed.task("last", "join"))
@@ -26,40 +32,44 @@ def settle(replica: Replica) -> int:
     return schedule_tasks(replica, seed.START)
 
 
-def start(engine: Engine) -> list[AttemptKey]:
+def start(engine: Engine, spec: DagSpec = SPEC) -> list[AttemptKey]:
     """Start a run and have its first three tasks claimed."""
-    seed.start_run(engine, SPEC)
+    seed.start_run(engine, spec)
+    return claim_ready(engine, seed.register(engine, "worker"))
+
+
+def claim_ready(engine: Engine, worker: Identity) -> list[AttemptKey]:
+    ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
     with engine.begin() as conn:
-        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
         tasks.queue(conn, list(conn.scalars(ready)), seed.START, seed.SCHEDULER)
-    return [claimed.key for claimed in seed.claim(engine, seed.register(engine, "worker"))]
+    return [claimed.key for claimed in seed.claim(engine, worker)]
 
 
-def counts(engine: Engine) -> tuple[int, int, int | None]:
+def counts(engine: Engine, run: int) -> tuple[int, int, int | None]:
     """Return what is stored: upstream of `join` that succeeded and failed, and what is left."""
     stored = text("""
         SELECT up_success, up_failed, unfinished
           FROM task_instance AS task JOIN dag_run AS run ON run.id = dag_run_id
-         WHERE task_id = 'join'
+         WHERE task_id = 'join' AND run.id = :run
     """)
     with engine.connect() as conn:
-        row = conn.execute(stored).one()
+        row = conn.execute(stored, {"run": run}).one()
     return row.up_success, row.up_failed, row.unfinished
 
 
-def go_on_to_the_end(engine: Engine, replica: Replica, last: AttemptKey) -> None:
+def go_on_to_the_end(engine: Engine, replica: Replica, last: AttemptKey, run: int = 1) -> None:
     """Report the last of the three, and let the run come to its end."""
-    assert counts(engine) == (2, 0, 3)
-    assert seed.task_states(engine)["join"] == "none"
+    assert counts(engine, run) == (2, 0, 3)
+    assert seed.task_states(engine, run)["join"] == "none"
     seed.report(engine, [last])
     while settle(replica):
         pass
-    assert seed.task_states(engine)["join"] == "scheduled"
+    assert seed.task_states(engine, run)["join"] == "scheduled"
     for _ in ("join", "last"):
         seed.finish(engine)
         while settle(replica):
             pass
-    assert seed.run_states(engine) == {"success": 1}
+    assert set(seed.run_states(engine)) == {"success"}
 
 
 @pytest.mark.parametrize("statement", COUNTING, ids=["lock", "take", "below", "count", "settle"])
@@ -100,12 +110,7 @@ def test_a_report_between_counting_and_the_whole_look_that_it_leads_to(
 ) -> None:
     """The first fact decides that `last` never runs: that takes a whole look."""
     spec = replace(SPEC, tasks=(*SPEC.tasks[:3], seed.task("join", "a", "b", "c"), SPEC.tasks[4]))
-    seed.start_run(engine, spec)
-    with engine.begin() as conn:
-        ready = text("SELECT id FROM task_instance WHERE state = 'scheduled'")
-        tasks.queue(conn, list(conn.scalars(ready)), seed.START, seed.SCHEDULER)
-    claimed = seed.claim(engine, seed.register(engine, "worker"))
-    a, b, c = (it.key for it in claimed)
+    a, b, c = start(engine, spec)
     seed.report(engine, [a], Outcome.FAILED, Next(TaskState.FAILED))
 
     with just_before(engine, statement, lambda: seed.report(engine, [b])):
@@ -121,6 +126,45 @@ def test_a_report_between_counting_and_the_whole_look_that_it_leads_to(
     assert seed.run_states(engine) == {"failed": 1}
 
 
+@pytest.fixture
+def beside(database_url: str) -> Iterator[Engine]:
+    """Connections of somebody else to the same database."""
+    engine = engines.connect(database_url, name="test")
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["counted", "whole"])
+@pytest.mark.parametrize("settles", [False, True], ids=["report", "settle"])
+def test_whatever_happens_between_any_two_statements(
+    engine: Engine, beside: Engine, replica: Replica, whole: bool, settles: bool
+) -> None:
+    """A worker reports, or another scheduler settles, at each boundary of the pass in turn."""
+    version, worker = seed.store(engine, SPEC), seed.register(engine, "worker")
+    other = replace(replica, engine=beside, me=seed.register(engine), specs=Specs())
+    for number in range(1, 30):
+        [run] = seed.create_runs(engine, version, [number])
+        with engine.begin() as conn:
+            runs.start(conn, [run], seed.START, seed.AGING)
+        a, b, c = claim_ready(engine, worker)
+        seed.report(engine, [a])
+        if settles:
+            seed.report(engine, [b])
+        if whole:
+            with engine.begin() as conn:
+                wakes.add(conn, [run])
+
+        action = partial(settle, other) if settles else partial(seed.report, beside, [b])
+        with at_statement(engine, number, action) as happened:
+            settle(replica)
+        if not happened:
+            break
+        while settle(replica):
+            pass
+        go_on_to_the_end(engine, replica, c, run)
+    assert number == 7, "there are six statements, the last of them writes the run"
+
+
 def test_a_report_that_commits_later_is_settled_later(engine: Engine, replica: Replica) -> None:
     a, b, c = start(engine)
     seed.report(engine, [a])
@@ -128,7 +172,7 @@ def test_a_report_that_commits_later_is_settled_later(engine: Engine, replica: R
     with engine.begin() as worker:
         attempts.report(worker, [Report(key=b, outcome=Outcome.SUCCESS, following=seed.SUCCESS)])
         assert settle(replica) == 1
-        assert counts(engine) == (1, 0, 4)
+        assert counts(engine, 1) == (1, 0, 4)
     assert settle(replica) == 1
 
     go_on_to_the_end(engine, replica, c)
@@ -141,5 +185,5 @@ def test_many_instances_that_end_at_once_are_counted_each(engine: Engine, replic
 
     assert settle(replica) == 1
 
-    assert counts(engine)[2] == 2
+    assert counts(engine, 1)[2] == 2
     assert seed.task_states(engine)["join"] == "scheduled"

@@ -18,6 +18,7 @@ from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
+from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
 
 NOW = seed.START + seed.DAY
@@ -57,6 +58,10 @@ def make_ready(engine: Engine, dag_id: str) -> None:
     seed.scheduled(engine, seed.dag(dag_id=dag_id))
 
 
+def let_take_too_long(engine: Engine, dag_id: str) -> None:
+    seed.start_run(engine, replace(CHAIN, dag_id=dag_id, dagrun_timeout=60.0))
+
+
 CASES = {
     "create": Case(
         create_runs,
@@ -78,6 +83,13 @@ CASES = {
         "UPDATE ON dag_run",
         "run",
         "SELECT dag_id FROM task_instance WHERE task_id = 'b' AND state = 'scheduled'",
+    ),
+    "time_out": Case(
+        time_out,
+        let_take_too_long,
+        "UPDATE ON dag_run",
+        "run",
+        "SELECT dag_id FROM dag_run WHERE end_as = 'failed'",
     ),
     "queue": Case(
         lambda replica, now, *seam: queue_tasks(replica, DEFAULT_POOL, now, *seam),

@@ -126,9 +126,13 @@ def test_the_most_urgent_get_the_last_places_of_a_dag(engine: Engine, replica: R
     assert seed.task_states(engine) == {"low": "scheduled", "high": "queued"}
 
 
-def test_a_task_that_somebody_holds_is_left_out(engine: Engine, replica: Replica) -> None:
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_task_that_somebody_holds_is_left_out(
+    engine: Engine, replica: Replica, limited: bool
+) -> None:
     """A user who is changing it, for example."""
-    ids = seed.scheduled(engine, seed.wide(3))
+    spec = replace(seed.wide(3), max_active_tasks_per_dagrun=3 if limited else None)
+    ids = seed.scheduled(engine, spec)
     hold = text("SELECT FROM task_instance WHERE id = :id FOR NO KEY UPDATE")
 
     with engine.begin() as user:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import tasks
+from headway.db import processes, tasks
+from headway.domain.errors import FencedError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
@@ -54,6 +56,16 @@ def test_two_schedulers_schedule_different_retries(engine: Engine, replica: Repl
     with engine.begin() as conn:
         assert tasks.schedule_retries(conn, LATER, 1, seed.AGING) == 1
         assert schedule_retries(replica, LATER) == 2
+
+
+def test_a_process_that_was_declared_dead_schedules_none(engine: Engine, replica: Replica) -> None:
+    fail(engine, 1)
+    with engine.begin() as conn:
+        processes.leave(conn, replica.me)
+
+    with pytest.raises(FencedError):
+        schedule_retries(replica, LATER)
+    assert seed.task_states(engine) == {"t0": "up_for_retry"}
 
 
 def test_a_retry_is_no_fact_to_be_settled(engine: Engine, replica: Replica) -> None:

@@ -47,14 +47,14 @@ CLAIM = text("""
     ), claimed AS (
         UPDATE task_attempt AS it
            SET phase = 'running', token = gen_random_uuid(), process_id = :process,
-               started_at = now(), claimed_until = now() + make_interval(secs => :seconds)
+               started_at = clock_timestamp(), claimed_until = now() + make_interval(secs => :seconds)
           FROM task
          WHERE it.task_instance_id = task.id AND it.attempt = task.attempt
            AND it.phase = task.phase
      RETURNING it.task_instance_id, it.attempt, it.token, task.state
     )
     UPDATE task_instance AS task
-       SET state = 'running', started_at = now(), ended_at = NULL
+       SET state = 'running', started_at = clock_timestamp(), ended_at = NULL
       FROM claimed
      WHERE task.id = claimed.task_instance_id AND task.attempt = claimed.attempt
        AND task.state = claimed.state

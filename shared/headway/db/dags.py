@@ -99,11 +99,12 @@ PLAN = text("""
 """)
 
 # A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
-# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG.
+# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
+# to order by all of its columns keeps the planner from taking any other.
 LOCK_STARTING = text("""
     WITH RECURSIVE lane AS (
         (SELECT dag_id, backfill_id FROM dag_run
-          WHERE state = 'queued' ORDER BY dag_id, backfill_id LIMIT 1)
+          WHERE state = 'queued' ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
          UNION ALL
         SELECT following.*
           FROM lane
@@ -111,16 +112,16 @@ LOCK_STARTING = text("""
                (SELECT dag_id, backfill_id FROM dag_run
                  WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
                    AND dag_run.backfill_id > lane.backfill_id
-                 ORDER BY backfill_id LIMIT 1)
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                (SELECT dag_id, backfill_id FROM dag_run
                  WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
                    AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
-                 LIMIT 1)
+                 ORDER BY run_after, id LIMIT 1)
                 UNION ALL
                (SELECT dag_id, backfill_id FROM dag_run
                  WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
-                 ORDER BY dag_id, backfill_id LIMIT 1)
+                 ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
                LIMIT 1) AS following
     )
     SELECT dag_id, max_active_runs
@@ -139,12 +140,14 @@ LOCK_STARTING = text("""
                   (SELECT true FROM dag_run AS run
                     WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
                       AND run.backfill_id = lane.backfill_id AND run_after <= :now
-                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone) LIMIT 1),
+                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                    ORDER BY run_after, id LIMIT 1),
                   (SELECT true FROM dag_run AS run
                     WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
                       AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
                       AND run_after <= :now
-                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone) LIMIT 1)))
+                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                    ORDER BY run_after, id LIMIT 1)))
        AND NOT dag_id = ANY (CAST(:aside AS text[]))
        AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
      ORDER BY dag_id

@@ -53,7 +53,8 @@ QUEUED = text("""
 """)
 
 # Lanes with queued runs are found by hopping through the index: that of the DAG's own runs
-# comes last.  However many runs are queued, or have ended, this looks at few of them.
+# comes last.  However many runs are queued, or have ended, this looks at few of them.  To
+# order by all of its columns keeps the planner from taking any other.
 FREE_LANES = text("""
     SELECT dag.dag_id, lane.backfill_id, backfill.max_active_runs,
            (SELECT count(*) FROM dag_run
@@ -64,7 +65,7 @@ FREE_LANES = text("""
            WITH RECURSIVE lane AS (
                (SELECT backfill_id FROM dag_run
                  WHERE dag_id = dag.dag_id AND state = 'queued'
-                 ORDER BY backfill_id LIMIT 1)
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                SELECT following.backfill_id
                  FROM lane
@@ -72,12 +73,12 @@ FREE_LANES = text("""
                       (SELECT backfill_id FROM dag_run
                         WHERE dag_id = dag.dag_id AND state = 'queued'
                           AND dag_run.backfill_id > lane.backfill_id
-                        ORDER BY backfill_id LIMIT 1)
+                        ORDER BY backfill_id, run_after, id LIMIT 1)
                        UNION ALL
                       (SELECT backfill_id FROM dag_run
                         WHERE dag_id = dag.dag_id AND state = 'queued'
                           AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
-                        LIMIT 1)
+                        ORDER BY run_after, id LIMIT 1)
                       LIMIT 1) AS following
            )
            SELECT backfill_id FROM lane) AS lane
@@ -133,6 +134,7 @@ START = text("""
 
 # depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
 # running yet is looked at when it starts, and then sees what this has written, or waits.
+# LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
 SETTLE = text("""
     WITH settled AS (
         UPDATE dag_run AS run
@@ -146,15 +148,19 @@ SETTLE = text("""
     INSERT INTO wake (dag_run_id)
     SELECT later.id
       FROM settled
-      JOIN dag_run AS later
-        ON later.dag_id = settled.dag_id AND later.state = 'running' AND later.id > settled.id
-       AND later.schedule_date >= settled.schedule_date
-      JOIN dag_version AS version ON version.id = later.version_id AND version.look_at_start
-     WHERE NOT EXISTS (
-           SELECT FROM dag_run AS other
-            WHERE other.dag_id = settled.dag_id AND other.id < later.id
-              AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
-              AND (other.schedule_date, other.id) < (later.schedule_date, later.id))
+     CROSS JOIN LATERAL (
+           SELECT id, schedule_date FROM dag_run AS run
+            WHERE dag_id = settled.dag_id AND state = 'running' AND id > settled.id
+              AND schedule_date >= settled.schedule_date
+              AND (SELECT look_at_start FROM dag_version WHERE id = run.version_id)
+           OFFSET 0) AS later
+     WHERE (SELECT true FROM dag_version
+             WHERE dag_id = settled.dag_id AND look_at_start LIMIT 1)
+       AND (SELECT id FROM dag_run AS other
+             WHERE other.dag_id = settled.dag_id AND other.id < later.id
+               AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
+               AND (other.schedule_date, other.id) < (later.schedule_date, later.id)
+             ORDER BY schedule_date LIMIT 1) IS NULL
 """)
 
 

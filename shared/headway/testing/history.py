@@ -42,15 +42,21 @@ _ATTEMPTS: Final = text("""
       FROM task_instance
 """)
 
+_XCOMS: Final = text("""
+    INSERT INTO xcom (task_instance_id, attempt, key, value, length)
+    SELECT id, 1, 'return_value', '[1, 2]', 2 FROM task_instance WHERE id % 10 = 1
+""")
+
 _ANALYZE: Final = text("ANALYZE")
 
 
 def add(engine: Engine, runs: int) -> None:
-    """Enter so many finished runs of every DAG, with task instances and attempts."""
+    """Enter so many finished runs of every DAG, with task instances, attempts and XComs."""
     with engine.begin() as conn:
         for statement in _PREPARE:
             conn.execute(statement)
         conn.execute(_RUNS, {"runs": runs})
         conn.execute(_TASKS)
         conn.execute(_ATTEMPTS)
+        conn.execute(_XCOMS)
         conn.execute(_ANALYZE)

@@ -40,6 +40,30 @@ def just_before(
 
 
 @contextmanager
+def at_statement(engine: Engine, number: int, action: Callable[[], object]) -> Iterator[list[bool]]:
+    """Run `action` once, just before the statement of that number on this engine, from 1 on.
+
+    What is given is empty when there were fewer statements; `action` has to use an engine
+    of its own, or its statements would be counted too.
+    """
+    seen = 0
+    done: list[bool] = []
+
+    def interpose(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == number:
+            done.append(True)
+            action()
+
+    event.listen(engine, "before_cursor_execute", interpose)
+    try:
+        yield done
+    finally:
+        event.remove(engine, "before_cursor_execute", interpose)
+
+
+@contextmanager
 def in_background(work: Callable[[], T]) -> Iterator[Future[T]]:
     """Run `work` in a thread of its own, which has ended when the context has."""
     with ThreadPoolExecutor(1) as pool:

@@ -168,6 +168,8 @@ def test_pools(stack: Stack) -> None:
         "name": "special",
         "slots": 2,
         "description": "For one task",
+        "include_deferred": False,
+        "deferred": 0,
         "queued": 0,
         "running": 0,
         "scheduled": 0,
@@ -232,11 +234,11 @@ def test_version(stack: Stack) -> None:
         ("runs list nope", "There is no DAG 'nope'. `headway dags list` shows them all."),
         (
             "runs show daily nope",
-            "DAG daily has no run 'nope'; `headway runs list daily` shows its runs.",
+            "DAG daily has no run 'nope'. `headway runs list daily` shows its runs.",
         ),
         (
             "tasks list daily nope",
-            "DAG daily has no run 'nope'; `headway runs list daily` shows its runs.",
+            "DAG daily has no run 'nope'. `headway runs list daily` shows its runs.",
         ),
         (
             "tasks logs daily one nope",

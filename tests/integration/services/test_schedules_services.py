@@ -190,8 +190,9 @@ def test_a_task_takes_its_slots_of_a_pool(stack: Stack) -> None:
 def test_a_task_waits_for_a_worker_of_its_queue(stack: Stack) -> None:
     run = stack.trigger("nobody_listens").wait_for_task("here", "success")
 
-    assert (run.states()["elsewhere"], run.state) == ("queued", "running")
-    assert run.attempt("elsewhere")["phase"] == "queued"
+    assert (run.states()["elsewhere"], run.state) == ("scheduled", "running")
+    told = stack.headway("explain", "nobody_listens", run.run_id, "elsewhere")
+    assert "No worker that is alive serves its queue gpu." in told.stdout, told.stderr
 
 
 def test_a_task_that_depends_on_the_past_waits_for_it(stack: Stack) -> None:

@@ -1,0 +1,222 @@
+"""The plans of every statement that schedulers and workers execute: never more than there is to do.
+
+Beside 3,000,000 finished task instances, and in a new database of which the planner knows
+nothing yet.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.db import attempts, demand, leases, xcoms
+from headway.db import engine as engines
+from headway.domain.retry import Next
+from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
+from headway.domain.states import Outcome, TaskState
+from headway.runtime import settings
+from headway.testing import history, seed
+from headway.testing.plans import Plan, explained
+from headway.testing.postgres import ThrowawayPostgres
+from headway_scheduler.passes.adopt import adopt
+from headway_scheduler.passes.clean import clean
+from headway_scheduler.passes.create_runs import create_runs
+from headway_scheduler.passes.queue_tasks import queue_tasks
+from headway_scheduler.passes.revoke import revoke
+from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
+from headway_scheduler.passes.start_runs import start_runs
+from headway_scheduler.passes.time_out import time_out
+from headway_scheduler.replica import Replica
+
+NOW = seed.START + seed.DAY
+MUCH_LATER = seed.START + 100_000 * seed.DAY
+GROWING = {"dag_run", "task_instance", "task_attempt", "xcom", "event"}
+"""The tables that history stays in."""
+
+HOT = {
+    *("demand.LOOK", "processes.CONFIRM"),
+    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE"),
+    *("dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
+    *("standings.LOCK_WOKEN", "wakes.TAKE", "standings.BELOW", "standings.WHOLE"),
+    *("standings.PREVIOUS", "standings.LOCK_PREVIOUS", "standings.PAST"),
+    *("xcoms.PUSH", "xcoms.LENGTHS"),
+    *("tasks.DECIDE", "tasks.EXPAND", "tasks.COUNT", "runs.SETTLE", "tasks.RETRY"),
+    *("pools.LOCK", "pools.FREE", "queues.FREE", "line.PLAIN", "line.LIMITED"),
+    *("dags.LOCK_PLACES", "line.LIVE", "tasks.QUEUE"),
+    *("attempts.ANY_QUEUED", "attempts.CLAIM", "attempts.FACTS", "leases.RENEW"),
+    *("attempts.LOCK_TASKS", "attempts.REPORT", "leases.EXPIRED", "leases.LOCK", "leases.JUDGE"),
+    *("charges.ABANDONED", "charges.REVOKE", "interventions.LOCK_OVERDUE"),
+}
+"""What is executed again and again, whatever else is."""
+
+
+EXPIRE = text("""
+    UPDATE task_attempt SET claimed_until = now() - interval '1 day' WHERE phase = 'running'
+""")
+
+
+def replica_on(engine: Engine) -> Replica:
+    read = settings.read(settings.SchedulerSettings, max_tis_per_query=10_000)
+    return Replica(engine, seed.register(engine), read)
+
+
+def work(engine: Engine) -> list[Plan]:
+    """Do what schedulers and workers do to the DAGs that are due; return how it was done."""
+    replica, worker = replica_on(engine), seed.register(engine, "worker")
+    with explained(engine) as plans:
+        look(engine)
+        create_runs(replica, NOW)
+        create_runs(replica, NOW + seed.DAY)
+        start_runs(replica, NOW + seed.DAY)
+        schedule_tasks(replica, NOW)
+        for _ in range(3):
+            queue_tasks(replica, DEFAULT_POOL, NOW)
+            let_end(engine, seed.claim(engine, worker, limit=10_000))
+            schedule_tasks(replica, NOW)
+            schedule_retries(replica, MUCH_LATER)
+        queue_tasks(replica, DEFAULT_POOL, NOW)
+        seed.claim(engine, worker, limit=2)
+        with engine.begin() as conn:
+            conn.execute(EXPIRE)
+        adopt(replica)
+        revoke(replica, MUCH_LATER)
+        time_out(replica, MUCH_LATER)
+        schedule_tasks(replica, MUCH_LATER)
+        clean(replica)
+        look(engine)
+    return plans
+
+
+def look(engine: Engine) -> None:
+    with engine.connect() as conn:
+        demand.look(conn, NOW)
+        attempts.any_queued(conn, [DEFAULT_QUEUE])
+
+
+def let_end(engine: Engine, claimed: Sequence[attempts.Claimed]) -> None:
+    """Renew the leases on attempts, and report: most well, one failed, one to be tried again."""
+    keys = [it.key for it in claimed]
+    with engine.begin() as conn:
+        leases.renew(conn, keys, 30)
+        for it in claimed:
+            if it.task_id == "list":
+                xcoms.push(conn, it.key, "return_value", list(range(len(keys))))
+    seed.report(engine, keys[2:])
+    seed.report(engine, keys[:1], Outcome.FAILED, Next(TaskState.FAILED))
+    seed.report(engine, keys[1:2], Outcome.FAILED, Next(TaskState.UP_FOR_RETRY, timedelta(0)))
+
+
+def named(dag_id: str, *tasks: TaskSpec) -> DagSpec:
+    return replace(
+        seed.dag(*tasks, dag_id=dag_id),
+        max_active_runs=2,
+        max_active_tasks=100_000,
+        dagrun_timeout=3600.0,
+    )
+
+
+def fan(dag_id: str, width: int) -> DagSpec:
+    """Return a DAG of that many chains of two tasks, and one that waits for all of them."""
+    first = [seed.task(f"t{number}") for number in range(width)]
+    second = [seed.task(f"u{number}", f"t{number}") for number in range(width)]
+    return named(dag_id, *first, *second, seed.task("join", *(task.task_id for task in second)))
+
+
+def specs(width: int) -> Iterator[DagSpec]:
+    """Yield DAGs that take the scheduler everywhere."""
+    yield fan("fan", width)
+    yield replace(fan("limited", width), max_active_tasks_per_dagrun=100_000)
+    over = (MapInput(argument="n", length=width),)
+    again = (MapInput(argument="x", task_id="list"),)
+    yield named(
+        "mapped",
+        *(replace(seed.task("each"), mapped_over=over), seed.task("sum", "each")),
+        *(seed.task("list"), replace(seed.task("again", "list"), mapped_over=again)),
+    )
+    past = [replace(seed.task(f"t{number}"), depends_on_past=True) for number in range(width)]
+    yield named("past", *past)
+    for number in range(width // 4):
+        chain = [seed.task("a"), seed.task("b", "a"), seed.task("c", "a", "b")]
+        yield named(f"chain{number:03}", *chain)
+
+
+@contextmanager
+def database(server: ThrowawayPostgres, template: str) -> Iterator[Engine]:
+    """A database in which nothing gathers statistics by itself."""
+    name = f"headway_test_{secrets.token_hex(4)}"
+    engine = engines.connect(server.create_database(name, template), name="test")
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE pool SET slots = 100000"))
+        for table in ("dag", "dag_task", "dag_version", "wake", "lease", *sorted(GROWING)):
+            conn.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = off)"))
+    yield engine
+    engine.dispose()
+    server.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def beside_history(postgres: ThrowawayPostgres, template: str) -> Iterator[list[Plan]]:
+    """What is done beside ten thousand finished runs of each of thirty DAGs, ten tasks a run."""
+    with database(postgres, template) as engine:
+        for number in range(25):
+            seed.store(engine, replace(seed.wide(10, f"idle{number:02}")), paused=True)
+        for spec in [*specs(5)][:5]:
+            seed.store(engine, spec)
+        history.add(engine, runs=10_000)
+        yield work(engine)
+
+
+@pytest.mark.history
+def test_what_is_executed_often_is_looked_at_here(beside_history: list[Plan]) -> None:
+    assert {plan.statement for plan in beside_history} >= HOT
+
+
+@pytest.mark.history
+def test_no_table_that_grows_is_read_in_full(beside_history: list[Plan]) -> None:
+    found = {plan.statement: plan.read_in_full & GROWING for plan in beside_history}
+
+    assert {statement: tables for statement, tables in found.items() if tables} == {}
+
+
+@pytest.mark.history
+def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> None:
+    """There are a hundred task instances or so; ten thousand runs of each DAG are in the way."""
+    found = {plan.statement: (plan.rows, plan.blocks) for plan in beside_history}
+
+    assert {key: it for key, it in found.items() if it[0] > 5000 or it[1] > 1500} == {}
+
+
+@pytest.mark.history
+def test_to_find_nothing_to_do_takes_a_look_at_a_few_blocks(beside_history: list[Plan]) -> None:
+    idle = [plan for plan in beside_history if plan.statement == "demand.LOOK"][-1]
+
+    assert idle.blocks < 50
+
+
+def done(server: ThrowawayPostgres, template: str, width: int) -> dict[str, int]:
+    """Return the most rows that each statement looks at where there is so much to do."""
+    with database(server, template) as engine:
+        for spec in specs(width):
+            seed.store(engine, spec)
+        plans = work(engine)
+    return {
+        name: max(plan.rows for plan in plans if plan.statement == name)
+        for name in {plan.statement for plan in plans}
+    }
+
+
+def test_without_any_statistics_work_grows_no_faster_than_what_is_to_be_done(
+    postgres: ThrowawayPostgres, template: str
+) -> None:
+    """Four times as much to do takes four times as long, and not sixteen times."""
+    little = done(postgres, template, 40)
+    much = done(postgres, template, 160)
+
+    assert much.keys() >= HOT
+    assert {
+        name: (little[name], rows) for name, rows in much.items() if rows > 6 * little[name] + 1000
+    } == {}
