@@ -5,7 +5,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prometheus_client import start_http_server
 
@@ -26,6 +26,9 @@ from headway_scheduler.job import SchedulerJob
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
+
+FIRST_WITH_NOTICES = 0.02
+"""Seconds of the first wait in vain, where a notice ends it as soon as there is work."""
 
 
 def run(database: str) -> int:
@@ -99,4 +102,6 @@ def _loop(
 ) -> None:
     process.listen({SCHEDULER: bell.ring})
     pace = Pace(idle=given.scheduler_idle_sleep_time)
+    if process.wakes:
+        pace = replace(pace, first=FIRST_WITH_NOTICES)
     Loop("scheduler", step, SystemClock(), is_transient, pace, bell).run()

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from threading import Event
+from typing import Final
 
 from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
@@ -16,6 +18,11 @@ from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_t
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
+
+CONTENTION: Final = 0.004
+"""Seconds after which a pool is tried again that another scheduler was queueing for."""
+
+NEVER: Final = Event()
 
 
 @dataclass
@@ -33,6 +40,7 @@ class DagRunJob:
     random: Random = field(default_factory=Random)
     figures: Figures = field(init=False)
     _next_beat: float = 0.0
+    _contended: bool = False
 
     def __post_init__(self) -> None:
         self.figures = Figures(self.clock)
@@ -46,6 +54,9 @@ class DagRunJob:
         wanted = self._look()
         done = self.collect(wanted)
         done += self.process(wanted)
+        if self._contended and not done.total():
+            self.clock.wait(NEVER, CONTENTION)
+            return True
         return self.figures.add(done)
 
     def submit(self, runs: Sequence[int]) -> list[int]:
@@ -73,7 +84,7 @@ class DagRunJob:
         if wanted.retries:
             done["retried"] = schedule_retries(replica, now())
         pools = self._look().pools if done.total() else wanted.pools
-        done["queued"] = self._queue(pools)
+        done["queued"] = self._queue(pools, max(wanted.jobs, 1))
         return done
 
     def heartbeat(self) -> None:
@@ -84,14 +95,17 @@ class DagRunJob:
             interval = self.replica.settings.heartbeat_interval
             self._next_beat = self.clock.monotonic() + interval
 
-    def _queue(self, pools: list[str]) -> int:
+    def _queue(self, pools: list[str], jobs: int) -> int:
         # Each replica in an order of its own: they work side by side on different pools.
         self.random.shuffle(pools)
-        queued = 0
+        queued, contended = 0, False
         for pool in pools:
-            queued += len(queue_tasks(self.replica, pool, self.clock.now()).task_ids)
+            admission = queue_tasks(self.replica, pool, self.clock.now(), jobs=jobs)
+            queued += len(admission.task_ids)
+            contended |= admission.contended
         if queued:
             self.notifier.notify(WORKER)
+        self._contended = contended and not queued
         return queued
 
     def _look(self) -> Demand:

@@ -47,7 +47,8 @@ CLAIM = text("""
     ), claimed AS (
         UPDATE task_attempt AS it
            SET phase = 'running', token = gen_random_uuid(), process_id = :process,
-               started_at = clock_timestamp(), claimed_until = now() + make_interval(secs => :seconds)
+               started_at = clock_timestamp(),
+               claimed_until = now() + make_interval(secs => :seconds)
           FROM task
          WHERE it.task_instance_id = task.id AND it.attempt = task.attempt
            AND it.phase = task.phase

@@ -39,13 +39,18 @@ LOOK = text("""
                     WHERE state = 'up_for_retry' AND retry_at <= :now) AS retries,
            ARRAY(SELECT pool FROM pools WHERE pool IS NOT NULL
                   UNION
-                 SELECT pool FROM limited_pools WHERE pool IS NOT NULL) AS pools
+                 SELECT pool FROM limited_pools WHERE pool IS NOT NULL) AS pools,
+           (SELECT count(*) FROM process
+             WHERE kind IN ('scheduler', 'backfill') AND ended_at IS NULL) AS jobs
 """)
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What there is to do: DAGs to plan, runs to start, time out and settle, retries, pools."""
+    """What there is to do: DAGs to plan, runs to start, time out and settle, retries, pools.
+
+    `jobs` is how many processes there are to do it.
+    """
 
     due: bool
     queued: bool
@@ -53,6 +58,7 @@ class Demand:
     woken: bool
     retries: bool
     pools: list[str]
+    jobs: int
 
 
 def look(conn: Connection, now: datetime, unreadable: Collection[int] = ()) -> Demand:

@@ -1,6 +1,7 @@
 """The connection to Postgres: one way to make it, with the promises that every query relies on."""
 
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
@@ -55,6 +56,9 @@ _PROMISE: Final = (
     f"SELECT current_setting('transaction_isolation'), pg_is_in_recovery(), {_IN_ORDER}"
 )
 
+_READERS: Final[WeakKeyDictionary[Engine, Engine]] = WeakKeyDictionary()
+_READERS_MOST: Final = 8
+
 
 def connect(
     url: str, *, name: str = "headway", pool_size: int = 5, pooler: bool | None = None
@@ -95,13 +99,27 @@ def connect(
 
 
 def reader(engine: Engine) -> Engine:
-    """Return the engine for single reads, on the same connections.
+    """Return the engine for single reads at the same address, with connections of its own.
 
     Each statement is a transaction of its own, without the round trips of BEGIN and
-    COMMIT.  Behind a pooler it goes without the timeouts as well: let the database have
-    a `statement_timeout`.  What is read this way decides nothing; it may be old news.
+    COMMIT, nor those of switching to that and back.  Behind a pooler it goes without the
+    timeouts as well: let the database have a `statement_timeout`.  What is read this way
+    decides nothing; it may be old news.
     """
-    return engine.execution_options(isolation_level="AUTOCOMMIT")
+    found = _READERS.get(engine)
+    if found is None:
+        found = create_engine(
+            engine.url,
+            isolation_level="AUTOCOMMIT",
+            pool_size=_READERS_MOST,
+            max_overflow=0,
+            connect_args={**KEEPALIVES, "application_name": "headway reader"},
+        )
+        if not event.contains(engine, "begin", _prepare_transaction):
+            event.listen(found, "connect", _prepare_reading)
+        event.listen(engine, "engine_disposed", lambda _engine: found.dispose())
+        _READERS[engine] = found
+    return found
 
 
 def refuse_read_only(conn: Connection) -> None:
@@ -136,6 +154,13 @@ def _prepare_connection(connection: Any, _record: object) -> None:
         isolation, is_replica, *_ = cursor.fetchone()
     connection.commit()
     _refuse(isolation, is_replica)
+
+
+def _prepare_reading(connection: Any, _record: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_PROMISE, _values(for_transaction=False))
+        _isolation, is_replica, *_ = cursor.fetchone()
+    _refuse(ISOLATION, is_replica)  # of single statements every isolation is as good
 
 
 def _prepare_transaction(conn: Connection) -> None:

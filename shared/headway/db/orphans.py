@@ -33,15 +33,14 @@ FAIL_TASKS = text("""
 
 DELETE_WAKES = text("""
     DELETE FROM wake
-     WHERE NOT EXISTS (SELECT FROM dag_run WHERE dag_run.id = wake.dag_run_id)
+     WHERE (SELECT id FROM dag_run WHERE dag_run.id = wake.dag_run_id) IS NULL
 """)
 
 DELETE_LEASES = text("""
     DELETE FROM lease
-     WHERE NOT EXISTS (SELECT FROM task_attempt AS it
-                        WHERE (it.task_instance_id, it.attempt)
-                              = (lease.task_instance_id, lease.attempt)
-                          AND it.ended_at IS NULL)
+     WHERE (SELECT attempt FROM task_attempt AS it
+             WHERE (it.task_instance_id, it.attempt) = (lease.task_instance_id, lease.attempt)
+               AND it.ended_at IS NULL) IS NULL
 """)
 
 

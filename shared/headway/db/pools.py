@@ -11,6 +11,8 @@ LOCK = text("""
     SELECT FROM pool WHERE name = :name FOR NO KEY UPDATE SKIP LOCKED
 """)
 
+EXISTS = text("SELECT EXISTS (SELECT FROM pool WHERE name = :name)")
+
 FREE = text("""
     SELECT name,
            slots
@@ -29,9 +31,9 @@ FREE = text("""
 LIST = text("""
     SELECT name, slots, description, include_deferred,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
-             WHERE pool = pool.name AND phase = 'queued') AS queued,
+             WHERE pool = pool.name AND ended_at IS NULL AND phase = 'queued') AS queued,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
-             WHERE pool = pool.name AND phase IN ('running', 'stopping')) AS running,
+             WHERE pool = pool.name AND ended_at IS NULL AND phase <> 'queued') AS running,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
              WHERE pool = pool.name AND state = 'scheduled' AND limited)
            + (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
@@ -91,6 +93,11 @@ def lock(conn: Connection, name: str) -> LockedPool | None:
         return None
     row = conn.execute(FREE, {"name": name}).one()
     return LockedPool(row.name, int(row.free), row.limited)
+
+
+def exists(conn: Connection, name: str) -> bool:
+    """Return whether there is such a pool."""
+    return bool(conn.scalar(EXISTS, {"name": name}))
 
 
 def list_all(conn: Connection) -> list[Pool]:

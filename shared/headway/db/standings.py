@@ -15,7 +15,7 @@ from headway.domain.trigger_rules import Tally
 LOCK_WOKEN = text("""
     SELECT id, version_id, state, unfinished, end_as
       FROM dag_run
-     WHERE id IN (SELECT dag_run_id FROM wake)
+     WHERE id = ANY (ARRAY(SELECT DISTINCT dag_run_id FROM wake))
        AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
        AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
        AND NOT id = ANY (CAST(:aside AS bigint[]))

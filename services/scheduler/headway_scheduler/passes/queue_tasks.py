@@ -10,26 +10,35 @@ from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
 NOTHING = Admission([], {})
+CONTENDED = Admission([], {}, contended=True)
 
 
 def queue_tasks(
-    replica: Replica, pool: str, now: datetime, before_commit: Callable[[], None] = nothing
+    replica: Replica,
+    pool: str,
+    now: datetime,
+    before_commit: Callable[[], None] = nothing,
+    *,
+    jobs: int = 1,
 ) -> Admission:
-    """Queue ready tasks of one pool within every limit.
+    """Queue ready tasks of one pool within every limit; a batch is shared among so many jobs.
 
     Locks are taken in one order everywhere (pool, task, DAG) and a taken one is
     skipped, so schedulers never wait for each other.
     """
     settings, scheduler = replica.settings, replica.me.id
+    share = -(-settings.max_tis_per_query // jobs)
 
     def queue(choice: Choice[str], taken: list[str]) -> Admission:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
-            if locked is None or locked.free < 1:
+            if locked is None:
+                return CONTENDED if pools.exists(conn, pool) else NOTHING
+            if locked.free < 1:
                 return NOTHING
             free = queues.free(conn, scheduler, settings.parallelism)
-            most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
+            most = min(share, free.get(Budget(Limit.SCHEDULER, ()), 0))
             ready = line.pick(conn, locked, _served(free), most, choice)
             taken += dict.fromkeys(task.dag_id for task in ready)
             places = dags.lock_places(conn, taken)
@@ -44,6 +53,7 @@ def queue_tasks(
     return Admission(
         [task for admission in done for task in admission.task_ids],
         {task: budget for admission in done for task, budget in admission.refused.items()},
+        any(admission.contended for admission in done),
     )
 
 
