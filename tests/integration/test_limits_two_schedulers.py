@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, TextClause, event, text
+from sqlalchemy import Connection, Engine, TextClause, event, text
 
-from headway.db import dags, line, pools, runs
+from headway.db import dags, endings, events, line, pools, runs
+from headway.db.events import Event
 from headway.decide.admit import Budget, Limit
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
@@ -50,9 +52,14 @@ def test_a_pool_in_use_is_skipped_by_the_other_scheduler(
     two_at_a_time = new_replica(max_tis_per_query=2)
     others: list[int] = []
 
-    mine = queue_tasks(two_at_a_time, SMALL, seed.START, lambda: others.extend(queue(other, SMALL)))
+    def let_the_other_queue() -> None:
+        admission = queue_tasks(other, SMALL, seed.START)
+        assert admission.contended
+        others.extend(admission.task_ids)
 
-    assert (len(mine.task_ids), others) == (2, [])
+    mine = queue_tasks(two_at_a_time, SMALL, seed.START, let_the_other_queue)
+
+    assert (len(mine.task_ids), others, mine.contended) == (2, [], False)
     assert states(engine) == {"queued": 2, "scheduled": 8}
 
 
@@ -181,6 +188,38 @@ def test_a_dag_that_another_scheduler_holds_is_refused_and_no_other(
 
     assert admission.task_ids == free
     assert list(admission.refused.values()) == [Budget(Limit.DAG, ("held",))]
+
+
+def test_runs_to_create_are_counted_after_the_dag_is_locked(
+    engine: Engine, replica: Replica
+) -> None:
+    """A user starts two runs again just before the DAG, which has a new version, is locked."""
+    spec = replace(seed.dag(), max_active_runs=2)
+    seed.store(engine, spec)
+    create_runs(replica, seed.START + 2 * seed.DAY)
+    with engine.connect() as conn:
+        created = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
+
+    def end(conn: Connection) -> None:
+        for run in created:
+            endings.end(conn, run, RunState.SUCCESS)
+
+    def start_again(conn: Connection) -> None:
+        for run in created:
+            endings.start_again(conn, run)
+
+    act(engine, end)
+    seed.store(engine, replace(spec, description="new"))
+    with just_before(engine, dags.LOCK_DUE, lambda: act(engine, start_again)):
+        create_runs(replica, seed.START + 9 * seed.DAY)
+
+    assert seed.run_states(engine) == {"queued": 2}
+
+
+def act(engine: Engine, action: Callable[[Connection], object]) -> None:
+    with engine.begin() as conn:
+        events.add(conn, Event(actor="user:test", action="run.clear"))
+        action(conn)
 
 
 def test_a_slot_that_falls_free_once_the_pool_is_locked_is_given_again(

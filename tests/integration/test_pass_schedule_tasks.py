@@ -145,7 +145,7 @@ def test_a_wake_of_a_run_that_is_over_changes_nothing(engine: Engine, replica: R
     with engine.begin() as conn:
         wakes.add(conn, [run_id])
 
-    settle(replica)
+    assert settle(replica) == 0
 
     assert seed.run_states(engine) == {"success": 1}
     assert pending_wakes(engine) == 0
@@ -157,7 +157,7 @@ def test_a_wake_of_a_run_that_waits_is_dropped_and_its_start_wakes_it(
     ids = seed.create_runs(engine, seed.store(engine, CHAIN), [0])
     with engine.begin() as conn:
         wakes.add(conn, ids)
-    settle(replica)
+    assert settle(replica) == 0
     assert (pending_wakes(engine), seed.task_states(engine)) == (0, {})
 
     with engine.begin() as conn:

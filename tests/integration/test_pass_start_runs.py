@@ -7,8 +7,10 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfills, dags, runs
+from headway.db import backfills, dags, endings, events, runs
+from headway.db.events import Event
 from headway.domain.spec import DagSpec
+from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.start_runs import start_runs
@@ -110,10 +112,14 @@ def test_tasks_are_created_once(
     others: list[int] = []
     start_runs(replica, NOW, lambda: others.append(start(other)))
     with engine.begin() as conn:
-        runs.start(conn, list(conn.scalars(text("SELECT id FROM dag_run"))), NOW, seed.AGING)
+        ids = list(conn.scalars(text("SELECT id FROM dag_run")))
+        runs.start(conn, ids, NOW + seed.DAY, seed.AGING)
 
     assert others == [0]
     assert len(seed.task_states(engine)) == 3
+    with engine.connect() as conn:
+        assert conn.execute(text("SELECT started_at, unfinished FROM dag_run")).one() == (NOW, 3)
+        assert conn.scalar(text("SELECT count(*) FROM wake")) == 0
 
 
 def test_a_backfill_and_the_schedule_do_not_hold_each_other_up(
@@ -187,6 +193,21 @@ def test_a_dag_that_is_not_scheduled_starts_no_run(
         conn.execute(text(f"UPDATE dag SET {change}"))
 
     assert start(replica) == 0
+
+
+def test_a_run_that_was_ended_meanwhile_is_left_out(engine: Engine, replica: Replica) -> None:
+    """A user ends it just before it is locked."""
+    first, _ = seed.create_runs(engine, seed.store(engine, limited(2)), [0, 1])
+
+    def end() -> None:
+        with engine.begin() as conn:
+            events.add(conn, Event(actor="user:test", action="run.cancel"))
+            endings.end(conn, first, RunState.FAILED)
+
+    with just_before(engine, runs.LOCK_QUEUED, end):
+        assert start(replica) == 1
+
+    assert seed.run_states(engine) == {"failed": 1, "running": 1}
 
 
 def test_a_run_that_someone_else_holds_is_passed_over(engine: Engine, replica: Replica) -> None:

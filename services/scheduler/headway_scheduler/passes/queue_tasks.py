@@ -1,6 +1,6 @@
 """The critical section: scheduled task instances get their place in a pool."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from headway.db import dags, line, pools, processes, queues, tasks
@@ -49,12 +49,18 @@ def queue_tasks(
             before_commit()
         return admission
 
-    done = replica.queueing.each(replica.engine, replica.me, now, queue)
-    return Admission(
-        [task for admission in done for task in admission.task_ids],
-        {task: budget for admission in done for task, budget in admission.refused.items()},
-        any(admission.contended for admission in done),
-    )
+    return _together(replica.queueing.each(replica.engine, replica.me, now, queue))
+
+
+def _together(done: Iterable[Admission]) -> Admission:
+    admitted: list[int] = []
+    refused: dict[int, Budget] = {}
+    contended = False
+    for admission in done:
+        admitted += admission.task_ids
+        refused |= admission.refused
+        contended |= admission.contended
+    return Admission(admitted, refused, contended)
 
 
 def _served(free: Mapping[Budget, int]) -> dict[str, int]:
