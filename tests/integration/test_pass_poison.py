@@ -229,6 +229,29 @@ def test_a_process_that_was_declared_dead_isolates_nothing(
     assert told(engine) == []
 
 
+def test_tasks_under_narrower_limits_are_set_aside_as_well(
+    engine: Engine, new_replica: Callable[..., Replica]
+) -> None:
+    seed.register(engine, "worker")
+    for dag_id in ("poison", "well"):
+        seed.scheduled(engine, replace(seed.dag(dag_id=dag_id), max_active_tasks_per_dagrun=1))
+    with engine.begin() as conn:
+        conn.execute(POISON)
+        conn.execute(
+            text("""
+                CREATE TRIGGER poison BEFORE INSERT ON task_attempt FOR EACH ROW
+                  WHEN (NEW.dag_id = 'poison') EXECUTE FUNCTION poison()
+            """)
+        )
+    one_at_a_time = new_replica(max_tis_per_query=1)
+
+    for _ in range(3):
+        queue_tasks(one_at_a_time, DEFAULT_POOL, NOW)
+
+    assert done(engine, CASES["queue"]) == {"well"}
+    assert len(told(engine)) == 1
+
+
 def test_a_fact_that_makes_no_sense_is_poison_for_its_run_alone(
     engine: Engine, replica: Replica
 ) -> None:

@@ -61,7 +61,7 @@ def test_the_oldest_runs_start_first_and_no_more_than_may_be_active(
 def test_two_schedulers_start_no_more_runs_than_may_be_active(
     engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
 ) -> None:
-    """The other one comes before the first has committed, and finds an older run, a new one."""
+    """F3: the other one comes before the first has committed, and finds an older run, a new one."""
     version = seed.store(engine, limited(1))
     seed.create_runs(engine, version, [1, 2])
     other = new_replica()
@@ -136,6 +136,20 @@ def test_a_backfill_and_the_schedule_do_not_hold_each_other_up(
     end_runs(engine)
     start(replica)
     assert active(engine) == [2, 11]
+
+
+def test_backfills_do_not_hold_each_other_up(engine: Engine, replica: Replica) -> None:
+    """Of each as many as it may have; one that is full hides none of the others."""
+    version = seed.store(engine, limited(1))
+    for number, most in enumerate((1, 2, 1)):
+        backfill = create_backfill(engine, most)
+        seed.create_runs(engine, version, range(10 * number, 10 * number + 3), backfill)
+        start(replica)
+    assert active(engine) == [0, 10, 11, 20]
+
+    seed.create_runs(engine, version, [90])
+    assert start(replica) == 1
+    assert active(engine) == [0, 10, 11, 20, 90]
 
 
 def test_a_long_backfill_does_not_fill_the_batch(

@@ -64,7 +64,7 @@ def crashing(engine: Engine, number: int) -> Iterator[Fault]:
 
     def crash(conn: Connection, *_rest: object) -> None:
         if fault.is_now():
-            fault.backend = conn.connection.driver_connection.info.backend_pid  # type: ignore[union-attr]
+            fault.backend = _backend(conn)
             conn.invalidate()
             raise Crash
 
@@ -77,6 +77,14 @@ def crashing(engine: Engine, number: int) -> Iterator[Fault]:
             event.remove(engine, name, crash)
     if fault.backend is not None:
         until(lambda: not _is_alive(engine, fault.backend), "the server noticed the crash")
+
+
+def _backend(conn: Connection) -> int:
+    """Return the process of the server, which a pooler gives its own number to."""
+    with conn.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    return int(pid)
 
 
 def _is_alive(engine: Engine, backend: int | None) -> bool:
