@@ -51,10 +51,10 @@ def run(command: str, env: Mapping[str, str] | None, cwd: str | None) -> tuple[i
     output = Output()
     with TemporaryDirectory(prefix="headway-") as scratch:
         process = _start(command, env, cwd or scratch)
-        assert process.stdout is not None
-        reader = Thread(target=_pass_on, args=(process.stdout, output), daemon=True)
-        reader.start()
-        try:
+        try:  # from here on an interrupt leaves no process behind
+            assert process.stdout is not None
+            reader = Thread(target=_pass_on, args=(process.stdout, output), daemon=True)
+            reader.start()
             process.wait()
         finally:
             _stop(process)
