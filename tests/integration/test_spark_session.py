@@ -190,7 +190,7 @@ def test_closing_a_session_ends_its_job(endpoint: ConnectEndpoint, server: Conne
         close_session(spark)
         assert job.exception(10) is not None
 
-    assert active_tasks_end(server.pid, within=1)
+    assert active_tasks_end(server.pid, within=20)  # by itself it would never end
 
 
 def test_a_killed_attempts_job_ends_within_a_second_and_no_other(
