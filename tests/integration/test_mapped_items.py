@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event, text
 
 from headway.db import tasks, xcoms
 from headway.db.attempts import AttemptKey, Claimed
+from headway.db.engine import reader
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 from headway.domain.retry import Next
@@ -42,9 +43,9 @@ def read(engine: Engine) -> Iterator[list[str]]:
         if name is not None:
             found.append(name)
 
-    event.listen(engine, "before_cursor_execute", note)
+    event.listen(reader(engine), "before_cursor_execute", note)
     yield found
-    event.remove(engine, "before_cursor_execute", note)
+    event.remove(reader(engine), "before_cursor_execute", note)
 
 
 def instances(engine: Engine, task_id: str) -> list[int]:

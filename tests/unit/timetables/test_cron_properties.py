@@ -61,9 +61,13 @@ def moment(day: str, offset: timedelta) -> datetime:
 
 
 @within
-@given(cron=fixed | hourly, change=st.sampled_from(CHANGES), offset=around)
+@given(cron=fixed, change=st.sampled_from(CHANGES), offset=around)
 def test_ticks_agree_with_cronsim(cron: str, change: tuple[str, str], offset: timedelta) -> None:
-    """Both follow Debian's cron where hours are fixed and where every hour is meant."""
+    """Both follow Debian's cron where hours are fixed.
+
+    Every hour is tried below, minute by minute: there cronsim loses half hours, and goes
+    round for ever when the clocks go back over midnight.
+    """
     zone, day = change
     start = moment(day, offset)
     simulated = CronSim(cron, start.astimezone(ZoneInfo(zone)))
@@ -105,15 +109,15 @@ def minute_by_minute(cron: str, zone: str, start: datetime, end: datetime) -> li
         seen += MINUTE
         shown = instant.astimezone(local).replace(tzinfo=None)
         skipped = (seen + n * MINUTE for n in range(max(0, (shown - seen) // MINUTE)))
-        if due(shown) or any(due(wall) for wall in skipped):
+        if due(shown) or not pattern.every_hour and any(due(wall) for wall in skipped):
             found.append(instant)
         seen = shown
     return found
 
 
-@settings(within, max_examples=50)
+@settings(within, max_examples=100)
 @given(
-    cron=st.builds("{} {} {}".format, steps, hours.map(commas), st.just("* * *")),
+    cron=hourly | st.builds("{} {} {}".format, steps, hours.map(commas), st.just("* * *")),
     change=st.sampled_from(CHANGES[1:]),
 )
 def test_no_minute_is_lost_and_none_fires_twice(cron: str, change: tuple[str, str]) -> None:
