@@ -109,7 +109,7 @@ def minute_by_minute(cron: str, zone: str, start: datetime, end: datetime) -> li
         seen += MINUTE
         shown = instant.astimezone(local).replace(tzinfo=None)
         skipped = (seen + n * MINUTE for n in range(max(0, (shown - seen) // MINUTE)))
-        if due(shown) or not pattern.every_hour and any(due(wall) for wall in skipped):
+        if due(shown) or (not pattern.every_hour and any(due(wall) for wall in skipped)):
             found.append(instant)
         seen = shown
     return found
