@@ -16,7 +16,8 @@ _STATEMENTS: Final = text(r"""
       FROM (SELECT calls, query ~* '^\s*(BEGIN|COMMIT|ROLLBACK)' AS frame
               FROM pg_stat_statements
               JOIN pg_roles ON pg_roles.oid = userid
-             WHERE rolname = :role) AS statement
+              JOIN pg_database ON pg_database.oid = dbid
+             WHERE rolname = :role AND datname = current_database()) AS statement
 """)
 
 _TOP: Final = text(r"""
@@ -29,7 +30,9 @@ _TOP: Final = text(r"""
      LIMIT :limit
 """)
 
-_BACKENDS: Final = text("SELECT pid FROM pg_stat_activity WHERE usename = :role")
+_BACKENDS: Final = text("""
+    SELECT pid FROM pg_stat_activity WHERE usename = :role AND datname = current_database()
+""")
 
 
 @dataclass(frozen=True, slots=True)

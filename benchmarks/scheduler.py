@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from benchmarks import server
-from benchmarks.fleet import PROFILES, fleet
+from benchmarks.fleet import PROFILES, Fleet, fleet
 from benchmarks.floor import Floor
 from benchmarks.meter import top_statements
 from benchmarks.passage import Measured, passage
@@ -57,28 +56,36 @@ def run() -> Iterator[Row]:
 def _passages(
     postgres: Server, shape: Shape, most: int, repeat: int
 ) -> tuple[list[float], list[list[Measured]]]:
-    """Return the floor's seconds with one scheduler, and the passages by number of schedulers."""
+    """Return the floor's seconds, and the passages by number of schedulers.
+
+    Each number of schedulers has a database of its own, and they take turns: so what the
+    machine does meanwhile, and the tables that grow, concern all of them alike.
+    """
     floors: list[float] = []
-    passages: list[list[Measured]] = []
+    passages: list[list[Measured]] = [[] for _ in range(most)]
     with ExitStack() as stack:
-        database = stack.enter_context(postgres.database("schedulers"))
-        below = stack.enter_context(postgres.database("floor"))
-        dags, floor = store(database.owner, shape.specs()), _floor(below, shape)
+        floor = _floor(stack.enter_context(postgres.database("floor")), shape)
         stack.callback(floor.close)
-        services = stack.enter_context(fleet(database))
-        hour = 0
-        for _ in range(most):
-            services.add_scheduler()
-            measured: list[Measured] = []
-            for _ in range(repeat):
-                if len(passages) == 0:
-                    floors.append(floor.seconds())
-                hours = range(hour, hour + shape.runs)
+        fleets = [_fleet(stack, postgres, number, shape) for number in range(1, most + 1)]
+        for repetition in range(repeat):
+            floors.append(floor.seconds())
+            hours = range(repetition * shape.runs, (repetition + 1) * shape.runs)
+            for (services, dags), measured in zip(fleets, passages, strict=True):
                 measured.append(passage(services, dags, hours, shape.instances))
-                hour += shape.runs
-            _keep_statements(database, shape, len(services.pids))
-            passages.append(measured)
+        for services, _ in fleets:
+            _keep_statements(services.database, shape, len(services.pids))
     return floors, passages
+
+
+def _fleet(
+    stack: ExitStack, postgres: Server, schedulers: int, shape: Shape
+) -> tuple[Fleet, dict[str, int]]:
+    database = stack.enter_context(postgres.database(f"schedulers_{schedulers}"))
+    dags = store(database.owner, shape.specs())
+    services = stack.enter_context(fleet(database))
+    for _ in range(schedulers):
+        services.add_scheduler()
+    return services, dags
 
 
 def _floor(database: Database, shape: Shape) -> Floor:
@@ -113,9 +120,8 @@ def _rows(
     yield from _costs(shape, one)
     for number, (measured, rate) in enumerate(zip(passages, rates, strict=True), 1):
         if number > 1:
-            yield from _replicas(
-                shape, number, measured, [each / median(rates[0]) for each in rate]
-            )
+            gains = [each / alone for each, alone in zip(rate, rates[0], strict=True)]
+            yield from _replicas(shape, number, measured, gains)
 
 
 def _costs(shape: Shape, one: list[Measured]) -> Iterator[Row]:

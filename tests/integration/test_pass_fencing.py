@@ -68,7 +68,7 @@ def declare_dead(engine: Engine) -> list[int]:
     """Do what another scheduler does to those whose heartbeats are late; return who they are."""
     with engine.begin() as conn:
         conn.execute(OLD)
-        return [process.id for process in processes.end_dead(conn, 60.0, 100)]
+        return [process.id for process in processes.end_dead(conn, 0.001, 100)]
 
 
 @pytest.mark.parametrize("name", PASSES)

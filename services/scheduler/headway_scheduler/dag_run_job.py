@@ -18,9 +18,10 @@ from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_t
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
+from headway_scheduler.turns import Turns
 
-CONTENTION: Final = 0.004
-"""Seconds after which a pool is tried again that another scheduler was queueing for."""
+TURN: Final = 0.002
+"""Seconds until a pool is tried again that it is another scheduler's turn to queue for."""
 
 NEVER: Final = Event()
 
@@ -40,10 +41,12 @@ class DagRunJob:
     random: Random = field(default_factory=Random)
     figures: Figures = field(init=False)
     _next_beat: float = 0.0
-    _contended: bool = False
+    _in_turn: bool = False
+    _turns: Turns = field(init=False)
 
     def __post_init__(self) -> None:
         self.figures = Figures(self.clock)
+        self._turns = Turns(self.clock, self.replica.settings.max_tis_per_query)
 
     def step(self) -> bool:
         """Do once what there is to do; return whether there was anything.
@@ -54,8 +57,8 @@ class DagRunJob:
         wanted = self._look()
         done = self.collect(wanted)
         done += self.process(wanted)
-        if self._contended and not done.total():
-            self.clock.wait(NEVER, CONTENTION)
+        if self._in_turn and not done.total():
+            self.clock.wait(NEVER, TURN)
             return True
         return self.figures.add(done)
 
@@ -84,7 +87,7 @@ class DagRunJob:
         if wanted.retries:
             done["retried"] = schedule_retries(replica, now())
         pools = self._look().pools if done.total() else wanted.pools
-        done["queued"] = self._queue(pools, max(wanted.jobs, 1))
+        done["queued"] = self._queue(pools, wanted.jobs)
         return done
 
     def heartbeat(self) -> None:
@@ -98,14 +101,15 @@ class DagRunJob:
     def _queue(self, pools: list[str], jobs: int) -> int:
         # Each replica in an order of its own: they work side by side on different pools.
         self.random.shuffle(pools)
-        queued, contended = 0, False
-        for pool in pools:
-            admission = queue_tasks(self.replica, pool, self.clock.now(), jobs=jobs)
+        mine = self._turns.mine(pools)
+        queued, self._in_turn = 0, len(mine) < len(pools)
+        for pool in mine:
+            admission = queue_tasks(self.replica, pool, self.clock.now())
             queued += len(admission.task_ids)
-            contended |= admission.contended
+            self._turns.had(pool, len(admission.task_ids), jobs)
+            self._in_turn |= admission.contended
         if queued:
             self.notifier.notify(WORKER)
-        self._contended = contended and not queued
         return queued
 
     def _look(self) -> Demand:

@@ -9,13 +9,14 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
+from headway.db.prepared import hot
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.states import TERMINAL, Outcome, RunType
 
-ANY_QUEUED = text("""
+ANY_QUEUED = hot("""
     SELECT EXISTS (SELECT FROM task_attempt
                     WHERE phase = 'queued' AND queue = ANY (CAST(:queues AS text[])))
 """)
@@ -23,7 +24,7 @@ ANY_QUEUED = text("""
 # One statement, for each guard is on the very row that is locked.  No lock is waited for, so
 # attempts may be locked before their tasks.  LATERAL, here and in REPORT, leaves the planner
 # no choice but to look rows up by their key, in the order given, whatever its statistics.
-CLAIM = text("""
+CLAIM = hot("""
     WITH next AS MATERIALIZED (
         SELECT it.*
           FROM unnest(CAST(:queues AS text[])) AS its (queue)
@@ -62,7 +63,7 @@ CLAIM = text("""
  RETURNING task.id, claimed.token
 """)
 
-FACTS = text("""
+FACTS = hot("""
     SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures, task.losses,
            run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
@@ -81,11 +82,11 @@ SET_HANDLE = text("""
 """)
 
 # A report may wait, so it locks in the one order: tasks, then attempts, each by id.
-LOCK_TASKS = text("""
+LOCK_TASKS = hot("""
     SELECT FROM task_instance WHERE id = ANY (:ids) ORDER BY id FOR NO KEY UPDATE
 """)
 
-REPORT = text("""
+REPORT = hot("""
     WITH report AS MATERIALIZED (
         SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
                              CAST(:tokens AS uuid[]), CAST(:outcomes AS text[]),

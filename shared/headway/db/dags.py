@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from headway.db.choice import ANY_DAG, Choice
+from headway.db.prepared import hot
 from headway.db.reservations import Scope
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec
@@ -101,7 +102,7 @@ PLAN = text("""
 # A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
 # hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
 # to order by all of its columns keeps the planner from taking any other.
-LOCK_STARTING = text("""
+LOCK_STARTING = hot("""
     WITH RECURSIVE lane AS (
         (SELECT dag_id, backfill_id FROM dag_run
           WHERE state = 'queued' ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
@@ -155,7 +156,7 @@ LOCK_STARTING = text("""
        FOR NO KEY UPDATE SKIP LOCKED
 """)
 
-LOCK_PLACES = text("""
+LOCK_PLACES = hot("""
     SELECT dag_id, max_active_tasks, paused
       FROM dag
      WHERE dag_id = ANY (:dag_ids)

@@ -4,10 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
+
+from headway.db.prepared import hot
 
 # One look at the head of each index: the cost of an idle scheduler, whatever there is.
-LOOK = text("""
+LOOK = hot("""
     WITH RECURSIVE pools AS (
         (SELECT pool FROM task_instance WHERE state = 'scheduled' AND NOT limited
           ORDER BY pool LIMIT 1)

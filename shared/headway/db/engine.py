@@ -8,6 +8,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
+from headway.db import prepared
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.runtime import settings
 
@@ -95,6 +96,7 @@ def connect(
         event.listen(engine, "begin", _prepare_transaction)
     else:
         event.listen(engine, "connect", _prepare_connection)
+        prepared.install(engine)
     return engine
 
 
@@ -117,6 +119,7 @@ def reader(engine: Engine) -> Engine:
         )
         if not event.contains(engine, "begin", _prepare_transaction):
             event.listen(found, "connect", _prepare_reading)
+            prepared.install(found)
         event.listen(engine, "engine_disposed", lambda _engine: found.dispose())
         _READERS[engine] = found
     return found
@@ -145,7 +148,7 @@ def is_transient(error: BaseException) -> bool:
     code = getattr(error.orig, "pgcode", None)
     if code is None:
         return isinstance(error, OperationalError)
-    return code in _TRANSIENT or code.startswith("08")
+    return code in _TRANSIENT | prepared.FORGOTTEN or code.startswith("08")
 
 
 def _prepare_connection(connection: Any, _record: object) -> None:

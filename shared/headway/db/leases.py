@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from headway.db.attempts import AttemptKey, Report, report
+from headway.db.prepared import hot
 from headway.decide.lost import Survey
 from headway.domain.retry import Next
 from headway.domain.states import OnLost, Outcome
 
 # FOR SHARE, which the update of whoever takes the attempt away conflicts with.  It waits for
 # a report or a user's action, so it locks in the order of ids, as they do.
-RENEW = text("""
+RENEW = hot("""
     WITH mine AS MATERIALIZED (
         SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
                              CAST(:tokens AS uuid[])) AS mine (task_instance_id, attempt, token)

@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from headway.db.choice import ANY_DAG, Choice
 from headway.db.pools import LockedPool
+from headway.db.prepared import hot
 from headway.decide.admit import Budget, Limit, ReadyTask
 
 # DAGs are found by hopping through the index, and from each only as many tasks are taken
 # as it has places: the cost does not grow with the tasks that wait.
-PLAIN = text("""
+PLAIN = hot("""
     WITH RECURSIVE hop AS (
         (SELECT dag_id FROM task_instance
           WHERE state = 'scheduled' AND NOT limited AND pool = :pool
@@ -62,7 +63,7 @@ PLAIN = text("""
 # are cut back to what each task, run and DAG may have, in this order; a task that is cut for
 # another limit's sake is found in the next pass.  A LATERAL with a LIMIT leaves the
 # planner no choice but to look one row up by its key, whatever its statistics.
-LIMITED = text("""
+LIMITED = hot("""
     WITH RECURSIVE live AS MATERIALIZED (
         SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
           FROM task_attempt AS it
@@ -176,7 +177,7 @@ LIMITED = text("""
        FOR NO KEY UPDATE OF task SKIP LOCKED
 """)
 
-LIVE = text("""
+LIVE = hot("""
     SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id

@@ -4,16 +4,18 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+from headway.db.prepared import hot
+
 # Locking and counting are two statements on purpose.  Under READ COMMITTED each
 # statement has its own snapshot: a single one could take the lock that another
 # scheduler has just released and still count as if that one had queued nothing.
-LOCK = text("""
+LOCK = hot("""
     SELECT FROM pool WHERE name = :name FOR NO KEY UPDATE SKIP LOCKED
 """)
 
 EXISTS = text("SELECT EXISTS (SELECT FROM pool WHERE name = :name)")
 
-FREE = text("""
+FREE = hot("""
     SELECT name,
            slots
            - (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt

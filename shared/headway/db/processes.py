@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+from headway.db.prepared import hot
 from headway.domain.errors import FencedError
 
 
@@ -29,7 +30,7 @@ REGISTER = text("""
 
 # FOR SHARE, because it conflicts with the update of whoever declares this process
 # dead; FOR KEY SHARE would not.
-CONFIRM = text("""
+CONFIRM = hot("""
     SELECT 1
       FROM process
      WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
@@ -38,7 +39,7 @@ CONFIRM = text("""
 
 # What such a transaction writes is decided again if the server loses it in a crash; all
 # that follows from it, a claim or a report, waits for the disk and takes it along.
-CONFIRM_REPEATABLE = text("""
+CONFIRM_REPEATABLE = hot("""
     SELECT set_config('synchronous_commit', 'off', true)
       FROM process
      WHERE id = :id AND epoch = :epoch AND ended_at IS NULL

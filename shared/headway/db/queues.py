@@ -1,12 +1,13 @@
 """SQL on queues: which workers serve them, and what is left of their slots."""
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.prepared import hot
 from headway.decide.admit import Budget, Limit
 
 # A queue may have as many tasks waiting as running, so that a slot that falls free is filled
 # at once; more would only hold the slots of pools for nothing.
-FREE = text("""
+FREE = hot("""
     WITH live AS MATERIALIZED (
         SELECT queue, count(*) AS count, count(*) FILTER (WHERE scheduler_id = :scheduler) AS mine
           FROM task_attempt WHERE ended_at IS NULL GROUP BY queue

@@ -7,6 +7,7 @@ from json import dumps
 
 from sqlalchemy import Connection, text
 
+from headway.db.prepared import hot
 from headway.db.reservations import Scope
 from headway.decide.start import QueuedRun
 from headway.domain.arguments import JsonValue
@@ -30,7 +31,7 @@ CREATE = text("""
 # Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, so that
 # a long backfill does not push the others out of the batch.  Each half is a range of the
 # index of queued runs; IS NOT DISTINCT FROM would be none.
-QUEUED = text("""
+QUEUED = hot("""
     SELECT waiting.id, lane.dag_id, lane.backfill_id
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
                   CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
@@ -55,7 +56,7 @@ QUEUED = text("""
 # Lanes with queued runs are found by hopping through the index: that of the DAG's own runs
 # comes last.  However many runs are queued, or have ended, this looks at few of them.  To
 # order by all of its columns keeps the planner from taking any other.
-FREE_LANES = text("""
+FREE_LANES = hot("""
     SELECT dag.dag_id, lane.backfill_id, backfill.max_active_runs,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND state = 'running'
@@ -85,7 +86,7 @@ FREE_LANES = text("""
       LEFT JOIN backfill ON backfill.id = lane.backfill_id
 """)
 
-LOCK_QUEUED = text("""
+LOCK_QUEUED = hot("""
     SELECT id
       FROM dag_run
      WHERE id = ANY (:ids) AND state = 'queued'
@@ -96,7 +97,7 @@ LOCK_QUEUED = text("""
 
 # The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and
 # when it runs anew, it is looked at as a whole.
-START = text("""
+START = hot("""
     WITH started AS (
         UPDATE dag_run AS run
            SET state = 'running', started_at = :now,
@@ -135,7 +136,7 @@ START = text("""
 # depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
 # running yet is looked at when it starts, and then sees what this has written, or waits.
 # LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
-SETTLE = text("""
+SETTLE = hot("""
     WITH settled AS (
         UPDATE dag_run AS run
            SET unfinished = it.unfinished, state = coalesce(it.state, run.state),

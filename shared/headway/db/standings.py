@@ -7,12 +7,13 @@ from typing import TypeAlias
 from sqlalchemy import Connection, text
 
 from headway.db.choice import ANY_RUN, Choice
+from headway.db.prepared import hot
 from headway.db.reservations import Scope
 from headway.decide.settle import TaskStanding, Undecided
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 
-LOCK_WOKEN = text("""
+LOCK_WOKEN = hot("""
     SELECT id, version_id, state, unfinished, end_as
       FROM dag_run
      WHERE id = ANY (ARRAY(SELECT DISTINCT dag_run_id FROM wake))
@@ -26,7 +27,7 @@ LOCK_WOKEN = text("""
 """)
 
 # One statement, so that it deletes the wakes of exactly those changes that it sees.
-WHOLE = text("""
+WHOLE = hot("""
     WITH taken AS (
         DELETE FROM wake WHERE dag_run_id = ANY (:runs)
     )
@@ -39,7 +40,7 @@ WHOLE = text("""
 """)
 
 # LATERAL with a LIMIT leaves the planner no choice but to look each up by its key.
-BELOW = text("""
+BELOW = hot("""
     SELECT task.id, task.dag_run_id, task.task_id, up_total, up_success, up_failed,
            up_upstream_failed, up_skipped, up_removed
       FROM unnest(CAST(:runs AS bigint[]), CAST(:task_ids AS text[])) AS it (run, task_id)

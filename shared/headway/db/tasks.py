@@ -5,12 +5,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db.prepared import hot
 from headway.domain.states import TERMINAL, TaskState
 from headway.domain.trigger_rules import Tally
 
 # A task's place in the line is the second in which it was scheduled, earlier by what its
 # priority is worth.  So it gains on others by waiting, and the order never changes.
-DECIDE = text("""
+DECIDE = hot("""
     UPDATE task_instance AS task
        SET state = it.state,
            rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging,
@@ -37,7 +38,7 @@ EXPAND = text("""
      CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
 
-COUNT = text("""
+COUNT = hot("""
     UPDATE task_instance AS task
        SET up_total = it.total, up_success = it.success, up_failed = it.failed,
            up_upstream_failed = it.upstream_failed, up_skipped = it.skipped,
@@ -49,7 +50,7 @@ COUNT = text("""
      WHERE task.id = it.id
 """)
 
-RETRY = text("""
+RETRY = hot("""
     WITH due AS MATERIALIZED (
         SELECT id
           FROM task_instance
@@ -65,7 +66,7 @@ RETRY = text("""
      WHERE task.id = due.id
 """)
 
-QUEUE = text("""
+QUEUE = hot("""
     WITH queued AS (
         UPDATE task_instance
            SET state = 'queued', attempt = attempt + 1

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, text
 
+from headway.db.prepared import hot
 from headway.domain.states import TaskState
 
 ADD = text("INSERT INTO wake (dag_run_id) SELECT unnest(CAST(:runs AS bigint[]))")
 
-TAKE = text("""
+TAKE = hot("""
     WITH taken AS (
         DELETE FROM wake WHERE dag_run_id = ANY (:runs) RETURNING dag_run_id, task_id, state, skips
     )

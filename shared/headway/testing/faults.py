@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import psycopg2
 from sqlalchemy import Connection, Engine, event, text
@@ -41,16 +41,15 @@ def failing(engine: Engine, number: int, code: str) -> Iterator[Fault]:
     """Have the server answer the statement of that number by an error, once."""
     fault = Fault(number)
 
-    def replace(
-        _conn: object, _cursor: object, statement: str, parameters: Any, *_rest: object
-    ) -> tuple[str, Any]:
-        return (_FAIL.format(code), {}) if fault.is_now() else (statement, parameters)
+    def fail(conn: Connection, *_rest: object) -> None:
+        if fault.is_now():
+            conn.exec_driver_sql(_FAIL.format(code))
 
-    event.listen(engine, "before_cursor_execute", replace, retval=True)
+    event.listen(engine, "before_cursor_execute", fail)
     try:
         yield fault
     finally:
-        event.remove(engine, "before_cursor_execute", replace)
+        event.remove(engine, "before_cursor_execute", fail)
 
 
 @contextmanager

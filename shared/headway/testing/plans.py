@@ -10,9 +10,11 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Engine, TextClause, event, text
 
 from headway import db
+from headway.db import prepared
 
 Node: TypeAlias = Mapping[str, Any]
 
+_EXPLAIN: Final = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)"
 _REMOVED: Final = (
     "Rows Removed by Filter",
     "Rows Removed by Join Filter",
@@ -22,10 +24,11 @@ _REMOVED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of one execution, with what it took."""
+    """The plan of one execution, with what it took; `kept` if it regards no parameters."""
 
     statement: str
     root: Node
+    kept: bool = False
 
     def nodes(self) -> Iterator[Node]:
         """Yield every step of the plan."""
@@ -53,7 +56,11 @@ class Plan:
 
 @contextmanager
 def explained(engine: Engine) -> Iterator[list[Plan]]:
-    """Explain each statement of `headway.db` as it is executed, and undo that execution first."""
+    """Explain each statement of `headway.db` as it is executed, and undo that execution first.
+
+    A hot one is explained twice: by the plan for its parameters, and by the one that the
+    server may keep for all.
+    """
     plans: list[Plan] = []
     names = _names()
 
@@ -62,6 +69,9 @@ def explained(engine: Engine) -> Iterator[list[Plan]]:
     ) -> None:
         if isinstance(executed, TextClause) and executed in names:
             plans.append(Plan(names[executed], _explain(conn, executed, parameters)))
+            if prepared.is_hot(executed):
+                root = _explain_kept(conn, executed, parameters)
+                plans.append(Plan(names[executed], root, kept=True))
 
     event.listen(engine, "before_execute", explain)
     try:
@@ -71,9 +81,22 @@ def explained(engine: Engine) -> Iterator[list[Plan]]:
 
 
 def _explain(conn: Connection, statement: TextClause, parameters: Mapping[str, Any]) -> Node:
-    question = text(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement.text}")
     undo = conn.begin_nested()
-    [answer] = conn.execute(question, parameters).scalar_one()
+    [answer] = conn.execute(text(f"{_EXPLAIN} {statement.text}"), parameters).scalar_one()
+    undo.rollback()
+    root: Node = answer["Plan"]
+    return root
+
+
+def _explain_kept(conn: Connection, statement: TextClause, parameters: Mapping[str, Any]) -> Node:
+    preparation = prepared.prepare(str(statement.compile(dialect=conn.dialect)))
+    undo = conn.begin_nested()
+    cursor = conn.connection.cursor()
+    cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    cursor.execute(preparation.prepare)
+    cursor.execute(f"{_EXPLAIN} {preparation.execute}", prepared.literals(parameters))
+    [[[answer]]] = cursor.fetchall()
+    cursor.execute(f"DEALLOCATE {preparation.name}")
     undo.rollback()
     root: Node = answer["Plan"]
     return root

@@ -18,16 +18,13 @@ def queue_tasks(
     pool: str,
     now: datetime,
     before_commit: Callable[[], None] = nothing,
-    *,
-    jobs: int = 1,
 ) -> Admission:
-    """Queue ready tasks of one pool within every limit; a batch is shared among so many jobs.
+    """Queue ready tasks of one pool within every limit, at most `max_tis_per_query`.
 
     Locks are taken in one order everywhere (pool, task, DAG) and a taken one is
     skipped, so schedulers never wait for each other.
     """
     settings, scheduler = replica.settings, replica.me.id
-    share = -(-settings.max_tis_per_query // jobs)
 
     def queue(choice: Choice[str], taken: list[str]) -> Admission:
         with replica.engine.begin() as conn:
@@ -38,7 +35,7 @@ def queue_tasks(
             if locked.free < 1:
                 return NOTHING
             free = queues.free(conn, scheduler, settings.parallelism)
-            most = min(share, free.get(Budget(Limit.SCHEDULER, ()), 0))
+            most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
             ready = line.pick(conn, locked, _served(free), most, choice)
             taken += dict.fromkeys(task.dag_id for task in ready)
             places = dags.lock_places(conn, taken)
