@@ -43,7 +43,7 @@ def rows(engine: Engine, statement: str) -> list[Any]:
 def settle(engine: Engine) -> int:
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
     start_runs(replica, NOW)
-    return schedule_tasks(replica, NOW)
+    return schedule_tasks(replica, NOW).runs
 
 
 def test_a_cancelled_run_fails_when_what_ran_has_stopped(engine: Engine) -> None:

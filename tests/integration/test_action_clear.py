@@ -74,7 +74,7 @@ def settle(engine: Engine) -> int:
     """Start runs and settle them, as a scheduler does."""
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
     start_runs(replica, NOW)
-    return schedule_tasks(replica, NOW)
+    return schedule_tasks(replica, NOW).runs
 
 
 def test_a_failed_run_goes_on_where_it_was_cleared(engine: Engine) -> None:

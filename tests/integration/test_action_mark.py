@@ -57,7 +57,7 @@ def ended(engine: Engine, state: str, **states: str) -> None:
 def settle(engine: Engine) -> int:
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
     start_runs(replica, NOW)
-    return schedule_tasks(replica, NOW)
+    return schedule_tasks(replica, NOW).runs
 
 
 @pytest.mark.parametrize("state", [SUCCESS, SKIPPED])

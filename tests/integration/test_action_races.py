@@ -229,7 +229,7 @@ def test_a_user_who_waits_for_a_run_holds_none_of_its_tasks(
         assert seed.report(engine, [key]) == {key}
 
     with waiting(engine, lambda: clear(engine)) as begin:
-        assert schedule_tasks(replica, NOW, before_commit=report_meanwhile) == 1
+        assert schedule_tasks(replica, NOW, before_commit=report_meanwhile).runs == 1
 
     assert (state(engine), live(engine)) == ("none", [])
 
@@ -240,12 +240,12 @@ def test_a_run_that_a_user_has_is_left_alone_by_the_scheduler(
     settled: list[int] = []
 
     with just_before(
-        engine, interventions.STOP, lambda: settled.append(schedule_tasks(replica, NOW))
+        engine, interventions.STOP, lambda: settled.append(schedule_tasks(replica, NOW).runs)
     ):
         clear(engine)
 
     assert settled == [0]
-    assert schedule_tasks(replica, NOW) == 1
+    assert schedule_tasks(replica, NOW).runs == 1
 
 
 def test_two_users_one_after_the_other(engine: Engine, key: AttemptKey) -> None:

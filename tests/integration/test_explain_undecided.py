@@ -432,5 +432,5 @@ def test_a_version_that_another_release_wrote(engine: Engine, replica: Replica) 
         "The run was created with version 1 of etl, which this release of Headway cannot read; "
         "nothing is decided for it but by a scheduler that can."
     )
-    assert schedule_tasks(fresh, NOW) == 0
+    assert schedule_tasks(fresh, NOW).runs == 0
     assert state_of(engine, "load") == "none"

@@ -29,7 +29,7 @@ WHOLE = [standings.LOCK_WOKEN, wakes.TAKE, standings.WHOLE, tasks.COUNT, runs.SE
 
 
 def settle(replica: Replica) -> int:
-    return schedule_tasks(replica, seed.START)
+    return schedule_tasks(replica, seed.START).runs
 
 
 def start(engine: Engine, spec: DagSpec = SPEC) -> list[AttemptKey]:

@@ -157,7 +157,7 @@ def test_a_lost_attempt_that_is_the_last_one_ends_its_run(
         conn.execute(text("UPDATE task_instance SET losses = 1000"))
     adopt(me)
 
-    assert schedule_tasks(me, seed.START) == 1
+    assert schedule_tasks(me, seed.START).runs == 1
     assert seed.run_states(engine) == {"failed": 1}
 
 

@@ -17,7 +17,7 @@ FAILED = Next(TaskState.FAILED)
 
 
 def settle(replica: Replica) -> int:
-    return schedule_tasks(replica, seed.START)
+    return schedule_tasks(replica, seed.START).runs
 
 
 def holding_back() -> DagSpec:
@@ -132,7 +132,7 @@ def test_a_run_is_not_settled_while_the_run_after_it_looks_at_it(
         seed.finish(engine)
         looks.append(settle(other))
 
-    assert schedule_tasks(replica, seed.START, before_commit=end_the_first_run) == 1
+    assert schedule_tasks(replica, seed.START, before_commit=end_the_first_run).runs == 1
     assert looks == [0]
     assert seed.task_states(engine, second) == {"work": "none"}
 

@@ -84,7 +84,7 @@ def start(replica: Replica) -> object:
 
 
 def settle(replica: Replica) -> object:
-    return schedule_tasks(replica, NOW)
+    return schedule_tasks(replica, NOW).runs
 
 
 def retry(replica: Replica) -> object:

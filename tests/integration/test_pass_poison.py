@@ -261,7 +261,7 @@ def test_a_fact_that_makes_no_sense_is_poison_for_its_run_alone(
     with engine.begin() as conn:
         conn.execute(nonsense)
 
-    assert schedule_tasks(replica, NOW) == 2
+    assert schedule_tasks(replica, NOW).runs == 2
 
     states = text("SELECT state FROM task_instance WHERE task_id = 'b'")
     with engine.connect() as conn:

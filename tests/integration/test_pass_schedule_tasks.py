@@ -19,7 +19,7 @@ FAILED = Next(TaskState.FAILED)
 
 
 def settle(replica: Replica) -> int:
-    return schedule_tasks(replica, seed.START)
+    return schedule_tasks(replica, seed.START).runs
 
 
 def look_again(engine: Engine) -> None:
@@ -86,7 +86,7 @@ def test_a_report_while_the_run_is_being_settled_is_settled_next(
     seed.start_run(engine, CHAIN)
     look_again(engine)
 
-    assert schedule_tasks(replica, seed.START, lambda: seed.finish(engine)) == 1
+    assert schedule_tasks(replica, seed.START, lambda: seed.finish(engine)).runs == 1
     assert seed.task_states(engine) == {"first": "success", "second": "none"}
 
     assert settle(replica) == 1
@@ -101,7 +101,7 @@ def test_a_run_that_is_being_settled_is_skipped_by_the_other_scheduler(
     other = new_replica()
     others: list[int] = []
 
-    mine = schedule_tasks(replica, seed.START, lambda: others.append(settle(other)))
+    mine = schedule_tasks(replica, seed.START, lambda: others.append(settle(other))).runs
 
     assert (mine, others) == (1, [0])
 
@@ -117,7 +117,7 @@ def test_two_schedulers_settle_different_runs_side_by_side(
     one_at_a_time, other = new_replica(max_dagruns_per_loop_to_schedule=1), new_replica()
     others: list[int] = []
 
-    mine = schedule_tasks(one_at_a_time, seed.START, lambda: others.append(settle(other)))
+    mine = schedule_tasks(one_at_a_time, seed.START, lambda: others.append(settle(other))).runs
 
     assert (mine, others) == (1, [2])
     assert pending_wakes(engine) == 0

@@ -1,6 +1,7 @@
 """Jobs: what the scheduler's and a backfill's have in common, and what each is for."""
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from prometheus_client import generate_latest
@@ -8,7 +9,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db import replicas, reservations
-from headway.db.notices import Notifier
+from headway.db.notices import SCHEDULER, WORKER, Notice, Notifier
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError
 from headway.runtime.bell import Bell
@@ -23,6 +24,7 @@ from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.pool_metrics import measure_pools
 from headway_scheduler.replica import Replica
+from headway_scheduler.turns import LEAVE
 
 LOCKS = text("SELECT lock_id FROM dag_run ORDER BY id")
 SILENCE = text("UPDATE process_beat SET beat_at = now() - interval '1 hour' WHERE process_id = :id")
@@ -37,10 +39,12 @@ IMPATIENT = read(
 """Whoever has been silent for a moment counts as dead."""
 
 
-def scheduler(engine: Engine, clock: FakeClock | None = None) -> SchedulerJob:
+def scheduler(
+    engine: Engine, clock: FakeClock | None = None, settings: SchedulerSettings = USUAL
+) -> SchedulerJob:
     """Return the job of a new scheduler."""
     clock = clock or FakeClock(seed.START + 30 * seed.DAY)
-    replica = Replica(engine, seed.register(engine), USUAL)
+    replica = Replica(engine, seed.register(engine), settings)
     return SchedulerJob(replica, clock, silent(clock))
 
 
@@ -56,6 +60,20 @@ def backfill(engine: Engine, backfill_id: int) -> BackfillJob:
 def silent(clock: FakeClock) -> Notifier:
     """Return a notifier that tells nobody."""
     return Notifier(lambda _notices: None, clock)
+
+
+def told(job: SchedulerJob) -> list[Notice]:
+    """Return the list to which whatever the job tells others is added from now on."""
+    notices: list[Notice] = []
+    job.notifier.notify = notices.append  # type: ignore[assignment]
+    return notices
+
+
+def charges(engine: Engine, job: SchedulerJob) -> int:
+    """Return how many attempts the job has queued."""
+    count = text("SELECT count(*) FROM task_attempt WHERE scheduler_id = :id")
+    with engine.connect() as conn:
+        return int(conn.scalar(count, {"id": job.replica.me.id}) or 0)
 
 
 def create(engine: Engine, days: int = 3, *, catchup: bool = False) -> int:
@@ -91,6 +109,49 @@ def test_a_scheduler_creates_runs_and_brings_them_to_their_end(engine: Engine) -
     finish_all(engine, job, seed.register(engine, "worker"))
 
     assert seed.run_states(engine) == {"success": 3}
+
+
+def test_schedulers_take_turns_at_a_pool(engine: Engine) -> None:
+    seed.scheduled(engine, seed.wide(6))
+    seed.register(engine, "worker")
+    settings = read(SchedulerSettings, max_tis_per_query=2)
+    first, second = (scheduler(engine, settings=settings) for _ in range(2))
+    notices = told(first)
+
+    first.step()
+    assert (charges(engine, first), notices) == (2, [SCHEDULER, WORKER])
+    first.step()
+    assert charges(engine, first) == 2
+    second.step()
+    assert charges(engine, second) == 2
+
+    first.clock.wait(Event(), LEAVE)
+    first.step()
+    assert charges(engine, first) == 4
+
+
+def test_a_scheduler_that_is_alone_goes_on(engine: Engine) -> None:
+    seed.scheduled(engine, seed.wide(6))
+    seed.register(engine, "worker")
+    alone = scheduler(engine, settings=read(SchedulerSettings, max_tis_per_query=2))
+
+    for _ in range(3):
+        alone.step()
+
+    assert charges(engine, alone) == 6
+
+
+def test_others_are_told_of_more_runs_than_one_may_start_at_once(engine: Engine) -> None:
+    seed.create_runs(engine, seed.store(engine, seed.wide(1)), range(2))
+    settings = read(SchedulerSettings, max_dagruns_per_loop_to_schedule=2)
+    first, _second = (scheduler(engine, settings=settings) for _ in range(2))
+    notices = told(first)
+
+    first.step()
+    assert notices == [SCHEDULER]
+    notices.clear()
+    first.step()
+    assert notices == []
 
 
 def test_a_backfill_job_has_its_runs_for_itself(engine: Engine) -> None:

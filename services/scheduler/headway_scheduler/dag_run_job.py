@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from threading import Event
-from typing import Final
 
 from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
-from headway.db.notices import STOP, WORKER, Notifier
+from headway.db.notices import SCHEDULER, STOP, WORKER, Notifier
 from headway.runtime.clock import Clock
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -19,11 +17,6 @@ from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
 from headway_scheduler.turns import Turns
-
-TURN: Final = 0.002
-"""Seconds until a pool is tried again that it is another scheduler's turn to queue for."""
-
-NEVER: Final = Event()
 
 
 @dataclass
@@ -41,7 +34,6 @@ class DagRunJob:
     random: Random = field(default_factory=Random)
     figures: Figures = field(init=False)
     _next_beat: float = 0.0
-    _in_turn: bool = False
     _turns: Turns = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,9 +49,6 @@ class DagRunJob:
         wanted = self._look()
         done = self.collect(wanted)
         done += self.process(wanted)
-        if self._in_turn and not done.total():
-            self.clock.wait(NEVER, TURN)
-            return True
         return self.figures.add(done)
 
     def submit(self, runs: Sequence[int]) -> list[int]:
@@ -82,12 +71,17 @@ class DagRunJob:
                 self.notifier.notify(STOP)
         if wanted.queued:
             done["started"] = start_runs(replica, now())
+        filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
-            done["settled"] = schedule_tasks(replica, now())
+            done["settled"], filled = schedule_tasks(replica, now())
         if wanted.retries:
             done["retried"] = schedule_retries(replica, now())
-        pools = self._look().pools if done.total() else wanted.pools
-        done["queued"] = self._queue(pools, wanted.jobs)
+        if wanted.jobs > 1 and self._has_more(done):
+            self.notifier.notify(SCHEDULER)
+        pools = filled.union(wanted.pools)
+        if done["started"] or done["retried"] or len(filled) > 1:
+            pools = frozenset(self._look().pools)
+        done["queued"] = self._queue(sorted(pools), wanted.jobs)
         return done
 
     def heartbeat(self) -> None:
@@ -98,16 +92,20 @@ class DagRunJob:
             interval = self.replica.settings.heartbeat_interval
             self._next_beat = self.clock.monotonic() + interval
 
+    def _has_more(self, done: Counter[str]) -> bool:
+        """Tell whether a pass has done as much as it may at once, so that others can help."""
+        most = self.replica.settings.max_dagruns_per_loop_to_schedule
+        return done["started"] >= most or done["settled"] >= most
+
     def _queue(self, pools: list[str], jobs: int) -> int:
         # Each replica in an order of its own: they work side by side on different pools.
         self.random.shuffle(pools)
-        mine = self._turns.mine(pools)
-        queued, self._in_turn = 0, len(mine) < len(pools)
-        for pool in mine:
-            admission = queue_tasks(self.replica, pool, self.clock.now())
-            queued += len(admission.task_ids)
-            self._turns.had(pool, len(admission.task_ids), jobs)
-            self._in_turn |= admission.contended
+        queued = 0
+        for pool in self._turns.mine(pools):
+            task_ids = queue_tasks(self.replica, pool, self.clock.now()).task_ids
+            queued += len(task_ids)
+            if self._turns.had(pool, len(task_ids), jobs):
+                self.notifier.notify(SCHEDULER)
         if queued:
             self.notifier.notify(WORKER)
         return queued

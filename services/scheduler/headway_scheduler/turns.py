@@ -29,7 +29,9 @@ class Turns:
         self._left_until = {name: until for name, until in self._left_until.items() if now < until}
         return [name for name in pools if name not in self._left_until]
 
-    def had(self, pool: str, queued: int, jobs: int) -> None:
-        """Leave the pool to others for a moment, if there are any and it may hold more."""
-        if jobs > 1 and queued >= self.most:
+    def had(self, pool: str, queued: int, jobs: int) -> bool:
+        """Leave the pool to others for a moment if it may hold more; tell whether it is theirs."""
+        theirs = jobs > 1 and 4 * queued >= self.most
+        if theirs:
             self._left_until[pool] = self.clock.monotonic() + LEAVE
+        return theirs

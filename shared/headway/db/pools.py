@@ -13,8 +13,6 @@ LOCK = hot("""
     SELECT FROM pool WHERE name = :name FOR NO KEY UPDATE SKIP LOCKED
 """)
 
-EXISTS = text("SELECT EXISTS (SELECT FROM pool WHERE name = :name)")
-
 FREE = hot("""
     SELECT name,
            slots
@@ -95,11 +93,6 @@ def lock(conn: Connection, name: str) -> LockedPool | None:
         return None
     row = conn.execute(FREE, {"name": name}).one()
     return LockedPool(row.name, int(row.free), row.limited)
-
-
-def exists(conn: Connection, name: str) -> bool:
-    """Return whether there is such a pool."""
-    return bool(conn.scalar(EXISTS, {"name": name}))
 
 
 def list_all(conn: Connection) -> list[Pool]:

@@ -64,14 +64,10 @@ class ReadyTask:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The tasks to queue, in order, and by which budget each of the others was refused.
-
-    `contended` tells that nothing could be said: another scheduler was admitting.
-    """
+    """The tasks to queue, in order, and by which budget each of the others was refused."""
 
     task_ids: list[int]
     refused: Mapping[int, Budget]
-    contended: bool = False
 
 
 def admit(ready: Iterable[ReadyTask], free: Mapping[Budget, int]) -> Admission:

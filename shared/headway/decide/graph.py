@@ -29,6 +29,11 @@ class DagGraph:
         return below
 
     @cached_property
+    def pools(self) -> frozenset[str]:
+        """The pools that its tasks need slots of."""
+        return frozenset(task.pool for task in self.dag.tasks)
+
+    @cached_property
     def setups(self) -> frozenset[str]:
         """The tasks that prepare what a teardown removes."""
         return frozenset(task.task_id for task in self.dag.tasks if task.is_setup)

@@ -10,7 +10,6 @@ from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
 NOTHING = Admission([], {})
-CONTENDED = Admission([], {}, contended=True)
 
 
 def queue_tasks(
@@ -30,9 +29,7 @@ def queue_tasks(
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
-            if locked is None:
-                return CONTENDED if pools.exists(conn, pool) else NOTHING
-            if locked.free < 1:
+            if locked is None or locked.free < 1:
                 return NOTHING
             free = queues.free(conn, scheduler, settings.parallelism)
             most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
@@ -52,12 +49,10 @@ def queue_tasks(
 def _together(done: Iterable[Admission]) -> Admission:
     admitted: list[int] = []
     refused: dict[int, Budget] = {}
-    contended = False
     for admission in done:
         admitted += admission.task_ids
         refused |= admission.refused
-        contended |= admission.contended
-    return Admission(admitted, refused, contended)
+    return Admission(admitted, refused)
 
 
 def _served(free: Mapping[Budget, int]) -> dict[str, int]:

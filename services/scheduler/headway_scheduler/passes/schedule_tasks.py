@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -18,10 +19,17 @@ from headway_scheduler.replica import Replica
 from headway_scheduler.settling import count_ended, look_at_whole
 
 
+class Settled(NamedTuple):
+    """How many runs were settled, and in which pools there may be tasks to queue since."""
+
+    runs: int
+    pools: frozenset[str]
+
+
 def schedule_tasks(
     replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing
-) -> int:
-    """Settle runs in which something has changed; return how many there were.
+) -> Settled:
+    """Settle runs in which something has changed.
 
     What has ended is counted into what waits for it; where that does not decide
     everything, the run is looked at as a whole.
@@ -29,7 +37,7 @@ def schedule_tasks(
     settings, specs = replica.settings, replica.specs
     limit = settings.max_dagruns_per_loop_to_schedule
 
-    def look(choice: Choice[int], taken: list[int]) -> int:
+    def look(choice: Choice[int], taken: list[int]) -> Settled:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             woken = standings.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)
@@ -44,9 +52,13 @@ def schedule_tasks(
             _write(conn, settled, now, settings.priority_aging)
             _tell(conn, replica.me, settled)
             before_commit()
-        return len(settled)
+        versions = {run.version_id for run in running if _scheduled_any(settled.get(run.id))}
+        return Settled(
+            len(settled), frozenset().union(*(graphs[version].pools for version in versions))
+        )
 
-    return sum(replica.settling.each(replica.engine, replica.me, now, look))
+    done = replica.settling.each(replica.engine, replica.me, now, look)
+    return Settled(sum(it.runs for it in done), frozenset().union(*(it.pools for it in done)))
 
 
 def schedule_retries(replica: Replica, now: datetime) -> int:
@@ -57,6 +69,12 @@ def schedule_retries(replica: Replica, now: datetime) -> int:
         return tasks.schedule_retries(
             conn, now, settings.max_tis_per_query, settings.priority_aging
         )
+
+
+def _scheduled_any(settlement: Settlement | None) -> bool:
+    if settlement is None:
+        return False
+    return bool(settlement.moves.get(TaskState.SCHEDULED) or settlement.expansions)
 
 
 def _forget(conn: Connection, ended: list[WokenRun]) -> None:
