@@ -26,8 +26,9 @@ TREES = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file
 TABLE_MODULES = sorted(
     path
     for path in TREES
-    if re.fullmatch(r"shared/headway/db/(?!__init__|engine|migrate|schema)\w+\.py", path)
+    if re.fullmatch(r"shared/headway/db/(?!__init__|engine|migrate|prepared|schema)\w+\.py", path)
 )
+CALLS = ("text", "hot", "sqlalchemy.text")
 MOST_LINES = 300
 MOST_LINES_OF_A_FUNCTION = 40
 
@@ -41,9 +42,9 @@ def each(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def statements(path: str) -> Iterator[tuple[str, ast.expr]]:
-    """The SQL of a module: what its calls of `text` are given, with where that stands."""
+    """The SQL of a module: what its calls of `text` and `hot` are given, with where that stands."""
     for node in ast.walk(TREES[path]):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("text", "sqlalchemy.text"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
             yield f"{path}:{node.lineno}", node.args[0]
 
 
@@ -149,7 +150,7 @@ def test_every_constant_of_sql_is_used(path: str) -> None:
     names = [
         target.id
         for node in TREES[path].body
-        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("text(")
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(("text(", "hot("))
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
