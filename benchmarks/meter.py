@@ -25,7 +25,8 @@ _TOP: Final = text(r"""
            regexp_replace(query, '\s+', ' ', 'g') AS query
       FROM pg_stat_statements
       JOIN pg_roles ON pg_roles.oid = userid
-     WHERE rolname LIKE 'headway\_%'
+      JOIN pg_database ON pg_database.oid = dbid
+     WHERE rolname LIKE 'headway\_%' AND datname = current_database()
      ORDER BY total_exec_time DESC
      LIMIT :limit
 """)

@@ -72,8 +72,8 @@ def _passages(
             hours = range(repetition * shape.runs, (repetition + 1) * shape.runs)
             for (services, dags), measured in zip(fleets, passages, strict=True):
                 measured.append(passage(services, dags, hours, shape.instances))
-        for services, _ in fleets:
-            _keep_statements(services.database, shape, len(services.pids))
+                if repetition == repeat - 1:
+                    _keep_statements(services.database, shape, len(services.pids))
     return floors, passages
 
 

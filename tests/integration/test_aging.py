@@ -5,17 +5,26 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from headway.db.processes import Identity
-from headway.domain.spec import DEFAULT_POOL, DagSpec
+from headway.domain.retry import Next
+from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.states import Outcome, TaskState
+from headway.domain.weights import WeightRule
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
+from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 
 NOW = seed.START + 100 * seed.DAY
 AGING = 10.0
+ABSOLUTE = WeightRule.ABSOLUTE
+RANKS = text("""
+    SELECT task_id || CASE WHEN map_index >= 0 THEN ' ' || map_index ELSE '' END AS name, rank
+      FROM task_instance
+""")
 
 
 @pytest.fixture
@@ -84,6 +93,34 @@ def test_of_two_of_one_priority_the_one_that_waits_for_longer_is_first(
     arrive(engine, replica, of_priority(2, "first"), 0)
 
     assert next_in_line(engine, replica, worker) == "first"
+
+
+@pytest.mark.parametrize(("aging", "weight"), [(0.4, 3), (1e10, 3), (60.0, 2**31 - 1)])
+def test_on_every_way_into_the_line_the_place_is_exact(
+    engine: Engine, new_replica: Callable[..., Replica], aging: float, weight: int
+) -> None:
+    """Started with its run, below another one, expanded, and tried again."""
+    replica, worker = new_replica(priority_aging=aging), seed.register(engine, "worker")
+    a, b = seed.task("a"), seed.task("b", "a")
+    many = replace(seed.task("c"), mapped_over=(MapInput(argument="n", length=2),))
+    tasks = [replace(it, priority_weight=weight, weight_rule=ABSOLUTE) for it in (a, b, many)]
+    seed.create_runs(engine, seed.store(engine, seed.dag(*tasks)), [0])
+
+    start_runs(replica, NOW)
+    schedule_tasks(replica, NOW)
+    assert len(queue_tasks(replica, DEFAULT_POOL, NOW).task_ids) == 3
+    claimed = seed.claim(engine, worker)
+    again = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+    seed.report(engine, [it.key for it in claimed if it.task_id == "a"])
+    retried = [it.key for it in claimed if it.map_index == 1]
+    seed.report(engine, retried, Outcome.FAILED, again)
+    schedule_tasks(replica, NOW)
+    schedule_retries(replica, NOW + 100_000 * seed.DAY)
+
+    with engine.connect() as conn:
+        ranks = {row.name: row.rank for row in conn.execute(RANKS)}
+    place, later = (at.timestamp() - weight * aging for at in (NOW, NOW + 100_000 * seed.DAY))
+    assert ranks == {"a": place, "b": place, "c 0": place, "c 1": later}
 
 
 def test_nothing_starves_behind_a_stream_of_urgent_tasks(

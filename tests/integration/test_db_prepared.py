@@ -99,7 +99,10 @@ def test_a_table_that_changes_costs_one_more_try(direct: Engine) -> None:
         assert list(conn.execute(ALL).keys()) == ["a", "b"]
 
 
-def test_one_that_somebody_has_deallocated_costs_one_more_try(direct: Engine) -> None:
+def test_where_a_prepared_statement_gets_lost_nothing_is_prepared_any_more(
+    direct: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As behind a pooler that nobody has told of."""
     with direct.begin() as conn:
         conn.scalar(DOUBLE, {"number": 1})
         conn.execute(text("DEALLOCATE ALL"))
@@ -107,9 +110,22 @@ def test_one_that_somebody_has_deallocated_costs_one_more_try(direct: Engine) ->
     with pytest.raises(DBAPIError) as caught, direct.begin() as conn:
         conn.scalar(DOUBLE, {"number": 1})
     assert is_transient(caught.value)
+    assert "HEADWAY_DATABASE_POOLER=true" in caplog.text
 
     with direct.begin() as conn:
         assert conn.scalar(DOUBLE, {"number": 1}) == 2
+        assert conn.scalar(PREPARED) == 0
+
+
+def test_a_fraction_is_never_rounded(direct: Engine) -> None:
+    """The server takes the parameter for an integer: that is an error, and no other number."""
+    wrong = hot("SELECT 2 * :factor")
+    with direct.connect() as conn, pytest.raises(DBAPIError, match="invalid input syntax"):
+        conn.scalar(wrong, {"factor": 0.4})
+
+    exact = hot("SELECT 2 * CAST(:factor AS numeric)")
+    with direct.connect() as conn:
+        assert float(conn.scalar(exact, {"factor": 0.4})) == 0.8
 
 
 def test_an_error_in_it_is_that_of_the_statement(direct: Engine) -> None:

@@ -52,7 +52,7 @@ def start(engine: Engine, replica: Replica, spec: DagSpec, days: int = 1) -> Non
 
 def go_on(replica: Replica, now: datetime = NOW) -> None:
     """Settle all that has changed."""
-    while schedule_tasks(replica, now):
+    while schedule_tasks(replica, now).runs:
         pass
 
 

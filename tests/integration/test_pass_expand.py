@@ -25,7 +25,7 @@ FAILED = Next(TaskState.FAILED)
 
 
 def settle(replica: Replica) -> None:
-    while schedule_tasks(replica, seed.START):
+    while schedule_tasks(replica, seed.START).runs:
         pass
 
 

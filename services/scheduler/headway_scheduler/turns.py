@@ -1,4 +1,4 @@
-"""How schedulers take turns at a pool of which there is more to queue than one batch."""
+"""How schedulers take turns at a pool of which there may be more to queue than one batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Final
 from headway.runtime.clock import Clock
 
 LEAVE: Final = 0.01
-"""Seconds for which a pool is left to other schedulers after a full batch."""
+"""Seconds for which a pool is left to other schedulers after a large batch."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Turns:
         return [name for name in pools if name not in self._left_until]
 
     def had(self, pool: str, queued: int, jobs: int) -> bool:
-        """Leave the pool to others for a moment if it may hold more; tell whether it is theirs."""
+        """Leave the pool to others after a large batch, if there are any; tell whether it is so."""
         theirs = jobs > 1 and 4 * queued >= self.most
         if theirs:
             self._left_until[pool] = self.clock.monotonic() + LEAVE

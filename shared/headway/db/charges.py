@@ -67,7 +67,8 @@ REVOKE = text("""
     ), moved AS (
         UPDATE task_instance AS task
            SET state = 'scheduled',
-               rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging
+               rank = extract(epoch FROM CAST(:now AS timestamptz))
+                      - task.priority * CAST(:aging AS numeric)
           FROM ended
          WHERE task.id = ended.task_instance_id AND task.attempt = ended.attempt
            AND task.state = 'queued'

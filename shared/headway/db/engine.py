@@ -148,7 +148,7 @@ def is_transient(error: BaseException) -> bool:
     code = getattr(error.orig, "pgcode", None)
     if code is None:
         return isinstance(error, OperationalError)
-    return code in _TRANSIENT | prepared.FORGOTTEN or code.startswith("08")
+    return code in _TRANSIENT or code.startswith("08")
 
 
 def _prepare_connection(connection: Any, _record: object) -> None:

@@ -121,7 +121,8 @@ START = hot("""
     SELECT started.id, started.dag_id, task.task_id,
            CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
            task.pool, task.pool_slots, task.queue, task.priority,
-           extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging,
+           extract(epoch FROM CAST(:now AS timestamptz))
+           - task.priority * CAST(:aging AS numeric),
            started.limited OR task.max_active_tis_per_dag IS NOT NULL
                            OR task.max_active_tis_per_dagrun IS NOT NULL,
            task.upstreams

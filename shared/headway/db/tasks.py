@@ -14,7 +14,8 @@ from headway.domain.trigger_rules import Tally
 DECIDE = hot("""
     UPDATE task_instance AS task
        SET state = it.state,
-           rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging,
+           rank = extract(epoch FROM CAST(:now AS timestamptz))
+                  - task.priority * CAST(:aging AS numeric),
            ended_at = CASE WHEN it.state = ANY (:terminal) THEN CAST(:now AS timestamptz) END
       FROM unnest(CAST(:ids AS bigint[]), CAST(:states AS text[])) AS it (id, state)
      WHERE task.id = it.id AND task.state = 'none'
@@ -25,7 +26,8 @@ EXPAND = text("""
     WITH expanded AS (
         UPDATE task_instance AS task
            SET map_index = 0, state = 'scheduled',
-               rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging
+               rank = extract(epoch FROM CAST(:now AS timestamptz))
+                      - task.priority * CAST(:aging AS numeric)
           FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
          WHERE task.id = it.id AND task.state = 'none' AND task.map_index = -1
      RETURNING task.*, it.length
@@ -61,7 +63,8 @@ RETRY = hot("""
     )
     UPDATE task_instance AS task
        SET state = 'scheduled', retry_at = NULL,
-           rank = extract(epoch FROM CAST(:now AS timestamptz)) - task.priority * :aging
+           rank = extract(epoch FROM CAST(:now AS timestamptz))
+                  - task.priority * CAST(:aging AS numeric)
       FROM due
      WHERE task.id = due.id
 """)

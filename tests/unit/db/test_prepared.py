@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from headway.db.prepared import array, literals, prepare
 
 
@@ -29,8 +31,15 @@ def test_a_list_has_no_type_of_its_own() -> None:
     assert array([1, None, 2.5, True]) == "{1,NULL,2.5,true}"
     assert array(['a"b', "c\\d", "e,f", ""]) == '{"a\\"b","c\\\\d","e,f",""}'
     assert array([noon]) == '{"2024-01-01T12:00:00+00:00"}'
-    assert literals({"ids": [1, 2], "now": noon, "name": "x"}) == {
+    assert literals({"ids": [1, 2], "now": noon, "name": "x", "share": 0.4}) == {
         "ids": "{1,2}",
         "now": noon,
         "name": "x",
+        "share": "0.4",
     }
+
+
+@pytest.mark.parametrize("value", [b"x", {"a": 1}, [1]])
+def test_what_has_no_such_form_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match=type(value).__name__):
+        array([value])
