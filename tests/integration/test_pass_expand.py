@@ -148,6 +148,19 @@ def test_nothing_to_map_over_skips_the_task(engine: Engine, replica: Replica) ->
     assert seed.run_states(engine) == {"success": 1}
 
 
+def test_what_a_skipped_task_would_have_listed_is_nothing(engine: Engine, replica: Replica) -> None:
+    """Whatever the trigger rule: it is no failure, and there is nothing to expand over."""
+    stubborn = replace(EACH, trigger_rule=TriggerRule.ALL_DONE)
+    seed.start_run(engine, seed.dag(LIST, stubborn, TOTAL))
+    [claimed] = claim_all(engine)
+    seed.report(engine, [claimed.key], Outcome.SKIPPED, Next(TaskState.SKIPPED))
+    settle(replica)
+
+    assert instances(engine) == [(-1, "skipped")]
+    assert instances(engine, "total") == [(-1, "skipped")]
+    assert seed.run_states(engine) == {"success": 1}
+
+
 @pytest.mark.parametrize(
     ("items", "state", "problem"),
     [

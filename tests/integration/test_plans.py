@@ -184,7 +184,7 @@ def test_no_table_that_grows_is_read_in_full(beside_history: list[Plan]) -> None
 
 @pytest.mark.history
 def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> None:
-    """A few hundred task instances are to be moved; ten thousand runs of each DAG are in the way."""
+    """Some hundred task instances move; ten thousand runs of each DAG are in the way."""
     found = [(plan.statement, plan.kept, plan.rows, plan.blocks) for plan in beside_history]
 
     assert [it for it in found if it[2] > 5000 or it[3] > 5000] == []
