@@ -1,5 +1,6 @@
 """Hot statements on a real server: prepared once, forgotten in time, and never in the way."""
 
+import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from headway.db import prepared
 from headway.db.engine import is_transient, reader
 from headway.db.prepared import FRESH, hot
 from headway.testing.clock import FakeClock
+from headway.testing.postgres import ThrowawayPostgres
 
 DOUBLE = hot("SELECT 2 * CAST(:number AS int)")
 MEMBERS = hot("SELECT unnest(CAST(:names AS text[]))")
@@ -23,11 +25,13 @@ words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 
 @pytest.fixture
-def direct(database_url: str) -> Iterator[Engine]:
-    """An engine without a pooler, whatever mode the tests run in."""
-    engine = engines.connect(database_url, name="test", pool_size=1, pooler=False)
+def direct(postgres: ThrowawayPostgres) -> Iterator[Engine]:
+    """An engine on a database of its own, without a pooler in whatever mode the tests run."""
+    name = f"headway_direct_{secrets.token_hex(4)}"
+    engine = engines.connect(postgres.create_database(name), name="test", pool_size=1, pooler=False)
     yield engine
     engine.dispose()
+    postgres.drop_database(name)
 
 
 @pytest.fixture
