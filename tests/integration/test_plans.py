@@ -198,6 +198,19 @@ def test_to_find_nothing_to_do_takes_a_look_at_a_few_blocks(beside_history: list
     assert all(plan.blocks < 50 for plan in looks[-2:])
 
 
+def test_what_is_planned_while_tables_are_small_is_good_when_they_have_grown(
+    postgres: ThrowawayPostgres, template: str
+) -> None:
+    """A kept plan that reads a small table in full does so for seconds after it has grown."""
+    with database(postgres, template) as engine:
+        for spec in specs(4):
+            seed.store(engine, spec)
+        found = [(plan.statement, plan.read_in_full & GROWING) for plan in work(engine)]
+
+    assert {statement for statement, _ in found} >= HOT
+    assert [(statement, tables) for statement, tables in found if tables] == []
+
+
 def done(server: ThrowawayPostgres, template: str, width: int) -> dict[tuple[str, bool], int]:
     """Return the most rows that each statement looks at where there is so much to do."""
     with database(server, template) as engine:

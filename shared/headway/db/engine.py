@@ -51,7 +51,10 @@ _TRANSIENT: Final = frozenset(
 
 _READ_ONLY: Final = text("SHOW transaction_read_only")
 
-_SETTINGS: Final = {**TIMEOUTS, "timezone": "UTC"}
+PLANS: Final = {"enable_seqscan": "off"}
+"""What makes plans that last: while a table is small, reading it in full looks cheapest."""
+
+_SETTINGS: Final = {**TIMEOUTS, **PLANS, "timezone": "UTC"}
 _IN_ORDER: Final = ", ".join(["set_config(%s, %s, %s)"] * len(_SETTINGS))
 _PROMISE: Final = (
     f"SELECT current_setting('transaction_isolation'), pg_is_in_recovery(), {_IN_ORDER}"
