@@ -15,11 +15,13 @@ from pathlib import Path
 import psutil
 from packaging.requirements import Requirement
 from sqlalchemy import text
+from sqlalchemy.engine import make_url
 
 from benchmarks.report import Row
 from headway.db import dags, versions
 from headway.db import engine as engines
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.embedded.cluster import USER, password
 from headway.serialization import codec
 
 NAME = "footprint"
@@ -43,7 +45,7 @@ def run() -> Iterator[Row]:
     """Measure each of the targets of a small footprint."""
     yield _row("headway --help", "s", 0.25, lambda: _seconds(["--help"]), 5)
     with _standalone(PYTHON_DAG) as (home, url):
-        _store_dags(url, 500)
+        _store_dags(_owned(url, home), 500)
         environment = {**os.environ, "HEADWAY_HOME": str(home)}
         listing = lambda: _seconds(["dags", "list"], environment)  # noqa: E731
         yield _row("headway dags list, 500 DAGs", "s", 0.5, listing, 5)
@@ -102,6 +104,12 @@ def _address(home: Path) -> str:
             return url
         time.sleep(0.01)
     raise TimeoutError("standalone did not start within a minute")
+
+
+def _owned(url: str, home: Path) -> str:
+    """Return the address as the owner of the database, who may enter DAGs as a parser does."""
+    owner = make_url(url).set(username=USER, password=password(home / "postgres"))
+    return owner.render_as_string(hide_password=False)
 
 
 def _wait_for_success(url: str) -> None:
