@@ -37,6 +37,7 @@ pool_mode = transaction
 server_round_robin = 1
 max_client_conn = 1000
 default_pool_size = 50
+server_login_retry = 0.5
 auth_type = scram-sha-256
 auth_file = {folder}/users.txt
 auth_user = {user}
