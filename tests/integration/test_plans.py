@@ -211,6 +211,31 @@ def test_what_is_planned_while_tables_are_small_is_good_when_they_have_grown(
     assert [(statement, tables) for statement, tables in found if tables] == []
 
 
+def test_runs_that_the_statistics_know_nothing_of_are_started_one_by_one(
+    postgres: ThrowawayPostgres, template: str
+) -> None:
+    """They were gathered when no run was queued: to read all that are looks like nothing then."""
+    spec = replace(named("many", seed.task("t")), max_active_runs=10_000)
+    with database(postgres, template) as engine:
+        replica, worker = replica_on(engine), seed.register(engine, "worker")
+        version = seed.store(engine, spec)
+        seed.create_runs(engine, version, range(300))
+        start_runs(replica, MUCH_LATER)
+        queue_tasks(replica, DEFAULT_POOL, NOW)
+        seed.report(engine, [it.key for it in seed.claim(engine, worker, limit=10_000)])
+        while schedule_tasks(replica, NOW).runs:
+            pass
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("ANALYZE"))
+        seed.create_runs(engine, version, range(1000, 2000))
+        with explained(engine) as plans:
+            start_runs(replica, MUCH_LATER)
+
+    starts = [plan.rows for plan in plans if plan.statement == "runs.START"]
+    assert len(starts) == 2
+    assert max(starts) < 20_000
+
+
 def done(server: ThrowawayPostgres, template: str, width: int) -> dict[tuple[str, bool], int]:
     """Return the most rows that each statement looks at where there is so much to do."""
     with database(server, template) as engine:

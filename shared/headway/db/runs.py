@@ -96,7 +96,9 @@ LOCK_QUEUED = hot("""
 """)
 
 # The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and
-# when it runs anew, it is looked at as a whole.
+# when it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: so the
+# planner cannot read the index of all queued runs once for each, as it would when its
+# statistics say that there are none.
 START = hot("""
     WITH started AS (
         UPDATE dag_run AS run
@@ -110,7 +112,7 @@ START = hot("""
                   FROM dag_run AS run
                   JOIN dag_version AS version ON version.id = run.version_id
                  WHERE run.id = ANY (:ids)) AS it
-         WHERE run.id = it.id AND run.state = 'queued'
+         WHERE run.id = it.id AND CASE run.state WHEN 'queued' THEN true END
      RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
                it.limited
     ), woken AS (
@@ -144,7 +146,7 @@ SETTLE = hot("""
                ended_at = CASE WHEN it.state IS NOT NULL THEN CAST(:now AS timestamptz) END
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
-         WHERE run.id = it.id AND run.state = 'running'
+         WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END
      RETURNING run.id, run.dag_id, run.schedule_date
     )
     INSERT INTO wake (dag_run_id)
