@@ -188,6 +188,8 @@ def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> N
     found = [(plan.statement, plan.kept, plan.rows, plan.blocks) for plan in beside_history]
 
     assert [it for it in found if it[2] > 5000 or it[3] > 5000] == []
+    last = {(statement, kept): blocks for statement, kept, _, blocks in found}
+    assert {name: blocks for name, blocks in last.items() if blocks > 1500} == {}
 
 
 @pytest.mark.history

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
 from headway.db import migrate
+from headway.testing import modes
 from headway.testing.machine import Machine
 from headway.testing.postgres import ThrowawayPostgres
 
@@ -73,7 +74,8 @@ def test_the_password_is_wrong(machine: Machine, database_url: str) -> None:
 
     said = refusal(machine, ("db", "check"), address.render_as_string(hide_password=False))
 
-    assert "authentication failed" in said  # in the words of Postgres, or of a pooler
+    whose = "SASL" if modes.pooled() else "password"
+    assert f"{whose} authentication failed" in said
     assert SET_IT in said
     assert "a-wrong-one" not in said
 
