@@ -53,6 +53,8 @@ Table(
     METADATA,
     Column("hash", Text, primary_key=True),
     Column("content", LargeBinary, nullable=False),
+    # When it was last asked for by a parse: what is to be pruned is judged by it.
+    moment("stored_at", now=True),
     comment="Source by content.",
 )
 
@@ -61,6 +63,7 @@ Table(
     METADATA,
     Column("hash", Text, primary_key=True),
     Column("files", JSON, nullable=False),
+    moment("stored_at", now=True),
     comment="The bundle files of a version: relative path to content hash.",
 )
 
@@ -77,9 +80,22 @@ Table(
     Column("dagrun_timeout", Double),
     # Whether a run that starts is to be looked at as a whole, or its first tasks are known.
     Column("look_at_start", Boolean, nullable=False, server_default=text("true")),
+    # Whether a run that is to start waits until its DAG file was parsed once more.
+    Column("reparse_on_run", Boolean, nullable=False, server_default=text("false")),
+    # The commit of its bundle at which it was seen first; NULL for a plain folder.
+    Column("commit", Text),
     moment("created_at", now=True),
     UniqueConstraint("dag_id", "number"),
     comment="What a DAG was, for ever: serialized structure and code.",
+)
+
+Table(
+    "task_definition",
+    METADATA,
+    Column("hash", Text, primary_key=True),
+    Column("definition", JSON, nullable=False),
+    moment("stored_at", now=True),
+    comment="Task definitions by content, each stored once.",
 )
 
 Table(
@@ -101,7 +117,10 @@ Table(
     Column("max_active_tis_per_dag", Integer),
     Column("max_active_tis_per_dagrun", Integer),
     Column("on_lost", Text, nullable=False, server_default=text("'retry'")),
+    # NULL for versions that an older release has stored.
+    Column("definition_hash", Text, ForeignKey("task_definition.hash")),
     PrimaryKeyConstraint("version_id", "task_id"),
+    Index(None, "definition_hash"),
 )
 
 Table(
@@ -114,15 +133,39 @@ Table(
 )
 
 Table(
+    "dag_bundle",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    # The commit that every parser is to have checked out.
+    Column("commit", Text),
+    # Who asked its remote last, and when.
+    Column("parser_id", BigInteger),
+    moment("asked_at"),
+    comment="Bundles that are moved from commit to commit.",
+)
+
+Table(
     "dag_file",
     METADATA,
     Column("bundle", Text),
     Column("relative_path", Text),
-    Column("signature", Text, nullable=False),
-    Column("seconds", Double, nullable=False),
-    moment("parsed_at", now=True),
+    # The content of all that the last parse has read, as one hash, and which files these were.
+    Column("signature", Text, nullable=False, server_default=text("''")),
+    Column("paths", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("seconds", Double, nullable=False, server_default=text("0")),
+    moment("parsed_at"),
+    # When it is to be parsed again though nothing has changed, and how often it failed in a row.
+    moment("due_at"),
+    Column("failures", Integer, nullable=False, server_default=text("0")),
+    # Whether somebody asks for it to be parsed now.
+    Column("asked", Boolean, nullable=False, server_default=text("false")),
+    # Who parses it; when nobody does, who did so last.
+    Column("parser_id", BigInteger),
+    Column("claimed", Boolean, nullable=False, server_default=text("false")),
+    # What an author should know of it though it was taken over.
+    Column("warning", Text),
     PrimaryKeyConstraint("bundle", "relative_path"),
-    comment="The last parse of every DAG file.",
+    comment="Every DAG file: its last parse, and who has it.",
 )
 
 Table(

@@ -60,6 +60,10 @@ Table(
     Column("unfinished", Integer),
     # The state to end in once no task is live, whatever the tasks say.
     Column("end_as", Text),
+    # Whether the version is the one that the run will have.  One that is not pinned waits, when
+    # it is to start, for its DAG file to be parsed; since then it has been asked for.
+    Column("pinned", Boolean, nullable=False, server_default=text("true")),
+    moment("parse_asked_at"),
     moment("deadline"),
     moment("created_at", now=True),
     moment("started_at"),
@@ -97,6 +101,12 @@ Table(
         "deadline",
         postgresql_where=text("state = 'running' AND deadline IS NOT NULL"),
     ),
+    Index(
+        "dag_run_to_pin",
+        "dag_id",
+        postgresql_where=text("state = 'queued' AND NOT pinned AND parse_asked_at IS NOT NULL"),
+    ),
+    Index("dag_run_version", "version_id"),
     Index("dag_run_locked", "lock_id", postgresql_where=text("lock_id IS NOT NULL")),
     Index("dag_run_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     ExcludeConstraint(
