@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
-from headway.sdk.operator import BaseOperator, accepted_names
+from headway.sdk.operator import BaseOperator, accepted_names, signature
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
 
@@ -62,7 +62,7 @@ class OperatorBlueprint:
         """Refuse to leave out an argument of the operator that has no default."""
         given = {**self.filled(dict.fromkeys(names)), "task_id": ""}
         try:
-            inspect.signature(self.operator.__init__).bind(None, **given)
+            signature(self.operator.__init__).bind(None, **given)
         except TypeError as error:
             raise DagError(f"{where}: {self.operator.__name__}: {error}.") from None
 

@@ -1,8 +1,9 @@
 """BaseOperator: one task of a DAG, and what happens when one is made."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
 from headway.domain.errors import DagError
@@ -37,7 +38,7 @@ class OperatorType(type):
     def make_apart(cls, arguments: Mapping[str, Any], where: str) -> "BaseOperator":
         """Make a task that joins no DAG, such as an instance of a mapped one."""
         try:
-            inspect.signature(cls.__init__).bind(None, **arguments)  # type: ignore[misc]
+            signature(cls.__init__).bind(None, **arguments)  # type: ignore[misc]
         except TypeError as error:
             raise DagError(f"{where}: {cls.__name__}: {error}.") from None
         operator = super().__call__(**arguments)
@@ -151,6 +152,12 @@ def place(dag: "DAG | None", task_id: object) -> str:
     return f"DAG {dag.dag_id!r}, {task}" if dag else task[0].upper() + task[1:]
 
 
+@cache
+def signature(constructor: Callable[..., object]) -> inspect.Signature:
+    """Return what a constructor takes.  A DAG file makes many tasks of few classes."""
+    return inspect.signature(constructor)
+
+
 def accepted_names(operator: type) -> set[str]:
     """Return the arguments that an operator class and its bases take."""
     names: set[str] = set()
@@ -158,15 +165,24 @@ def accepted_names(operator: type) -> set[str]:
         constructor = base.__dict__.get("__init__")
         if base is object or constructor is None:
             continue
-        parameters = list(inspect.signature(constructor).parameters.values())[1:]
-        for parameter in parameters:
-            if parameter.kind is not parameter.VAR_KEYWORD:
-                names.add(parameter.name)
-            elif options := get_args(parameter.annotation):
-                names.update(options[0].__annotations__)
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        own, any_other = _names_of(constructor)
+        names |= own
+        if not any_other:
             break
     return names
+
+
+@cache
+def _names_of(constructor: Callable[..., object]) -> tuple[frozenset[str], bool]:
+    """Return the arguments that a constructor names, and whether it takes others as well."""
+    names: set[str] = set()
+    parameters = list(signature(constructor).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            names.add(parameter.name)
+        elif options := get_args(parameter.annotation):
+            names.update(options[0].__annotations__)
+    return frozenset(names), any(it.kind is it.VAR_KEYWORD for it in parameters)
 
 
 def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
