@@ -19,9 +19,10 @@ CURRENT = text("""
 
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
-                             max_active_tasks_per_dagrun, dagrun_timeout, look_at_start)
+                             max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
+                             reparse_on_run)
     SELECT :dag_id, 1 + coalesce(max(number), 0), :fingerprint, :serialized, :manifest_hash,
-           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start
+           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start, :reparse_on_run
       FROM dag_version
      WHERE dag_id = :dag_id
  RETURNING id
@@ -96,6 +97,7 @@ def add(conn: Connection, version: NewVersion) -> int:
             "max_active_tasks_per_dagrun": spec.max_active_tasks_per_dagrun,
             "dagrun_timeout": spec.dagrun_timeout,
             "look_at_start": DagGraph(spec).look_at_start(),
+            "reparse_on_run": spec.reparse_on_run,
         },
     ).scalar_one()
     conn.execute(ADD_TASKS, {"version_id": version_id, **_columns(spec.tasks)})

@@ -11,7 +11,13 @@ from typing import Final
 from headway.domain.errors import DagError
 from headway.domain.mapping import MAX_MAP_LENGTH
 from headway.domain.names import check_key
-from headway.domain.spec import DagSpec, MapInput, TaskSpec
+from headway.domain.spec import (
+    LONGEST_INTERVAL,
+    SHORTEST_INTERVAL,
+    DagSpec,
+    MapInput,
+    TaskSpec,
+)
 from headway.domain.trigger_rules import TriggerRule
 
 LARGEST_NUMBER: Final = 2**31 - 1
@@ -41,6 +47,9 @@ def _check_limits(dag: DagSpec) -> None:
     seconds = dag.dagrun_timeout
     if seconds is not None and not (isfinite(seconds) and seconds > 0):
         raise DagError(f"The dagrun_timeout of DAG {dag.dag_id} is {seconds} seconds.")
+    every = dag.min_file_process_interval
+    if every is not None and not SHORTEST_INTERVAL <= every <= LONGEST_INTERVAL:
+        raise DagError(f"The min_file_process_interval of DAG {dag.dag_id} is {every} seconds.")
 
 
 def _problems(task: TaskSpec, above: set[str]) -> Iterator[str]:

@@ -12,6 +12,10 @@ from headway.domain.weights import WeightRule
 DEFAULT_POOL = "default_pool"
 DEFAULT_QUEUE = "default"
 
+SHORTEST_INTERVAL = 1
+LONGEST_INTERVAL = 366 * 86400
+"""What the `min_file_process_interval` of a DAG may be, in seconds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimetableSpec:
@@ -73,6 +77,10 @@ class DagSpec:
 
     `tasks` are in topological order.  `relative_path` is the DAG file's path below
     its bundle; `files` are further bundle files that its tasks need when they run.
+
+    What is `dynamic` has a structure that comes from outside its code: its file is parsed
+    every `min_file_process_interval` seconds though nothing has changed.  With
+    `reparse_on_run` a run that is to start waits for a parse, and is of the version of that.
     """
 
     dag_id: str
@@ -93,6 +101,9 @@ class DagSpec:
     doc_md: str | None = None
     is_paused_upon_creation: bool | None = None
     files: tuple[str, ...] = ()
+    dynamic: bool = False
+    reparse_on_run: bool = False
+    min_file_process_interval: float | None = None
 
     def task(self, task_id: str) -> TaskSpec:
         """Return the task of that id; KeyError when the DAG has none."""

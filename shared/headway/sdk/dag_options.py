@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import DagError, TimetableError
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
 from headway.sdk import checks
 from headway.sdk.exceptions import XComError
 from headway.sdk.xcom import check_json
@@ -32,6 +32,9 @@ class DagOptions(TypedDict, total=False):
     description: str | None
     doc_md: str | None
     is_paused_upon_creation: bool | None
+    dynamic: bool
+    reparse_on_run: bool
+    min_file_process_interval: timedelta | float | None
 
 
 DAG_OPTIONS: Final = frozenset(DagOptions.__annotations__)
@@ -52,6 +55,13 @@ def _moment(value: object, where: str) -> datetime:
     return datetime.combine(moment.date(), moment.time(), UTC)
 
 
+def _interval(value: object, where: str) -> float:
+    seconds = checks.duration(value, where).total_seconds()
+    if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
+        checks.refuse(where, f"from {SHORTEST_INTERVAL} to {LONGEST_INTERVAL:,} seconds", value)
+    return seconds
+
+
 _STORED: Final[Mapping[str, checks.Check]] = {
     "start_date": checks.optional(_moment),
     "end_date": checks.optional(_moment),
@@ -65,6 +75,9 @@ _STORED: Final[Mapping[str, checks.Check]] = {
     "description": checks.optional(checks.text),
     "doc_md": checks.optional(checks.text),
     "is_paused_upon_creation": checks.optional(checks.flag),
+    "dynamic": checks.flag,
+    "reparse_on_run": checks.flag,
+    "min_file_process_interval": checks.optional(_interval),
 }
 
 
@@ -80,6 +93,11 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
     start, end = checked.get("start_date"), checked.get("end_date")
     if start and end and end < start:
         raise DagError(f"{where}: end_date ({end}) is before start_date ({start}); swap them.")
+    if checked.get("min_file_process_interval") is not None and not checked.get("dynamic"):
+        raise DagError(
+            f"{where}: min_file_process_interval says how often a dynamic DAG is parsed though "
+            "nothing has changed; add dynamic=True, or leave it out."
+        )
     zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
     timetable = _timetable(options.get("schedule"), zone, where)
     return DagSpec(

@@ -20,6 +20,13 @@ FORMAT_VERSION: Final = 2
 READABLE: Final = (1, 2)
 """Formats that are read.  What the first one lacks has defaults."""
 
+LATER: Final = frozenset({"dynamic", "reparse_on_run", "min_file_process_interval"})
+"""What a DAG is written with only where it says something, so that all others stay what they were.
+
+A release that does not know these leaves them out of account, rather than refusing the DAG: its
+workers run it, and its schedulers start the runs without waiting for a parse.
+"""
+
 LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
 
@@ -31,7 +38,8 @@ _ADAPTER: Final = TypeAdapter(DagSpec)
 
 def encode(spec: DagSpec) -> bytes:
     """Return the canonical bytes of a DAG: equal specifications give equal bytes."""
-    dag = _sorted(_ADAPTER.dump_python(spec, mode="json"))
+    fields = _ADAPTER.dump_python(spec, mode="json")
+    dag = _sorted({name: fields[name] for name in fields if name not in LATER or fields[name]})
     data: bytes = msgpack.packb({"format": FORMAT_VERSION, "dag": dag})
     if len(data) > LARGEST:
         raise SerializationError(

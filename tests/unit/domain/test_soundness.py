@@ -38,6 +38,7 @@ def test_what_an_author_may_write_is_sound() -> None:
     check_sound(dag(task("a"), task("b", "a"), task("c", "a", "b")))
     check_sound(dag(task("a"), mapped(over(task_id="a"), over("y", 0), over("z", 100_000))))
     check_sound(replace(dag(), max_active_tasks_per_dagrun=1, dagrun_timeout=0.5))
+    check_sound(replace(dag(), dynamic=True, reparse_on_run=True, min_file_process_interval=1.0))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,9 @@ def test_what_an_author_may_write_is_sound() -> None:
         (replace(dag(), max_active_tasks_per_dagrun=2**31), "above 2,147,483,647"),
         (replace(dag(), dagrun_timeout=0.0), "dagrun_timeout of DAG etl is 0.0"),
         (replace(dag(), dagrun_timeout=nan), "dagrun_timeout of DAG etl is nan"),
+        (replace(dag(), min_file_process_interval=0.5), "process_interval of DAG etl is 0.5"),
+        (replace(dag(), min_file_process_interval=nan), "process_interval of DAG etl is nan"),
+        (replace(dag(), min_file_process_interval=inf), "process_interval of DAG etl is inf"),
         (replace(dag(), tags=("a", "\0")), "NUL character"),
         (dag(replace(task("a"), priority_weight=-(2**31))), "a number above"),
         (dag(replace(task("a"), priority_weight=-1)), "a priority_weight of -1"),

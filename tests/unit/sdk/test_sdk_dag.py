@@ -62,6 +62,17 @@ def test_arguments_reach_the_specification() -> None:
     assert DAG("flights", dagrun_timeout=90).spec.dagrun_timeout == 90.0
 
 
+def test_a_dag_may_be_parsed_though_nothing_has_changed() -> None:
+    spec = DAG(
+        "flights", dynamic=True, reparse_on_run=True, min_file_process_interval=timedelta(minutes=2)
+    ).spec
+
+    assert (spec.dynamic, spec.reparse_on_run, spec.min_file_process_interval) == (True, True, 120)
+    assert DAG("flights", reparse_on_run=True).spec.dynamic is False
+    assert DAG("flights", dynamic=True).spec.min_file_process_interval is None
+    assert DAG("flights", min_file_process_interval=None).spec.dynamic is False
+
+
 def test_schedules_differ_in_the_specification() -> None:
     zoned = pendulum.datetime(2013, 1, 1, tz="America/New_York")
     schedules: list[object] = [None, "@daily", "0 5 * * *", timedelta(hours=6)]
@@ -90,6 +101,17 @@ def test_schedules_differ_in_the_specification() -> None:
         ({"max_active_tasks_per_dagrun": 0}, "max_active_tasks_per_dagrun must be a whole number"),
         ({"dagrun_timeout": timedelta(0)}, "dagrun_timeout must be longer than 0 seconds"),
         ({"dagrun_timeout": "1h"}, "dagrun_timeout must be a timedelta or a number of seconds"),
+        ({"dynamic": 1}, "dynamic must be True or False, not 1"),
+        ({"reparse_on_run": None}, "reparse_on_run must be True or False, not None"),
+        ({"min_file_process_interval": 60}, "min_file_process_interval .* add dynamic=True"),
+        (
+            {"dynamic": True, "min_file_process_interval": 0.5},
+            "min_file_process_interval must be from 1 to 31,622,400 seconds, not 0.5",
+        ),
+        (
+            {"dynamic": True, "min_file_process_interval": timedelta(days=400)},
+            "min_file_process_interval must be from 1 to 31,622,400 seconds",
+        ),
         ({"catchup": "no"}, "catchup must be True or False, not 'no'"),
         ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
         ({"params": [1]}, "params must be a dictionary"),

@@ -1,9 +1,12 @@
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, timedelta
-from typing import TypeVar
+from hashlib import sha256
+from typing import Any, TypeVar
 
 import msgpack
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +18,7 @@ from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.serialization import codec
-from headway.serialization.codec import FORMAT_VERSION, LARGEST
+from headway.serialization.codec import FORMAT_VERSION, LARGEST, LATER
 
 T = TypeVar("T")
 
@@ -97,6 +100,9 @@ DAGS = st.builds(
     doc_md=TEXTS,
     is_paused_upon_creation=st.none() | st.booleans(),
     files=some(NAMES),
+    dynamic=st.booleans(),
+    reparse_on_run=st.booleans(),
+    min_file_process_interval=st.none() | st.floats(1, 1e6),
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -105,6 +111,9 @@ SMALL = DagSpec(
     timezone="UTC",
     tasks=(TaskSpec(task_id="land", operator="python", arguments={"a": 1}),),
 )
+
+BEFORE = "25dfbe8c3497d848da57179dc02ac5da117d92fb741991f757a6bc209110be7e"
+"""The digest of its bytes as the release before the newest arguments has written them."""
 
 
 def stored(**changes: object) -> bytes:
@@ -206,6 +215,32 @@ def test_bytes_of_the_first_format_are_read_with_defaults() -> None:
     dag = without(msgpack.unpackb(codec.encode(spec))["dag"], NEW)
 
     assert codec.decode(packed({"format": 1, "dag": dag})) == spec
+
+
+def test_a_dag_without_the_newest_arguments_keeps_its_bytes() -> None:
+    """So no DAG gets another version because Headway was upgraded."""
+    fields = msgpack.unpackb(codec.encode(SMALL))["dag"]
+
+    assert not LATER & fields.keys()
+    assert set(fields) == {it.name for it in dataclasses.fields(DagSpec)} - LATER
+    assert sha256(codec.encode(SMALL)).hexdigest() == BEFORE
+
+
+def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out() -> None:
+    """What this release does with what it does not know, the one before does with `LATER`."""
+    spec = replace(SMALL, dynamic=True, reparse_on_run=True, min_file_process_interval=60.0)
+    fields = msgpack.unpackb(codec.encode(spec))["dag"]
+    older: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
+        dataclasses.make_dataclass(
+            "Older",
+            [(it.name, it.type) for it in dataclasses.fields(DagSpec) if it.name not in LATER],
+            kw_only=True,
+        )
+    )
+
+    assert fields.keys() >= LATER
+    assert codec.decode(stored_dag(next_year=True)) == SMALL
+    assert older.validate_python(fields).dag_id == SMALL.dag_id
 
 
 def test_the_order_of_what_a_task_is_mapped_over_is_part_of_it() -> None:
