@@ -17,6 +17,7 @@ from pydantic_settings import (
 )
 
 from headway.domain.errors import SettingsError
+from headway.runtime.scrub import masked
 
 
 def _split(value: object) -> object:
@@ -141,7 +142,9 @@ def _explain(settings: type[Settings], problem: Mapping[str, object]) -> str:
     variable = _variable(settings, str(location[0]))
     if settings.secret:
         return f"{variable}: {message}."
-    return f"{variable}: {message} (given: {problem.get('input')!r})."
+    inner = ".".join(map(str, location[1:]))
+    where = f"{variable} ({inner})" if inner else variable
+    return f"{where}: {message} (given: {masked(repr(problem.get('input')))})."
 
 
 def _variable(settings: type[Settings], name: str) -> str:

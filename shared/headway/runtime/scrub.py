@@ -34,6 +34,11 @@ _SECRET_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSWORD_IN_URL: Final = re.compile(r"://[^/?#\s]*:[^/?#\s]*@")
+_LOGIN_IN_URL: Final = re.compile(
+    r"(?<=://)[^/?#\s'\"]*:[^/?#\s'\"]*@"
+    r"|(?<=http://)[^/?#\s'\"]*@|(?<=https://)[^/?#\s'\"]*@",
+    re.IGNORECASE,
+)
 _PASSWORD_SETTING: Final = re.compile(r"(password|passwd|secret|token)\s*[=:]", re.IGNORECASE)
 
 
@@ -52,6 +57,11 @@ def scrubbed_environment(
         for name, value in environment.items()
         if (name in exact or name.startswith(prefixes)) and not _looks_secret(name, value)
     }
+
+
+def masked(text: str) -> str:
+    """Return the text without passwords in its URLs; before an https host any name may be one."""
+    return _LOGIN_IN_URL.sub("***@", text)
 
 
 def _looks_secret(name: str, value: str) -> bool:

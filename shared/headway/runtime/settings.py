@@ -6,7 +6,6 @@ section `[scheduler]`), else from the default below.  docs/settings.md is made o
 these models.
 """
 
-from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -24,6 +23,7 @@ from headway.runtime.configuration import (
     make_home,
     read,
 )
+from headway.runtime.parser_settings import ParserSettings
 
 __all__ = [
     "DatabaseSettings",
@@ -64,27 +64,6 @@ class DatabaseSettings(Settings):
     def wakes(self) -> bool:
         """Whether notices are sent and listened for."""
         return self.notify and not self.pooler
-
-
-class ParserSettings(Settings):
-    """The parser service."""
-
-    section = "parser"
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_PARSER_", frozen=True, extra="forbid")
-
-    dags: Path = Field(Path("dags"), description="The folder that holds the DAG files.")
-    bundle: str = Field("dags", description="The name under which that folder is known.")
-    dag_dir_list_interval: Seconds = Field(
-        1.0, description="Seconds between two listings of the folder."
-    )
-    parsing_processes: int = Field(2, ge=1, description="Files that are parsed at a time.")
-    dag_file_processor_timeout: Seconds = Field(
-        50.0, description="Seconds that parsing one file may take."
-    )
-    dags_are_paused_at_creation: bool = Field(
-        False, description="Whether a DAG that is new starts paused."
-    )
-    heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
 
 
 class SchedulerSettings(Settings):
