@@ -1,14 +1,17 @@
 """Versions: what a DAG was, for ever."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from headway.db import versions
+from headway.db.versions import NewVersion
+from headway.domain.spec import TaskSpec
 from headway.domain.trigger_rules import TriggerRule
 from headway.serialization import codec
+from headway.serialization.manifest import manifest_hash
 from headway.testing import seed
 
 SPEC = seed.dag(
@@ -86,3 +89,62 @@ def test_a_version_needs_its_code(engine: Engine) -> None:
 
     with pytest.raises(IntegrityError, match="manifest_hash"), engine.begin() as conn:
         versions.add(conn, new)
+
+
+DEFINITIONS = text("""
+    SELECT task_id, definition_hash FROM dag_task WHERE version_id = :version ORDER BY position
+""")
+
+
+def definitions(engine: Engine, version: int) -> list[str]:
+    """The definition of each task of a version."""
+    with engine.connect() as conn:
+        return [row.definition_hash for row in conn.execute(DEFINITIONS, {"version": version})]
+
+
+def stored(engine: Engine) -> int:
+    with engine.connect() as conn:
+        return conn.execute(text("SELECT count(*) FROM task_definition")).scalar_one()
+
+
+def test_a_task_is_stored_once_wherever_it_stands(engine: Engine) -> None:
+    chain = seed.dag(seed.task("a"), seed.task("b", "a"), replace(seed.task("c"), retries=3))
+    first = definitions(engine, seed.store(engine, chain))
+    moved = seed.dag(seed.task("b"), replace(seed.task("c", "b"), retries=3), dag_id="other")
+    second = definitions(engine, seed.store(engine, moved))
+
+    assert first[0] == first[1] != first[2]
+    assert second == first[1:]
+    assert stored(engine) == 2
+
+
+def test_a_definition_is_all_but_the_place_in_the_graph(engine: Engine) -> None:
+    spec = seed.dag(replace(seed.task("a"), arguments={"b": [1, {"z": None, "a": "ü"}], "a": 2.5}))
+    seed.store(engine, spec)
+
+    with engine.connect() as conn:
+        [definition] = conn.scalars(text("SELECT definition FROM task_definition"))
+    assert definition["arguments"] == {"a": 2.5, "b": [1, {"a": "ü", "z": None}]}
+    assert set(definition) == {
+        field.name for field in fields(TaskSpec) if field.name not in {"task_id", "upstream"}
+    }
+
+
+def test_an_earlier_version_is_found_by_its_fingerprint(engine: Engine) -> None:
+    first, second = seed.store(engine, SPEC), seed.store(engine, seed.dag())
+    seed.store(engine, replace(SPEC, dag_id="other"))
+    prints = text("SELECT fingerprint FROM dag_version WHERE id = :id")
+    with engine.connect() as conn:
+        for version in (first, second):
+            fingerprint = conn.execute(prints, {"id": version}).scalar_one()
+            assert versions.find(conn, "etl", fingerprint) == version
+            assert versions.find(conn, "other", fingerprint) is None
+
+
+def test_a_version_keeps_the_commit_that_it_was_read_at(engine: Engine) -> None:
+    seed.store(engine, SPEC)
+    code, data = manifest_hash({}), codec.encode(SPEC)
+    with engine.begin() as conn:
+        version = versions.add(conn, NewVersion(SPEC, data, "f", code, "cafe"))
+        commits = text("SELECT id, commit FROM dag_version WHERE id = :id")
+        assert conn.execute(commits, {"id": version}).one() == (version, "cafe")

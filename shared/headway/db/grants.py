@@ -21,17 +21,18 @@ _READ_ALL: Final = dict.fromkeys(TABLES, "SELECT")
 GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.PARSER: {
         "alembic_version": "SELECT",
-        "code_file": "INSERT",
-        "code_manifest": "INSERT",
+        "code_file": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
+        "code_manifest": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
         "dag": "SELECT, INSERT, UPDATE (bundle, relative_path, description, tags, "
         "version_id, active, max_active_runs, max_active_tasks)",
         "dag_edge": "INSERT",
         "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, seconds, parsed_at)",
-        "dag_task": "INSERT",
-        "dag_version": "SELECT, INSERT",
+        "dag_task": "SELECT, INSERT",
+        "dag_version": "SELECT, INSERT, DELETE, UPDATE (commit)",
         "import_error": "SELECT, INSERT, DELETE, UPDATE (error, at)",
         "process": "SELECT, INSERT, UPDATE (ended_at)",
         "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
+        "task_definition": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
     },
     Login.SCHEDULER: {
         "alembic_version": "SELECT",

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from json import dumps
 
 from sqlalchemy import Connection, text
 
+from headway.db import contents as stored
 from headway.decide.graph import DagGraph, starts
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.weights import priorities
+from headway.serialization.definitions import define
 
 CURRENT = text("""
     SELECT version.fingerprint
@@ -17,12 +18,21 @@ CURRENT = text("""
      WHERE dag.dag_id = :dag_id
 """)
 
+# The newest, should an older release have stored one twice.
+FIND = text("""
+    SELECT id FROM dag_version
+     WHERE dag_id = :dag_id AND fingerprint = :fingerprint
+     ORDER BY number DESC
+     LIMIT 1
+""")
+
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
                              max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
-                             reparse_on_run)
+                             reparse_on_run, commit)
     SELECT :dag_id, 1 + coalesce(max(number), 0), :fingerprint, :serialized, :manifest_hash,
-           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start, :reparse_on_run
+           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start, :reparse_on_run,
+           :commit
       FROM dag_version
      WHERE dag_id = :dag_id
  RETURNING id
@@ -31,7 +41,8 @@ ADD = text("""
 ADD_TASKS = text("""
     INSERT INTO dag_task (version_id, task_id, position, operator, trigger_rule,
                           pool, pool_slots, queue, priority, upstreams, starts, mapped,
-                          max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost)
+                          max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost,
+                          definition_hash)
     SELECT :version_id, task.*
       FROM unnest(CAST(:task_ids AS text[]), CAST(:positions AS int[]),
                   CAST(:operators AS text[]), CAST(:trigger_rules AS text[]),
@@ -39,7 +50,7 @@ ADD_TASKS = text("""
                   CAST(:queues AS text[]), CAST(:priorities AS int[]),
                   CAST(:upstreams AS int[]), CAST(:starts AS bool[]), CAST(:mapped AS bool[]),
                   CAST(:tis_per_dag AS int[]), CAST(:tis_per_dagrun AS int[]),
-                  CAST(:on_lost AS text[])) AS task
+                  CAST(:on_lost AS text[]), CAST(:definitions AS text[])) AS task
 """)
 
 ADD_EDGES = text("""
@@ -48,34 +59,18 @@ ADD_EDGES = text("""
       FROM unnest(CAST(:upstreams AS text[]), CAST(:downstreams AS text[])) AS edge
 """)
 
-ADD_FILES = text("""
-    INSERT INTO code_file (hash, content)
-    SELECT file.*
-      FROM unnest(CAST(:hashes AS text[]), CAST(:contents AS bytea[])) AS file
-     ORDER BY 1
-        ON CONFLICT DO NOTHING
-""")
-
-ADD_MANIFEST = text("""
-    INSERT INTO code_manifest (hash, files) VALUES (:hash, CAST(:files AS json))
-        ON CONFLICT DO NOTHING
-""")
-
 LOAD = text("SELECT id, serialized FROM dag_version WHERE id = ANY (:ids)")
-
-MANIFEST = text("SELECT files FROM code_manifest WHERE hash = :hash")
-
-CONTENTS = text("SELECT hash, content FROM code_file WHERE hash = ANY (:hashes)")
 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A DAG as a parser read it, ready to be stored."""
+    """A DAG as a parser read it, ready to be stored, with the commit that it was read at."""
 
     spec: DagSpec
     serialized: bytes
     fingerprint: str
     manifest_hash: str
+    commit: str | None = None
 
 
 def current_fingerprint(conn: Connection, dag_id: str) -> str | None:
@@ -84,9 +79,20 @@ def current_fingerprint(conn: Connection, dag_id: str) -> str | None:
     return fingerprint
 
 
+def find(conn: Connection, dag_id: str, fingerprint: str) -> int | None:
+    """Return the version of the DAG that has this fingerprint; None when it never had it.
+
+    Lock the DAG first, as storing it does: then the version cannot be pruned meanwhile.
+    """
+    version_id: int | None = conn.scalar(FIND, {"dag_id": dag_id, "fingerprint": fingerprint})
+    return version_id
+
+
 def add(conn: Connection, version: NewVersion) -> int:
     """Store a version with its structure as rows; its code must be stored already."""
     spec = version.spec
+    definitions = define(spec.tasks)
+    stored.add_definitions(conn, dict(definitions))
     version_id: int = conn.execute(
         ADD,
         {
@@ -98,9 +104,11 @@ def add(conn: Connection, version: NewVersion) -> int:
             "dagrun_timeout": spec.dagrun_timeout,
             "look_at_start": DagGraph(spec).look_at_start(),
             "reparse_on_run": spec.reparse_on_run,
+            "commit": version.commit,
         },
     ).scalar_one()
-    conn.execute(ADD_TASKS, {"version_id": version_id, **_columns(spec.tasks)})
+    columns = _columns(spec.tasks, [key for key, _ in definitions])
+    conn.execute(ADD_TASKS, {"version_id": version_id, **columns})
     edges = [(upstream, task.task_id) for task in spec.tasks for upstream in task.upstream]
     conn.execute(
         ADD_EDGES,
@@ -113,7 +121,7 @@ def add(conn: Connection, version: NewVersion) -> int:
     return version_id
 
 
-def _columns(tasks: Sequence[TaskSpec]) -> dict[str, list[object]]:
+def _columns(tasks: Sequence[TaskSpec], definitions: Sequence[str]) -> dict[str, Sequence[object]]:
     weights = priorities(tasks)
     return {
         "task_ids": [task.task_id for task in tasks],
@@ -130,6 +138,7 @@ def _columns(tasks: Sequence[TaskSpec]) -> dict[str, list[object]]:
         "tis_per_dag": [task.max_active_tis_per_dag for task in tasks],
         "tis_per_dagrun": [task.max_active_tis_per_dagrun for task in tasks],
         "on_lost": [str(task.on_lost) for task in tasks],
+        "definitions": definitions,
     }
 
 
@@ -137,10 +146,8 @@ def add_code(
     conn: Connection, manifest_hash: str, files: Mapping[str, str], contents: Mapping[str, bytes]
 ) -> None:
     """Store source files, by content hash, and the manifest (path to hash) that names them."""
-    conn.execute(
-        ADD_FILES, {"hashes": list(contents), "contents": [contents[key] for key in contents]}
-    )
-    conn.execute(ADD_MANIFEST, {"hash": manifest_hash, "files": dumps(files)})
+    stored.add_files(conn, contents)
+    stored.add_manifest(conn, manifest_hash, files)
 
 
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
@@ -150,11 +157,9 @@ def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
 
 def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
     """Return the files of a manifest: relative path to content hash."""
-    files: dict[str, str] = conn.execute(MANIFEST, {"hash": manifest_hash}).scalar_one()
-    return files
+    return stored.manifest(conn, manifest_hash)
 
 
 def contents(conn: Connection, hashes: Sequence[str]) -> dict[str, bytes]:
     """Return source files by their content hash."""
-    rows = conn.execute(CONTENTS, {"hashes": list(hashes)})
-    return {row.hash: bytes(row.content) for row in rows}
+    return stored.contents(conn, hashes)

@@ -1,0 +1,131 @@
+"""SQL on what versions are made of: source files, manifests and task definitions, by their hash.
+
+Each is stored once, and whoever stores it holds it until the end of the transaction, whether
+it was new or not: in between it cannot be pruned, and after that its version names it.  Holders
+do not exclude each other, and nothing is written for what is there, but its time twice an hour.
+"""
+
+from collections.abc import Collection, Mapping
+from json import dumps
+
+from sqlalchemy import Connection, TextClause, text
+
+HOLD_FILES = text("""
+    SELECT hash, stored_at < now() - interval '30 minutes' AS stale
+      FROM code_file
+     WHERE hash = ANY (:hashes)
+     ORDER BY hash
+       FOR KEY SHARE
+""")
+
+# Another parser may have stored one since they were looked for.
+ADD_FILES = text("""
+    INSERT INTO code_file (hash, content)
+    SELECT file.*
+      FROM unnest(CAST(:hashes AS text[]), CAST(:contents AS bytea[])) AS file
+     ORDER BY 1
+        ON CONFLICT (hash) DO UPDATE SET stored_at = now()
+""")
+
+# Here and below: who else is writing the time is as good, and is not waited for.
+REFRESH_FILES = text("""
+    WITH stale AS MATERIALIZED (
+        SELECT hash FROM code_file WHERE hash = ANY (:hashes) ORDER BY hash
+           FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE code_file AS file SET stored_at = now() FROM stale WHERE file.hash = stale.hash
+""")
+
+HOLD_MANIFEST = text("""
+    SELECT hash, stored_at < now() - interval '30 minutes' AS stale
+      FROM code_manifest
+     WHERE hash = ANY (:hashes)
+       FOR KEY SHARE
+""")
+
+ADD_MANIFEST = text("""
+    INSERT INTO code_manifest (hash, files) VALUES (:hash, CAST(:files AS json))
+        ON CONFLICT (hash) DO UPDATE SET stored_at = now()
+""")
+
+REFRESH_MANIFEST = text("""
+    WITH stale AS MATERIALIZED (
+        SELECT hash FROM code_manifest WHERE hash = ANY (:hashes) FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE code_manifest AS it SET stored_at = now() FROM stale WHERE it.hash = stale.hash
+""")
+
+HOLD_DEFINITIONS = text("""
+    SELECT hash, stored_at < now() - interval '30 minutes' AS stale
+      FROM task_definition
+     WHERE hash = ANY (:hashes)
+     ORDER BY hash
+       FOR KEY SHARE
+""")
+
+ADD_DEFINITIONS = text("""
+    INSERT INTO task_definition (hash, definition)
+    SELECT it.*
+      FROM unnest(CAST(:hashes AS text[]), CAST(:definitions AS json[])) AS it
+     ORDER BY 1
+        ON CONFLICT (hash) DO UPDATE SET stored_at = now()
+""")
+
+REFRESH_DEFINITIONS = text("""
+    WITH stale AS MATERIALIZED (
+        SELECT hash FROM task_definition WHERE hash = ANY (:hashes) ORDER BY hash
+           FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE task_definition AS it SET stored_at = now() FROM stale WHERE it.hash = stale.hash
+""")
+
+MANIFEST = text("SELECT files FROM code_manifest WHERE hash = :hash")
+
+CONTENTS = text("SELECT hash, content FROM code_file WHERE hash = ANY (:hashes)")
+
+
+def add_files(conn: Connection, contents: Mapping[str, bytes]) -> None:
+    """Store source files by their content hash."""
+    unknown = _unknown(conn, contents, HOLD_FILES, REFRESH_FILES)
+    if unknown:
+        parameters = {"hashes": unknown, "contents": [contents[it] for it in unknown]}
+        conn.execute(ADD_FILES, parameters)
+
+
+def add_manifest(conn: Connection, manifest_hash: str, files: Mapping[str, str]) -> None:
+    """Store a manifest: relative path to content hash."""
+    if _unknown(conn, [manifest_hash], HOLD_MANIFEST, REFRESH_MANIFEST):
+        conn.execute(ADD_MANIFEST, {"hash": manifest_hash, "files": dumps(files)})
+
+
+def add_definitions(conn: Connection, definitions: Mapping[str, str]) -> None:
+    """Store task definitions, each JSON, by their hash."""
+    unknown = _unknown(conn, definitions, HOLD_DEFINITIONS, REFRESH_DEFINITIONS)
+    if unknown:
+        parameters = {"hashes": unknown, "definitions": [definitions[it] for it in unknown]}
+        conn.execute(ADD_DEFINITIONS, parameters)
+
+
+def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
+    """Return the files of a manifest: relative path to content hash."""
+    files: dict[str, str] = conn.execute(MANIFEST, {"hash": manifest_hash}).scalar_one()
+    return files
+
+
+def contents(conn: Connection, hashes: Collection[str]) -> dict[str, bytes]:
+    """Return source files by their content hash."""
+    rows = conn.execute(CONTENTS, {"hashes": list(hashes)})
+    return {row.hash: bytes(row.content) for row in rows}
+
+
+def _unknown(
+    conn: Connection, hashes: Collection[str], hold: TextClause, refresh: TextClause
+) -> list[str]:
+    """Hold what is there, and return what is not."""
+    if not hashes:
+        return []
+    held = {row.hash: row.stale for row in conn.execute(hold, {"hashes": list(hashes)})}
+    stale = [key for key, is_stale in held.items() if is_stale]
+    if stale:
+        conn.execute(refresh, {"hashes": stale})
+    return sorted(set(hashes) - held.keys())

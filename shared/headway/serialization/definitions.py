@@ -1,0 +1,34 @@
+"""What a task is, apart from its place in the graph, under a hash of its own.
+
+Its name and what it waits for are no part of it: they are in `dag_task` and `dag_edge`.  So
+tasks that do the same share one definition, in whatever DAG and version, and a task that is
+only moved keeps its own.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from json import JSONEncoder
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from headway.domain.spec import TaskSpec
+
+_ADAPTER: Final = TypeAdapter(tuple[TaskSpec, ...])
+_JSON: Final = JSONEncoder(sort_keys=True, separators=(",", ":"))
+_PLACE: Final = ("task_id", "upstream")
+
+
+def define(tasks: Sequence[TaskSpec]) -> list[tuple[str, str]]:
+    """Return the definition of each task: its hash, and its canonical JSON.
+
+    Every field is written out, so that no later release's default changes what was.
+    """
+    return [_definition(task) for task in _ADAPTER.dump_python(tuple(tasks), mode="json")]
+
+
+def _definition(task: dict[str, object]) -> tuple[str, str]:
+    for name in _PLACE:
+        del task[name]
+    text = _JSON.encode(task)
+    return sha256(text.encode()).hexdigest(), text
