@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.explain import Wanted, explain
 from headway.actions.pause import set_paused
-from headway.db import backfills, dags, processes, reservations
+from headway.db import backfills, dags, pins, processes, reservations
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings import SchedulerSettings, read
@@ -162,6 +162,42 @@ def test_the_runs_of_a_backfill(engine: Engine, replica: Replica) -> None:
 
     with engine.begin() as conn:
         conn.execute(text("UPDATE backfill SET max_active_runs = 2"))
+    assert start_runs(replica, LATER) == 1
+
+
+def test_a_run_whose_dag_file_is_to_be_parsed(engine: Engine, replica: Replica) -> None:
+    spec = replace(seed.dag(), max_active_runs=1, reparse_on_run=True)
+    ids = seed.create_runs(engine, seed.store(engine, spec), [0, 1])
+
+    found = ask(engine, run_id(0))
+    assert found.reason is Reason.AWAITS_PARSE
+    assert found.sentence == (
+        "The run waits for etl.py to be parsed, as its DAG has reparse_on_run (for which it is "
+        "asked when the run is to start; 0 parsers alive)."
+    )
+
+    assert start_runs(replica, LATER) == 0
+    found = ask(engine, run_id(0), LATER + timedelta(seconds=12))
+    assert found.reason is Reason.AWAITS_PARSE
+    assert found.sentence == (
+        "The run waits for etl.py to be parsed, as its DAG has reparse_on_run (asked for 12 s ago; "
+        "0 parsers alive)."
+    )
+    assert found.change == "Start one: `headway parser`."
+    assert found.facts == ()
+
+    seed.register(engine, "parser")
+    found = ask(engine, run_id(0))
+    assert found.sentence.endswith("1 parser alive).")
+    assert found.change == "The end of that parse, whether it succeeds or fails."
+
+    found = ask(engine, run_id(1))
+    assert found.reason is Reason.MAX_ACTIVE_RUNS
+    assert found.facts[0].startswith("Besides: The run waits for etl.py to be parsed")
+
+    with engine.begin() as conn:
+        assert pins.pin(conn, ids[:1], "parser:1") == 1
+    assert ask(engine, run_id(0)).reason is Reason.RUN_STARTS
     assert start_runs(replica, LATER) == 1
 
 

@@ -41,7 +41,7 @@ FAILED = Next(TaskState.FAILED)
 TABLES = [
     text("SELECT dag_id, planned_version_id = version_id, next_run_after FROM dag ORDER BY 1"),
     text("""
-        SELECT dag_id, run_id, state, unfinished, end_as, started_at, ended_at
+        SELECT dag_id, run_id, state, unfinished, end_as, started_at, ended_at, parse_asked_at
           FROM dag_run ORDER BY dag_id, run_id
     """),
     text("""
@@ -109,9 +109,10 @@ def two_dags_that_are_due(engine: Engine) -> None:
 
 
 def runs_that_wait(engine: Engine) -> None:
-    """Some whose first tasks are known, and some that must be looked at."""
+    """Some whose first tasks are known, some that must be looked at, and some to be parsed for."""
     past = replace(seed.task("past"), depends_on_past=True)
-    for spec in (seed.wide(3, "one"), seed.dag(past, dag_id="two")):
+    late = replace(seed.dag(dag_id="three"), reparse_on_run=True)
+    for spec in (seed.wide(3, "one"), seed.dag(past, dag_id="two"), late):
         seed.create_runs(engine, seed.store(engine, replace(spec, max_active_runs=2)), [0, 1])
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, demand, leases, xcoms
+from headway.db import attempts, demand, leases, pins, xcoms
 from headway.db import engine as engines
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
@@ -41,6 +41,7 @@ HOT = {
     *("demand.LOOK", "processes.CONFIRM"),
     *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE"),
     *("dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
+    *("runs.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
     *("standings.LOCK_WOKEN", "wakes.TAKE", "standings.BELOW", "standings.WHOLE"),
     *("standings.PREVIOUS", "standings.LOCK_PREVIOUS", "standings.PAST"),
     *("xcoms.PUSH", "xcoms.LENGTHS"),
@@ -72,6 +73,8 @@ def work(engine: Engine) -> list[Plan]:
         create_runs(replica, NOW)
         create_runs(replica, NOW + seed.DAY)
         start_runs(replica, NOW + seed.DAY)
+        parse(engine)
+        start_runs(replica, NOW + seed.DAY)
         schedule_tasks(replica, NOW)
         for _ in range(3):
             queue_tasks(replica, DEFAULT_POOL, NOW)
@@ -95,6 +98,13 @@ def look(engine: Engine) -> None:
     with engine.connect() as conn:
         demand.look(conn, NOW)
         attempts.any_queued(conn, [DEFAULT_QUEUE])
+
+
+def parse(engine: Engine) -> None:
+    """Pin the runs that wait for it."""
+    with engine.begin() as conn:
+        for it in pins.wanted(conn, "main"):
+            pins.pin(conn, it.run_ids, "parser:1", "a test")
 
 
 def let_end(engine: Engine, claimed: Sequence[attempts.Claimed]) -> None:
@@ -137,6 +147,7 @@ def specs(width: int) -> Iterator[DagSpec]:
         *(replace(seed.task("each"), mapped_over=over), seed.task("sum", "each")),
         *(seed.task("list"), replace(seed.task("again", "list"), mapped_over=again)),
     )
+    yield replace(fan("late", width), reparse_on_run=True)
     past = [replace(seed.task(f"t{number}"), depends_on_past=True) for number in range(width)]
     yield named("past", *past)
     for number in range(width // 4):
@@ -164,7 +175,7 @@ def beside_history(postgres: ThrowawayPostgres, template: str) -> Iterator[list[
     with database(postgres, template) as engine:
         for number in range(25):
             seed.store(engine, replace(seed.wide(10, f"idle{number:02}")), paused=True)
-        for spec in [*specs(5)][:5]:
+        for spec in [*specs(5)][:6]:
             seed.store(engine, spec)
         history.add(engine, runs=10_000)
         yield work(engine)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headway.db import backfills, reservations, runs
+from headway.db import backfills, reservations
 from headway.db.backfills import Progress
 from headway_scheduler.dag_run_job import DagRunJob
 
@@ -19,7 +19,7 @@ class BackfillJob(DagRunJob):
     def submit_backfill(self) -> list[int]:
         """Reserve every unfinished run of the backfill that no other job has."""
         with self.replica.engine.connect() as conn:
-            unfinished = runs.unfinished_of_backfill(conn, self.backfill_id)
+            unfinished = backfills.unfinished(conn, self.backfill_id)
         return self.submit(unfinished)
 
     def has_ended(self) -> bool:

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
-from headway.db.notices import SCHEDULER, STOP, WORKER, Notifier
+from headway.db.notices import PARSER, SCHEDULER, STOP, WORKER, Notifier
 from headway.runtime.clock import Clock
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -70,7 +71,7 @@ class DagRunJob:
             if done["timed_out"]:
                 self.notifier.notify(STOP)
         if wanted.queued:
-            done["started"] = start_runs(replica, now())
+            done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
             done["settled"], filled = schedule_tasks(replica, now())
@@ -91,6 +92,10 @@ class DagRunJob:
                 processes.beat(conn, self.replica.me)
             interval = self.replica.settings.heartbeat_interval
             self._next_beat = self.clock.monotonic() + interval
+
+    def _asked(self, done: Counter[str], runs: int) -> None:
+        done["asked"] = runs
+        self.notifier.notify(PARSER)
 
     def _has_more(self, done: Counter[str]) -> bool:
         """Tell whether a pass has done as much as it may at once, so that others can help."""

@@ -69,6 +69,7 @@ def of_queued(around: Surroundings, dag: DagRow, run: RunRow) -> QueuedSituation
         job=around.process(run.lock_id),
         schedulers=around.schedulers(),
         now=around.now,
+        parsers=[] if run.pinned else around.processes("parser"),
     )
 
 

@@ -48,6 +48,12 @@ PROGRESS = text("""
      ORDER BY backfill.id
 """)
 
+UNFINISHED = text("""
+    SELECT id FROM dag_run
+     WHERE backfill_id = :id AND state IN ('queued', 'running')
+     ORDER BY run_after, id
+""")
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -102,6 +108,11 @@ def create(
 def set_planned(conn: Connection, backfill_id: int, planned: int) -> None:
     """Store how many runs the backfill has."""
     conn.execute(SET_PLANNED, {"id": backfill_id, "planned": planned})
+
+
+def unfinished(conn: Connection, backfill_id: int) -> list[int]:
+    """Return the runs of a backfill that have not ended, oldest first."""
+    return list(conn.scalars(UNFINISHED, {"id": backfill_id}))
 
 
 def progress(conn: Connection, backfill_id: int | None = None) -> list[Progress]:

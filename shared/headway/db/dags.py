@@ -101,7 +101,8 @@ PLAN = text("""
 
 # A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
 # hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
-# to order by all of its columns keeps the planner from taking any other.
+# to order by all of its columns keeps the planner from taking any other.  A lane in which
+# all that find room wait for a parse, which was asked for, has nothing to start.
 LOCK_STARTING = hot("""
     WITH RECURSIVE lane AS (
         (SELECT dag_id, backfill_id FROM dag_run
@@ -132,23 +133,30 @@ LOCK_STARTING = hot("""
            SELECT lane.dag_id
              FROM lane
              JOIN dag USING (dag_id)
-            WHERE (SELECT count(*) FROM dag_run AS active
-                    WHERE active.dag_id = lane.dag_id AND active.state = 'running'
-                      AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
-                  < coalesce((SELECT max_active_runs FROM backfill WHERE id = lane.backfill_id),
-                             dag.max_active_runs)
-              AND coalesce(
-                  (SELECT true FROM dag_run AS run
-                    WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                      AND run.backfill_id = lane.backfill_id AND run_after <= :now
-                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                    ORDER BY run_after, id LIMIT 1),
-                  (SELECT true FROM dag_run AS run
-                    WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                      AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
-                      AND run_after <= :now
-                      AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                    ORDER BY run_after, id LIMIT 1)))
+            CROSS JOIN LATERAL (
+                  SELECT coalesce((SELECT max_active_runs FROM backfill
+                                    WHERE id = lane.backfill_id), dag.max_active_runs)
+                         - (SELECT count(*) FROM dag_run AS active
+                             WHERE active.dag_id = lane.dag_id AND active.state = 'running'
+                               AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
+                         AS free
+                  OFFSET 0) AS room
+            WHERE room.free > 0 AND coalesce(
+                  (SELECT true
+                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                              AND run.backfill_id = lane.backfill_id AND run_after <= :now
+                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                            ORDER BY run_after, id LIMIT greatest(room.free, 0)) AS first
+                    WHERE moves LIMIT 1),
+                  (SELECT true
+                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                              AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
+                              AND run_after <= :now
+                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                            ORDER BY run_after, id LIMIT greatest(room.free, 0)) AS first
+                    WHERE moves LIMIT 1)))
        AND NOT dag_id = ANY (CAST(:aside AS text[]))
        AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
      ORDER BY dag_id

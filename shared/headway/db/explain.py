@@ -32,7 +32,8 @@ DAG = text("""
 
 RUN = text("""
     SELECT run.id, run.dag_id, run.run_id, run.state, run.run_after, run.version_id,
-           version.number AS version, run.backfill_id, run.lock_id, run.end_as
+           version.number AS version, run.backfill_id, run.lock_id, run.end_as,
+           run.pinned, run.parse_asked_at
       FROM dag_run AS run
       JOIN dag_version AS version ON version.id = run.version_id
      WHERE (CAST(:id AS bigint) IS NULL OR run.id = :id)

@@ -27,8 +27,10 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "version_id, active, max_active_runs, max_active_tasks)",
         "dag_edge": "INSERT",
         "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, seconds, parsed_at)",
+        "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
         "dag_version": "SELECT, INSERT, DELETE, UPDATE (commit)",
+        "event": "INSERT",
         "import_error": "SELECT, INSERT, DELETE, UPDATE (error, at)",
         "process": "SELECT, INSERT, UPDATE (ended_at)",
         "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
@@ -40,7 +42,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
         "next_interval_end)",
         "dag_run": "SELECT, INSERT, UPDATE (state, started_at, ended_at, lock_id, "
-        "unfinished, end_as, deadline)",
+        "unfinished, end_as, deadline, parse_asked_at)",
         "dag_task": "SELECT",
         "dag_version": "SELECT",
         "event": "INSERT",

@@ -49,6 +49,9 @@ WORKER: Final = Notice("headway_worker")
 STOP: Final = Notice("headway_worker", "stop")
 """Running attempts were told to stop."""
 
+PARSER: Final = Notice("headway_parser")
+"""A run waits for its DAG file to be parsed."""
+
 GAP: Final = 0.005
 """Seconds between two deliveries of one process."""
 

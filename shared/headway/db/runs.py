@@ -14,12 +14,14 @@ from headway.domain.arguments import JsonValue
 from headway.domain.states import RunState, RunType
 from headway.timetables.base import DagRunInfo
 
-# An interval that has a run already is left alone, whoever created it.
+# An interval that has a run already is left alone, whoever created it.  With reparse_on_run a
+# run is pinned when it is to start.
 CREATE = text("""
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
-                         run_after, conf, version_id, backfill_id, partitions)
+                         run_after, conf, version_id, backfill_id, partitions, pinned)
     SELECT :dag_id, new.run_id, :run_type, new.run_after, new.interval_start, new.interval_end,
-           new.run_after, CAST(:conf AS json), :version_id, :backfill_id, :partitions
+           new.run_after, CAST(:conf AS json), :version_id, :backfill_id, :partitions,
+           NOT (SELECT reparse_on_run FROM dag_version WHERE id = :version_id)
       FROM unnest(CAST(:run_ids AS text[]), CAST(:starts AS timestamptz[]),
                   CAST(:ends AS timestamptz[]), CAST(:run_afters AS timestamptz[]))
            AS new (run_id, interval_start, interval_end, run_after)
@@ -29,27 +31,30 @@ CREATE = text("""
 """)
 
 # Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, so that
-# a long backfill does not push the others out of the batch.  Each half is a range of the
-# index of queued runs; IS NOT DISTINCT FROM would be none.
+# a long backfill does not push the others out of the batch; and last those for which a parse
+# was asked: they keep their place in the lane, and have none in the batch.  Each half is a range
+# of the index of queued runs; IS NOT DISTINCT FROM would be none.
 QUEUED = hot("""
-    SELECT waiting.id, lane.dag_id, lane.backfill_id
+    SELECT waiting.id, lane.dag_id, lane.backfill_id, waiting.asked
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
                   CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
      CROSS JOIN LATERAL (
-           (SELECT id, run_after FROM dag_run
+           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+              FROM dag_run
              WHERE dag_id = lane.dag_id AND backfill_id = lane.backfill_id
                AND state = 'queued' AND run_after <= :now
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
              ORDER BY run_after, id
              LIMIT greatest(lane.free, 0))
             UNION ALL
-           (SELECT id, run_after FROM dag_run
+           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+              FROM dag_run
              WHERE dag_id = lane.dag_id AND backfill_id IS NULL AND lane.backfill_id IS NULL
                AND state = 'queued' AND run_after <= :now
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
              ORDER BY run_after, id
              LIMIT greatest(lane.free, 0))) AS waiting
-     ORDER BY waiting.run_after, waiting.id
+     ORDER BY waiting.asked, waiting.run_after, waiting.id
      LIMIT :limit
 """)
 
@@ -87,13 +92,15 @@ FREE_LANES = hot("""
 """)
 
 LOCK_QUEUED = hot("""
-    SELECT id
+    SELECT id, pinned
       FROM dag_run
      WHERE id = ANY (:ids) AND state = 'queued'
        AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
      ORDER BY id
        FOR NO KEY UPDATE SKIP LOCKED
 """)
+
+ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
 
 # The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and
 # when it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: so the
@@ -165,13 +172,6 @@ SETTLE = hot("""
                AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
                AND (other.schedule_date, other.id) < (later.schedule_date, later.id)
              ORDER BY schedule_date LIMIT 1) IS NULL
-""")
-
-
-UNFINISHED_OF_BACKFILL = text("""
-    SELECT id FROM dag_run
-     WHERE backfill_id = :backfill AND state IN ('queued', 'running')
-     ORDER BY run_after, id
 """)
 
 NAMES = text("SELECT dag_id, run_id FROM dag_run WHERE id = :run")
@@ -250,13 +250,23 @@ def queued(
     )
     waiting: dict[str, list[QueuedRun]] = {}
     for row in rows:
-        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id))
+        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id, row.asked))
     return waiting
 
 
-def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> list[int]:
-    """Lock those of these runs that are queued and that nobody else holds or has reserved."""
-    return list(conn.scalars(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}))
+def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> tuple[list[int], list[int]]:
+    """Lock those of these runs that are queued and that nobody else holds or has reserved.
+
+    Return those that may start, and those whose DAG file is to be parsed before.
+    """
+    rows = conn.execute(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}).all()
+    return [row.id for row in rows if row.pinned], [row.id for row in rows if not row.pinned]
+
+
+def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+    """Have the DAG files of locked runs that are not pinned parsed, so that they may start."""
+    if ids:
+        conn.execute(ASK, {"ids": list(ids), "now": now})
 
 
 def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> None:
@@ -268,11 +278,6 @@ def names(conn: Connection, run: int) -> tuple[str, str]:
     """Return the names of the run's DAG, and of the run within it."""
     row = conn.execute(NAMES, {"run": run}).one()
     return row.dag_id, row.run_id
-
-
-def unfinished_of_backfill(conn: Connection, backfill_id: int) -> list[int]:
-    """Return the runs of a backfill that have not ended, oldest first."""
-    return list(conn.scalars(UNFINISHED_OF_BACKFILL, {"backfill": backfill_id}))
 
 
 def settle(

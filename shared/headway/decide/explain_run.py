@@ -6,10 +6,11 @@ from datetime import datetime
 
 from headway.decide.explanation import Explanation, Holder, Place, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, RunRow, alive
-from headway.decide.start import QueuedRun, startable
+from headway.decide.start import QueuedRun, placed
 from headway.decide.wording import counted, instant, lasting, ordinal, timed
 
 START_A_SCHEDULER = "Start one: `headway scheduler`."
+START_A_PARSER = "Start one: `headway parser`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class QueuedSituation:
     job: ProcessRow | None
     schedulers: Sequence[ProcessRow]
     now: datetime
+    parsers: Sequence[ProcessRow] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +129,28 @@ def _held_queued(it: QueuedSituation, place: Place) -> Iterator[Explanation]:
     if it.run.lock_id is None and not _schedule(it.schedulers):
         yield no_scheduler([them for them in it.schedulers if them.kind == "scheduler"])
     free = {it.run.backfill_id: it.most - it.active}
-    if it.run.run_after <= it.now and it.run.id not in startable(it.coming, free):
+    if it.run.run_after <= it.now and it.run.id not in {run.id for run in placed(it.coming, free)}:
         yield _lane_full(it, place)
+    if not it.run.pinned:
+        yield _awaits_parse(it)
     if it.run.lock_id is not None:
         yield reserved(it.run, it.job)
+
+
+def _awaits_parse(it: QueuedSituation) -> Explanation:
+    asked, parsers = it.run.parse_asked_at, alive(it.parsers)
+    if asked is None:
+        when = "for which it is asked when the run is to start"
+    else:
+        when = f"asked for {lasting((it.now - asked).total_seconds())} ago"
+    return Explanation(
+        reason=Reason.AWAITS_PARSE,
+        sentence=f"The run waits for {it.dag.relative_path} to be parsed, as its DAG has "
+        f"reparse_on_run ({when}; {counted(len(parsers), 'parser')} alive).",
+        change="The end of that parse, whether it succeeds or fails."
+        if parsers
+        else START_A_PARSER,
+    )
 
 
 def _lane_full(it: QueuedSituation, place: Place) -> Explanation:

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     RUN_AFTER = "run_after"
     MAX_ACTIVE_RUNS = "max_active_runs"
     BACKFILL_FULL = "backfill_full"
+    AWAITS_PARSE = "awaits_parse"
     RUN_RESERVED = "run_reserved"
     RUN_STARTS = "run_starts"
     RUN_ENDS = "run_ends"

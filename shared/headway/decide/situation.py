@@ -24,7 +24,11 @@ class DagRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """A DAG run as it stands; `lock_id` is the job that has reserved it."""
+    """A DAG run as it stands; `lock_id` is the job that has reserved it.
+
+    One that is not `pinned` cannot start before its DAG file was parsed, which was asked for
+    at `parse_asked_at`.
+    """
 
     id: int
     dag_id: str
@@ -36,6 +40,8 @@ class RunRow:
     backfill_id: int | None
     lock_id: int | None
     end_as: RunState | None
+    pinned: bool = True
+    parse_asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.decide.start import QueuedRun, startable
+from headway.decide.start import QueuedRun, placed, startable
 
 
 def queue(*backfills: int | None) -> list[QueuedRun]:
@@ -29,6 +30,14 @@ def test_a_backfill_and_the_schedule_never_hold_each_other_up() -> None:
 
 def test_what_nobody_gave_room_to_does_not_start() -> None:
     assert startable(queue(7), {None: 5}) == []
+
+
+def test_a_run_that_waits_for_a_parse_keeps_its_place_and_does_not_start() -> None:
+    first, *others = queue(None, None, None)
+    waiting = [replace(first, asked=True), *others]
+
+    assert startable(waiting, {None: 2}) == [2]
+    assert [run.id for run in placed(waiting, {None: 2})] == [1, 2]
 
 
 def test_the_room_that_was_given_is_left_as_it_is() -> None:

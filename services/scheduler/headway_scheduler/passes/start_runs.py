@@ -1,5 +1,6 @@
 """The pass that starts queued runs."""
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 
@@ -9,13 +10,27 @@ from headway.decide.start import startable
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
+log = logging.getLogger(__name__)
 
-def start_runs(replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing) -> int:
+
+def nobody(_runs: int) -> None:
+    """Tell nobody."""
+
+
+def start_runs(
+    replica: Replica,
+    now: datetime,
+    before_commit: Callable[[], None] = nothing,
+    asked: Callable[[int], None] = nobody,
+) -> int:
     """Start queued runs, within the limits of their DAG or backfill; return how many.
 
     The DAG's row is locked before its runs are counted: it is what protects the limits.
+    Runs that are not pinned to a version wait for a parse of their DAG file; of how many
+    that is asked for is told to `asked` when it is committed.
     """
     limit, scope = replica.settings.max_dagruns_per_loop_to_schedule, replica.scope
+    parses: list[int] = []
 
     def start(choice: Choice[str], taken: list[str]) -> int:
         with replica.engine.begin() as conn:
@@ -27,9 +42,15 @@ def start_runs(replica: Replica, now: datetime, before_commit: Callable[[], None
             free = runs.free_lanes(conn, locked)
             queued = runs.queued(conn, free, now, limit, scope)
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
-            started = runs.lock_queued(conn, ids, scope)
+            started, unpinned = runs.lock_queued(conn, ids, scope)
             runs.start(conn, started, now, replica.settings.priority_aging)
+            runs.ask(conn, unpinned, now)
             before_commit()
+        parses.extend(unpinned)
         return len(started)
 
-    return sum(replica.starting.each(replica.engine, replica.me, now, start))
+    started = sum(replica.starting.each(replica.engine, replica.me, now, start))
+    if parses:
+        log.info("action=ask_for_parse runs=%d", len(parses))
+        asked(len(parses))
+    return started
