@@ -17,6 +17,7 @@ from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
 from headway.runtime import service, settings
 from headway.runtime.clock import SystemClock
+from headway.runtime.linux import become_undumpable
 from headway.runtime.settings import DatabaseSettings
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ def registered(
     DatabaseError when the database is not there, not migrated or read-only.  A block that
     ends by an error leaves the registration behind: others then count the process as dead.
     """
+    become_undumpable()
     service.log_to_stderr(kind)
     wakes = settings.read(DatabaseSettings).wakes
     engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)

@@ -18,6 +18,7 @@ from headway.cli import (
 )
 from headway.cli.output import Format, Output
 from headway.domain.errors import FencedError, HeadwayError
+from headway.runtime.linux import become_undumpable
 
 app = typer.Typer(
     name="headway",
@@ -61,6 +62,7 @@ def main() -> None:
 
     A service that was declared dead by another process exits with 3.
     """
+    become_undumpable()  # its environment may hold the database's address
     try:
         app()
     except FencedError as error:

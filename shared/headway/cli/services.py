@@ -16,8 +16,30 @@ def add_to(app: typer.Typer) -> None:
     app.command(help="Run a parser: DAG files to the database.")(_service("parser"))
     app.command(help="Run a scheduler; as many as you like may run.")(_service("scheduler"))
     app.command(help="Run a worker: it runs tasks.")(_service("worker"))
+    app.command()(forker)
     app.command()(standalone)
     app.command()(demo)
+
+
+def forker(
+    socket: Annotated[Path, typer.Option(help="The Unix socket to listen at.")],
+    service: Annotated[
+        str | None, typer.Option("--for", help="The service whose children it forks: parser.")
+    ] = None,
+    preload: Annotated[
+        list[str] | None, typer.Option(help="A module that children need; may be repeated.")
+    ] = None,
+    supervisor_uid: Annotated[
+        list[int] | None, typer.Option(help="Another user that it serves; may be repeated.")
+    ] = None,
+) -> None:
+    """Run a fork server without a secret of its own, for services that find it at a socket.
+
+    It serves its own user and root, and forks children that run untrusted code.
+    """
+    from headway.cli import forking
+
+    forking.run(socket, service, preload or [], supervisor_uid or [])
 
 
 def standalone(

@@ -16,6 +16,7 @@ from headway.embedded.postgres import PostgresServer
 from headway.runtime import settings
 from headway.runtime.children import Children, Program
 from headway.runtime.clock import SystemClock
+from headway.runtime.linux import become_undumpable
 from headway.runtime.settings import (
     ParserSettings,
     SchedulerSettings,
@@ -73,6 +74,7 @@ def running(
     home: Path, dags: Path, schedulers: int, port: int | None = None, front: Front = nothing
 ) -> Iterator[Stack]:
     """Run the services with their state under `home`; all of them have ended afterwards."""
+    become_undumpable()
     environment = _environment(home, dags)
     settings.make_home(home)
     clock = SystemClock()

@@ -14,11 +14,14 @@ from typing import Any, NoReturn, TextIO
 from headway.runtime.forker.linux import die_with
 from headway.runtime.forker.records import ChildSpec, Limits
 from headway.runtime.forker.wire import close_all_but
+from headway.runtime.sandbox.confinement import Confinement
 
 Target = Callable[[dict[str, Any], socket.socket], object]
 
 
-def run_child(spec: ChildSpec, channel: int, log: int, nanny: int) -> NoReturn:
+def run_child(
+    spec: ChildSpec, channel: int, log: int, nanny: int, confinement: Confinement | None
+) -> NoReturn:
     """Become the child and call its target; leave without any clean-up of the forker's.
 
     The caller's frames are never returned to, so nothing of theirs is run or closed.
@@ -27,8 +30,12 @@ def run_child(spec: ChildSpec, channel: int, log: int, nanny: int) -> NoReturn:
     try:
         die_with(nanny)
         os.setsid()
-        _take_files(channel, log)
+        _take_files(channel, log, confinement.files() if confinement else [])
         _prepare(spec)
+        if confinement is not None:
+            confinement.enter()
+            die_with(nanny)  # which a change of user makes the kernel forget
+        _reset_signals()
         target = _load(spec.target)
         target(dict(spec.argument), socket.socket(fileno=channel))
         code = 0
@@ -46,15 +53,14 @@ def _prepare(spec: ChildSpec) -> None:
     os.chdir(spec.directory)
     os.environ.update(spec.environment)  # noqa: TID251 - the child's own, for its user code
     _apply(spec.limits)
-    _reset_signals()
 
 
-def _take_files(channel: int, log: int) -> None:
+def _take_files(channel: int, log: int, others: list[int]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    close_all_but([0, 1, 2, channel])
+    close_all_but([0, 1, 2, channel, *others])
     sys.stdout, sys.stderr = _output(1), _output(2)
 
 

@@ -3,16 +3,20 @@
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
 from headway.runtime.forker.handle import Child
+from headway.runtime.forker.peer import Peer, Program, Remote
 from headway.runtime.forker.records import ChildSpec, ForkerError
 from headway.runtime.forker.wire import send_message
 from headway.runtime.frames import encode_frame, receive_frame
+from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 READY_SECONDS: Final = 60.0
 _SEND_SECONDS: Final = 10.0
@@ -25,14 +29,19 @@ class Forker:
     It can be put into a selector: it becomes readable when the forker has died.
     Its children are dead then as well, and each reports itself lost; start a new
     one.  Threads may share a forker.
+
+    For sandboxed children name a `sandbox` such as they will have: it is tried out at
+    the start, and `isolation` says which of its layers hold.  A caller may do
+    `without` some of them.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    def __init__(self, peer: Peer, control: socket.socket) -> None:
         self.native_threads: Sequence[str] = ()
-        self._process = process
+        self.isolation: Isolation | None = None
+        self._peer = peer
         self._control = control
         self._sending = Lock()
-        self._idle: list[socket.socket] = []
+        self._idle: Mapping[bool, list[socket.socket]] = {False: [], True: []}
 
     @classmethod
     def start(
@@ -40,6 +49,9 @@ class Forker:
         preload: Sequence[str],
         environment: Mapping[str, str],
         ready_seconds: float = READY_SECONDS,
+        *,
+        sandbox: Sandbox | None = None,
+        without: Collection[Layer] = (),
     ) -> Self:
         """Start a forker with this environment and no other, and wait for its imports.
 
@@ -56,18 +68,39 @@ class Forker:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        forker = cls(process, control)
+        what = f"importing {', '.join(preload) or 'nothing'}"
+        forker = cls(Program(process), control)
+        forker._greet(what, ready_seconds, sandbox, without)
+        return forker
+
+    @classmethod
+    def connect(
+        cls,
+        path: Path,
+        ready_seconds: float = READY_SECONDS,
+        *,
+        sandbox: Sandbox | None = None,
+        without: Collection[Layer] = (),
+    ) -> Self:
+        """Have a fork server that runs already, `headway forker`, serve this process too."""
+        control = socket.socket(socket.AF_UNIX)
         try:
-            forker._await_ready(preload, ready_seconds)
-        except ForkerError:
-            forker._kill()
-            raise
+            control.connect(str(path))
+        except OSError as error:
+            control.close()
+            raise ForkerError(
+                f"No fork server can be reached at {path}: {error.strerror}. "
+                "Start it with `headway forker`."
+            ) from error
+        peer = Remote(control)
+        forker = cls(peer, control)
+        forker._greet("accepting", ready_seconds, sandbox, without)
         return forker
 
     @property
     def pid(self) -> int:
-        """The forker's process id."""
-        return self._process.pid
+        """The forker's process id, as this process knows it; 0 if it cannot."""
+        return self._peer.pid
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when the forker has died."""
@@ -75,7 +108,7 @@ class Forker:
 
     def alive(self) -> bool:
         """Return whether the forker is still there."""
-        return self._process.poll() is None
+        return self._peer.alive()
 
     def spawn(self, spec: ChildSpec, log: int) -> Child:
         """Start a child whose output goes to the descriptor `log`, without waiting for it.
@@ -83,24 +116,26 @@ class Forker:
         The caller closes its copy of `log`.  If it is a pipe's end, the other end
         must be drained, and comes to its end when the child's whole tree has.
         """
+        if spec.sandbox is not None and self.isolation is None:
+            raise ForkerError("This fork server was not started for sandboxed children.")
         request = encode_frame({"start": spec.to_frame()})
+        sandboxed = spec.sandbox is not None
         channel, childs_channel = socket.socketpair()
         with childs_channel, ExitStack() as unless_started:
             unless_started.enter_context(channel)
             files = [childs_channel.fileno(), log]
-            reins = self._ask_idle_nanny(request, files) or self._ask_new_nanny(request, files)
+            reins = self._ask_idle_nanny(
+                request, files, sandboxed=sandboxed
+            ) or self._ask_new_nanny(request, files, sandboxed=sandboxed)
             unless_started.pop_all()
-        return Child(channel, reins, self._take_back)
+        return Child(channel, reins, partial(self._take_back, sandboxed=sandboxed))
 
     def close(self) -> None:
         """End the forker and all its children; return when none of them is left."""
-        self._control.close()
-        while self._idle:
-            self._idle.pop().close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._kill()
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
+        self._peer.end(self._control, _END_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -113,29 +148,45 @@ class Forker:
     ) -> None:
         self.close()
 
-    def _await_ready(self, preload: Sequence[str], seconds: float) -> None:
-        modules = ", ".join(preload) or "nothing"
-        self._control.settimeout(seconds)
+    def _greet(
+        self, what: str, seconds: float, sandbox: Sandbox | None, without: Collection[Layer]
+    ) -> None:
+        """Say what is wanted, and wait until it is there; otherwise end the forker."""
+        hello = {"sandbox": sandbox and sandbox.to_frame(), "without": sorted(without)}
+        try:
+            self._control.settimeout(seconds)
+            with suppress(BrokenPipeError):  # it has died, and may have said why
+                send_message(self._control, encode_frame(hello))
+            self._await_ready(what, seconds)
+        except ForkerError:
+            self._kill()
+            raise
+
+    def _await_ready(self, what: str, seconds: float) -> None:
         try:
             answer = receive_frame(self._control)
         except TimeoutError as error:
             raise ForkerError(
-                f"The fork server was not ready in {seconds:g} s; it was importing {modules}."
+                f"The fork server was not ready in {seconds:g} s; it was {what}."
             ) from error
+        except ConnectionResetError:
+            answer = None
         if answer is None:
-            raise ForkerError(
-                f"The fork server died importing {modules}; its error output says why."
-            )
+            raise ForkerError(f"The fork server died {what}; its error output says why.")
         if "failed" in answer:
             raise ForkerError(f"The fork server cannot start: {answer['failed']}")
         self.native_threads = answer["ready"]
+        self.isolation = answer["isolation"] and Isolation.from_frame(answer["isolation"])
         self._control.settimeout(_SEND_SECONDS)
 
-    def _ask_idle_nanny(self, request: bytes, files: list[int]) -> socket.socket | None:
-        """Have an idle nanny start a child; return its reins, or None if there is no such nanny."""
-        while self._idle:
+    def _ask_idle_nanny(
+        self, request: bytes, files: list[int], *, sandboxed: bool
+    ) -> socket.socket | None:
+        """Have an idle nanny start a child; return its reins, None if there is no such nanny."""
+        idle = self._idle[sandboxed]
+        while idle:
             try:
-                reins = self._idle.pop()
+                reins = idle.pop()
             except IndexError:  # another thread was faster
                 return None
             try:
@@ -146,11 +197,11 @@ class Forker:
                 return reins
         return None
 
-    def _ask_new_nanny(self, request: bytes, files: list[int]) -> socket.socket:
+    def _ask_new_nanny(self, request: bytes, files: list[int], *, sandboxed: bool) -> socket.socket:
         reins, theirs = socket.socketpair()
         try:
             with theirs, self._sending:
-                send_message(self._control, encode_frame({}), [theirs.fileno()])
+                send_message(self._control, encode_frame({"sandbox": sandboxed}), [theirs.fileno()])
             reins.settimeout(_SEND_SECONDS)
             with suppress(BrokenPipeError):  # it could not be forked: the child will say so
                 send_message(reins, request, files)
@@ -163,14 +214,12 @@ class Forker:
         reins.settimeout(None)
         return reins
 
-    def _take_back(self, reins: socket.socket) -> None:
+    def _take_back(self, reins: socket.socket, *, sandboxed: bool) -> None:
         """Keep the nanny of a child that has ended for the next one."""
         if self._control.fileno() == -1:
             reins.close()
         else:
-            self._idle.append(reins)
+            self._idle[sandboxed].append(reins)
 
     def _kill(self) -> None:
-        self._control.close()
-        self._process.kill()
-        self._process.wait()
+        self._peer.kill(self._control)

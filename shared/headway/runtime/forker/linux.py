@@ -1,12 +1,13 @@
 """What Linux offers beyond POSIX to keep hold of processes.  Elsewhere these do nothing."""
 
-import ctypes
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from headway.runtime.linux import prctl
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -29,11 +30,17 @@ class Process(NamedTuple):
 
     parent: int
     group: int
+    threads: int
 
 
 def processes() -> dict[int, Process]:
     """Return all processes of this machine; nothing where /proc is not Linux's."""
     return dict(_processes()) if sys.platform == "linux" else {}
+
+
+def own_number() -> int:
+    """Return this process's id as `processes` names it, if /proc is of another namespace."""
+    return int(os.readlink("/proc/self")) if sys.platform == "linux" else os.getpid()  # noqa: PTH115
 
 
 def native_threads() -> list[str]:
@@ -52,14 +59,10 @@ def _processes() -> Iterator[tuple[int, Process]]:
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
         # The name of a program, in parentheses, may hold spaces and parentheses itself.
-        _state, parent, group, *_ = stat.rpartition(b")")[2].split()
-        yield int(entry), Process(int(parent), int(group))
+        fields = stat.rpartition(b")")[2].split()
+        yield int(entry), Process(int(fields[1]), int(fields[2]), int(fields[17]))
 
 
 def _prctl(option: int, value: int) -> None:
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
+    if sys.platform == "linux":
+        prctl(option, value)

@@ -13,24 +13,30 @@ from typing import NoReturn
 
 from headway.runtime.forker.child import run_child
 from headway.runtime.forker.linux import become_subreaper
+from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.watch import Watch
 from headway.runtime.forker.wire import close_all, close_all_but, receive_message
 from headway.runtime.frames import Frame
+from headway.runtime.sandbox.confinement import Confinement
 
 
-def run_nanny(reins: int, lifeline: int) -> NoReturn:
+def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
     """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
 
     `reins` joins it to the supervisor; `lifeline` is the reading end of a pipe whose
-    other end only the forker holds.
+    other end only the forker holds.  A nanny with a `room` raises sandboxed children.
     """
     code = 1
     try:
         close_all_but([0, 1, 2, reins, lifeline])
         become_subreaper()
-        _Nanny(socket.socket(fileno=reins), lifeline).serve()
+        if room is not None:
+            room.settle()
+        _Nanny(socket.socket(fileno=reins), lifeline, room).serve()
+        if room is not None:
+            room.leave()
         code = 0
     except BaseException:  # noqa: BLE001 - the forker's frames must never be returned to
         traceback.print_exc()
@@ -39,9 +45,10 @@ def run_nanny(reins: int, lifeline: int) -> NoReturn:
 
 
 class _Nanny:
-    def __init__(self, reins: socket.socket, lifeline: int) -> None:
+    def __init__(self, reins: socket.socket, lifeline: int, room: Room | None) -> None:
         self._reins = reins
         self._lifeline = lifeline
+        self._room = room
         self._wakeup = Wakeup()
         self._pid = os.getpid()
 
@@ -64,15 +71,33 @@ class _Nanny:
                 return message
 
     def _raise_child(self, request: Frame, files: list[int]) -> None:
-        watch = Watch(self._reins, self._lifeline, self._wakeup)
+        spec = ChildSpec.from_frame(request["start"])
+        watch = self._watch(spec)
         try:
             channel, log = files
+            confinement = self._confinement(spec)
             child = os.fork()
         except (OSError, ValueError) as error:  # no process, or no descriptor, left for us
             close_all(files)
             watch.report(Exit(lost=f"The system refused to start it: {error}."))
             return
         if child == 0:
-            run_child(ChildSpec.from_frame(request["start"]), channel, log, self._pid)
+            run_child(spec, channel, log, self._pid, confinement)
         close_all(files)
         watch.over(child)
+
+    def _watch(self, spec: ChildSpec) -> Watch:
+        if self._room is None:
+            return Watch(self._reins, self._lifeline, self._wakeup)
+        most = spec.sandbox.processes if spec.sandbox else None
+        return Watch(
+            self._reins, self._lifeline, self._wakeup, self._room.kill, most, self._room.tidy
+        )
+
+    def _confinement(self, spec: ChildSpec) -> Confinement | None:
+        """Return the sandbox of the child; ValueError if it asks for one that is not to be had."""
+        if spec.sandbox is None:
+            return None
+        if self._room is None:
+            raise ValueError("this fork server was not started for sandboxed children")
+        return self._room.confinement(spec.sandbox)

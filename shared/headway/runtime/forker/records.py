@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.frames import Frame
+from headway.runtime.sandbox import Sandbox
 
 
 class ForkerError(HeadwayError):
@@ -28,6 +29,7 @@ class ChildSpec:
     `target` is "package.module:function" and is called with `argument` and the
     child's end of the channel.  It must be a constant of the supervisor's code,
     never data that came from elsewhere.  `environment` is added to the forker's.
+    A `sandbox` is for code that nobody vouches for; its forker must know of such.
     """
 
     target: str
@@ -35,6 +37,7 @@ class ChildSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = "/"
     limits: Limits = field(default_factory=Limits)
+    sandbox: Sandbox | None = None
 
     def to_frame(self) -> Frame:
         """Return this as plain data."""
@@ -44,12 +47,14 @@ class ChildSpec:
             "environment": dict(self.environment),
             "directory": self.directory,
             "limits": asdict(self.limits),
+            "sandbox": self.sandbox and self.sandbox.to_frame(),
         }
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "ChildSpec":
         """Return what `to_frame` made the data of."""
-        return cls(**{**frame, "limits": Limits(**frame["limits"])})
+        sandbox = frame["sandbox"] and Sandbox.from_frame(frame["sandbox"])
+        return cls(**{**frame, "limits": Limits(**frame["limits"]), "sandbox": sandbox})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,32 +9,35 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
+from headway.runtime.forker.nest import Nest, Room, fork_nanny, make_folder
 from headway.runtime.forker.records import Exit, ForkerError
 from headway.runtime.forker.tree import kill_descendants, reap
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
-from headway.runtime.frames import send_frame
+from headway.runtime.frames import Frame, send_frame
+from headway.runtime.linux import become_undumpable
+from headway.runtime.sandbox import Layer, Sandbox, scratch
+from headway.runtime.sandbox.trial import find_out
 
 
 def serve(control: socket.socket, preload: Sequence[str]) -> None:
     """Import the modules `preload`, then fork nannies until the supervisor is gone."""
-    _shield()
+    shield()
     try:
-        _import(preload)
+        import_all(preload)
     except (ImportError, ForkerError) as error:
-        send_frame(control, {"failed": str(error)})
+        with suppress(OSError):  # the supervisor has given up waiting
+            send_frame(control, {"failed": str(error)})
         return
-    gc.collect()
-    gc.freeze()  # what is there now stays shared with all children
-    server = _Server(control)
-    send_frame(control, {"ready": native_threads()})
-    server.run()
+    attend(control)
 
 
-def _shield() -> None:
+def shield() -> None:
     """Block all signals but SIGCHLD, here and in the nannies.
 
     They end when their supervisor does, not when a service manager signals
@@ -44,7 +47,8 @@ def _shield() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGCHLD})
 
 
-def _import(preload: Sequence[str]) -> None:
+def import_all(preload: Sequence[str]) -> None:
+    """Import what children need; ForkerError if that leaves a thread running."""
     for module in preload:
         importlib.import_module(module)
     threads = [thread.name for thread in threading.enumerate()[1:]]
@@ -53,21 +57,61 @@ def _import(preload: Sequence[str]) -> None:
             f"Importing {', '.join(preload)} left threads running ({', '.join(threads)}). "
             "A process with threads cannot be forked safely: start them in the child."
         )
+    gc.collect()
+    gc.freeze()  # what is there now stays shared with all children
+
+
+def attend(control: socket.socket, lifeline: int | None = None) -> None:
+    """Serve the supervisor at the other end until it is gone, or the lifeline is cut."""
+    hello = receive_message(control)
+    if hello is None:
+        return
+    ready: Frame = {"ready": native_threads(), "isolation": None}
+    nest = None
+    if hello[0]["sandbox"] is not None:
+        become_undumpable()
+        nest, ready["isolation"] = _make_nest(hello[0])
+    try:
+        server = _Server(control, nest, lifeline)
+        send_frame(control, ready)
+        server.run()
+    finally:
+        if nest is not None:
+            scratch.remove(nest.folder)
+
+
+def _make_nest(hello: Frame) -> tuple[Nest, Frame]:
+    """Find out which layers of the sandbox hold here; return what nannies must know of it."""
+    folder = make_folder()
+    without = frozenset(map(Layer, hello["without"]))
+    isolation = find_out(Sandbox.from_frame(hello["sandbox"]), without, folder)
+    return Nest(isolation.in_force, folder), isolation.to_frame()
+
+
+class _Nanny(NamedTuple):
+    """What is kept of a nanny: the reins, to be told its end, and its scratch folder."""
+
+    reins: int
+    folder: Path | None
 
 
 class _Server:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, nest: Nest | None, watched: int | None) -> None:
         become_subreaper()
         self._control = control
+        self._nest = nest
+        self._watched = watched
         self._wakeup = Wakeup()
         self._lifeline, self._held = os.pipe()
-        self._nannies: dict[int, int] = {}
-        self._fallen: list[int] = []
+        self._nannies: dict[int, _Nanny] = {}
+        self._fallen: list[_Nanny] = []
+        self._born = 0
 
     def run(self) -> None:
+        sources = [self._wakeup.fileno(), self._control.fileno()]
         events = select.poll()
-        events.register(self._wakeup.fileno(), select.POLLIN)
-        events.register(self._control.fileno(), select.POLLIN)
+        for source in [*sources, *([] if self._watched is None else [self._watched])]:
+            events.register(source, select.POLLIN)
         supervised = True
         while supervised:
             ready = {descriptor for descriptor, _ in events.poll()}
@@ -76,6 +120,7 @@ class _Server:
                 self._look_after_nannies()
             if self._control.fileno() in ready:
                 supervised = self._take_request()
+            supervised = supervised and self._watched not in ready
         self._end()
 
     def _take_request(self) -> bool:
@@ -84,18 +129,32 @@ class _Server:
         if message is None:
             return False
         for reins in message[1]:
-            self._fork(reins)
+            self._fork(reins, self._nest if message[0]["sandbox"] else None)
         return True
 
-    def _fork(self, reins: int) -> None:
+    def _fork(self, reins: int, nest: Nest | None) -> None:
+        self._born += 1
+        folder = None if nest is None else nest.folder / str(self._born)
         try:
-            pid = os.fork()
+            pid = self._fork_plain(reins) if nest is None else self._fork_nested(reins, nest)
         except OSError as error:
             _report_lost(reins, f"The system refused to fork: {error.strerror}.")
             return
+        self._nannies[pid] = _Nanny(reins, folder)
+
+    def _fork_plain(self, reins: int) -> int:
+        pid = os.fork()
         if pid == 0:
             run_nanny(reins, self._lifeline)
-        self._nannies[pid] = reins
+        return pid
+
+    def _fork_nested(self, reins: int, nest: Nest) -> int:
+        folder = nest.folder / str(self._born)
+
+        def run(nest: Nest) -> NoReturn:
+            run_nanny(reins, self._lifeline, Room(nest, folder))
+
+        return fork_nanny(nest, run)
 
     def _look_after_nannies(self) -> None:
         """Bury nannies; where one was killed, kill what it had been looking after.
@@ -106,16 +165,19 @@ class _Server:
         reap(self._bury)
         while self._fallen:
             kill_descendants(self._bury, spared=self._nannies)
-            _report_lost(self._fallen.pop(), "Its nanny died, and the child was killed.")
+            nanny = self._fallen.pop()
+            if nanny.folder is not None:
+                scratch.remove(nanny.folder)
+            _report_lost(nanny.reins, "Its nanny died, and the child was killed.")
 
     def _bury(self, pid: int, status: int) -> None:
-        reins = self._nannies.pop(pid, None)
-        if reins is None:
+        nanny = self._nannies.pop(pid, None)
+        if nanny is None:
             return
         if status == 0:
-            os.close(reins)
+            os.close(nanny.reins)
         else:
-            self._fallen.append(reins)
+            self._fallen.append(nanny)
 
     def _end(self) -> None:
         """Let go of the lifeline, which ends all nannies; wait for them."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.forker.linux import Process, processes
+from headway.runtime.forker.linux import Process, own_number, processes
 
 _MOST_PASSES: Final = 10
 
@@ -39,6 +39,16 @@ def kill_tree(leader: int, on_exit: OnExit) -> None:
         return
     signal_group(leader, signal.SIGKILL)
     while reap(on_exit):
+        on_exit(*os.waitpid(-1, 0))
+
+
+def kill_namespace(_leader: int, on_exit: OnExit) -> None:
+    """Kill all processes of this one's PID namespace, in one stroke; return once nothing lives.
+
+    The caller is process 1 there.
+    """
+    while reap(on_exit):
+        _signal(-1, signal.SIGKILL)
         on_exit(*os.waitpid(-1, 0))
 
 
@@ -84,7 +94,7 @@ def descendants(spared: Collection[int] = ()) -> dict[int, Process]:
     for pid, process in known.items():
         children.setdefault(process.parent, []).append(pid)
     found: dict[int, Process] = {}
-    waiting = [pid for pid in children.get(os.getpid(), ()) if pid not in spared]
+    waiting = [pid for pid in children.get(own_number(), ()) if pid not in spared]
     while waiting:
         pid = waiting.pop()
         found[pid] = known[pid]

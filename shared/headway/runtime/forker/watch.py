@@ -3,40 +3,61 @@
 import select
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker.records import Exit
-from headway.runtime.forker.tree import kill_tree, reap, signal_group
+from headway.runtime.forker.tree import OnExit, descendants, kill_tree, reap, signal_group
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
 from headway.runtime.frames import send_frame
 
 _CLOCK: Final = SystemClock()
 
+_COUNT_SECONDS: Final = 0.15
+"""How often the processes of a child are counted, where there is a limit to them."""
+
 
 class Watch:
-    """A nanny's watch over one child."""
+    """A nanny's watch over one child, and over how many processes it becomes."""
 
-    def __init__(self, reins: socket.socket, lifeline: int, wakeup: Wakeup) -> None:
+    def __init__(
+        self,
+        reins: socket.socket,
+        lifeline: int,
+        wakeup: Wakeup,
+        kill: Callable[[int, OnExit], None] = kill_tree,
+        most_processes: int | None = None,
+        tidy: Callable[[], None] = lambda: None,
+    ) -> None:
         self._reins = reins
         self._lifeline = lifeline
         self._wakeup = wakeup
+        self._kill = kill
+        self._most = most_processes
+        self._tidy = tidy
+        self._count_at = _CLOCK.monotonic() + _COUNT_SECONDS
         self._child = 0
         self._exit: Exit | None = None
         self._kill_at: float | None = None
 
     def over(self, child: int) -> None:
-        """Wait until the process `child` has ended or must; report once nothing of it lives."""
+        """Wait until the process `child` has ended or must; report once nothing of it lives.
+
+        A process id means something to the supervisor only if it is not of a namespace.
+        """
         self._child = child
-        self._tell({"pid": child})
+        self._tell({"pid": child if self._kill is kill_tree else None})
         events = select.poll()
         for source in (self._reins.fileno(), self._lifeline, self._wakeup.fileno()):
             events.register(source, select.POLLIN)
         while self._exit is None and not self._too_late():
             self._attend({descriptor for descriptor, _ in events.poll(self._patience())})
-        kill_tree(child, self._bury)
+            self._count()
+        self._kill(child, self._bury)
+        self._tidy()
         self.report(self._exit or Exit(lost="It was not seen to end."))
 
     def report(self, end: Exit) -> None:
@@ -63,13 +84,22 @@ class Watch:
         kill_at = _CLOCK.monotonic() + grace
         self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
 
+    def _count(self) -> None:
+        if self._most is None or self._exit is not None or _CLOCK.monotonic() < self._count_at:
+            return
+        self._count_at = _CLOCK.monotonic() + _COUNT_SECONDS
+        there = sum(process.threads for process in descendants().values())
+        if there > self._most:
+            why = f"It had {there} processes and threads; {self._most} are allowed."
+            self._exit = Exit(lost=f"{why} All were killed.")
+
     def _too_late(self) -> bool:
         return self._kill_at is not None and self._kill_at <= _CLOCK.monotonic()
 
     def _patience(self) -> float | None:
-        if self._kill_at is None:
-            return None
-        return max(self._kill_at - _CLOCK.monotonic(), 0.0) * 1000 + 1
+        due = [self._kill_at, self._count_at if self._most is not None else None]
+        first = min((at for at in due if at is not None), default=None)
+        return None if first is None else max(first - _CLOCK.monotonic(), 0.0) * 1000 + 1
 
     def _bury(self, pid: int, status: int) -> None:
         if pid == self._child and self._exit is None:

@@ -1,0 +1,142 @@
+"""The forker as a program of its own, which supervisors find at a Unix socket."""
+
+import errno
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from headway.runtime.forker.peer import credentials
+from headway.runtime.forker.records import ForkerError
+from headway.runtime.forker.server import attend, import_all, shield
+from headway.runtime.forker.wakeup import Wakeup
+from headway.runtime.forker.wire import close_all_but
+from headway.runtime.frames import send_frame
+from headway.runtime.linux import become_undumpable
+
+ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
+def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()) -> None:
+    """Import the modules, then fork a server for whoever connects, until SIGTERM or SIGINT.
+
+    Served are processes of this user, of root, and of the users `supervisors`.  When
+    one has gone its children are killed; at the end those of all are.
+    """
+    become_undumpable()
+    shield()
+    try:
+        import_all(preload)
+    except ImportError as error:
+        raise ForkerError(f"The fork server cannot start: {error}") from error
+    listening = _bind(path)
+    place = os.stat(path)  # noqa: PTH116
+    try:
+        _Listener(listening, {0, os.geteuid(), *supervisors}).run()
+    finally:
+        listening.close()
+        if path.exists() and os.path.samestat(path.stat(), place):  # nobody has replaced it
+            path.unlink()
+
+
+class _Listener:
+    def __init__(self, listening: socket.socket, served: Collection[int]) -> None:
+        self._listening = listening
+        self._served = served
+        self._wakeup = Wakeup()
+        self._lifeline, self._held = os.pipe()
+        self._servers: set[int] = set()
+        self._ending = False
+        for number in ENDING:
+            signal.signal(number, self._end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+    def run(self) -> None:
+        """Accept until told to end; return when all servers have ended."""
+        events = select.poll()
+        for source in (self._wakeup.fileno(), self._listening.fileno()):
+            events.register(source, select.POLLIN)
+        while not self._ending:
+            ready = {descriptor for descriptor, _ in events.poll()}
+            if self._wakeup.fileno() in ready:
+                self._wakeup.clear()
+                self._reap()
+            if self._listening.fileno() in ready:
+                self._accept()
+        os.close(self._held)
+        while self._servers:
+            self._servers.discard(os.waitpid(-1, 0)[0])
+
+    def _end(self, _number: int, _frame: object) -> None:
+        self._ending = True
+
+    def _reap(self) -> None:
+        while self._servers:
+            pid, _status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            self._servers.discard(pid)
+
+    def _accept(self) -> None:
+        try:
+            control, _address = self._listening.accept()
+        except OSError:  # whoever it was has left
+            return
+        with control:
+            _pid, user = credentials(control)
+            if user not in self._served and user != -1:
+                send_frame(control, {"failed": f"User {user} may not use this fork server."})
+                return
+            try:
+                pid = os.fork()
+            except OSError as error:
+                send_frame(control, {"failed": f"It cannot fork: {error.strerror}."})
+                return
+            if pid == 0:
+                self._serve(control)
+            self._servers.add(pid)
+
+    def _serve(self, control: socket.socket) -> NoReturn:
+        """Become the server of one supervisor; its signals are not those of the listener."""
+        code = 1
+        try:
+            shield()
+            signal.set_wakeup_fd(-1)
+            for number in ENDING:
+                signal.signal(number, signal.SIG_DFL)
+            close_all_but([0, 1, 2, control.fileno(), self._lifeline])
+            attend(control, self._lifeline)
+            code = 0
+        except BaseException:  # noqa: BLE001 - the listener's frames must never be returned to
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(code)
+
+
+def _bind(path: Path) -> socket.socket:
+    """Listen at the path; ForkerError if another forker does."""
+    listening = socket.socket(socket.AF_UNIX)
+    if path.is_socket():
+        _refuse_if_alive(path)
+        path.unlink(missing_ok=True)
+    before = os.umask(0o117)
+    try:
+        listening.bind(str(path))
+    except OSError as error:
+        listening.close()
+        raise ForkerError(f"The fork server cannot listen at {path}: {error.strerror}.") from error
+    finally:
+        os.umask(before)
+    listening.listen(16)
+    listening.setblocking(False)
+    return listening
+
+
+def _refuse_if_alive(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as probe:
+        if probe.connect_ex(str(path)) not in (errno.ECONNREFUSED, errno.ENOENT):
+            raise ForkerError(f"Another fork server listens at {path}; stop it first.")

@@ -1,0 +1,112 @@
+"""Where the nannies of sandboxed children live: a namespace, a scratch folder, the sandbox."""
+
+import os
+import struct
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NoReturn
+
+from headway.runtime.forker.tree import OnExit, kill_namespace, kill_tree
+from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
+from headway.runtime.sandbox.confinement import Confinement, prepare, settle
+
+_PID: Final = struct.Struct("!q")
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """What a forker gives to its nannies: the layers in force, a folder for scratch folders."""
+
+    layers: frozenset[Layer]
+    folder: Path
+    own_users: bool = False
+    """Whether the nanny is in a user namespace, so that the kernel counts its processes alone."""
+
+
+class Room:
+    """A nanny's own part: where its children write, and the sandbox that was prepared last."""
+
+    def __init__(self, nest: Nest, folder: Path) -> None:
+        self._nest = nest
+        self._folder = folder
+        self._prepared: Confinement | None = None
+
+    @property
+    def kill(self) -> Callable[[int, OnExit], None]:
+        """By what all that is left of a child is killed."""
+        return kill_namespace if Layer.NAMESPACE in self._nest.layers else kill_tree
+
+    def settle(self) -> None:
+        """Make this process, a new nanny, safe from its children."""
+        settle(self._nest.layers)
+        self._folder.mkdir(mode=0o700)
+
+    def confinement(self, sandbox: Sandbox) -> Confinement:
+        """Return the sandbox for the next child, made ready."""
+        old = self._prepared
+        if old is not None and old.sandbox == sandbox and old.holds():
+            return old
+        if old is not None:
+            old.close()
+            self._prepared = None
+        layers, own = self._nest.layers, self._nest.own_users
+        self._prepared = prepare(sandbox, layers, self._folder, own_users=own)
+        return self._prepared
+
+    def tidy(self) -> None:
+        """Remove what a child has left."""
+        scratch.empty(self._folder)
+
+    def leave(self) -> None:
+        """Remove the folder, and with the last nanny of a forker that has died also its own."""
+        scratch.remove(self._folder)
+        with suppress(OSError):
+            self._folder.parent.rmdir()
+
+
+def make_folder() -> Path:
+    """Make the folder for the scratch folders of a forker's nannies; any user may pass it."""
+    tempfile.tempdir = None
+    folder = scratch.make(Path(tempfile.gettempdir()))
+    folder.chmod(0o711)
+    return folder
+
+
+def fork_nanny(nest: Nest, run: Callable[[Nest], NoReturn]) -> int:
+    """Fork a process that calls `run`, the first of a new PID namespace if that is in force.
+
+    Only children of a process that has asked for it are born in the namespace, so a
+    process in between asks, forks, tells the id and ends.  The caller, a subreaper,
+    inherits the nanny.
+    """
+    if Layer.NAMESPACE not in nest.layers:
+        pid = os.fork()
+        if pid == 0:
+            run(nest)
+        return pid
+    reader, writer = os.pipe()
+    between = os.fork()
+    if between == 0:
+        _beget(nest, run, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        told = answer.read(_PID.size)
+    os.waitpid(between, 0)
+    if len(told) < _PID.size:
+        raise OSError(0, "No namespace could be made")
+    return int(_PID.unpack(told)[0])
+
+
+def _beget(nest: Nest, run: Callable[[Nest], NoReturn], writer: int) -> NoReturn:
+    try:
+        own_users = namespaces.enter()
+        pid = os.fork()
+        if pid == 0:
+            os.close(writer)
+            run(replace(nest, own_users=own_users))
+        os.write(writer, _PID.pack(pid))
+    finally:
+        os._exit(0)
