@@ -58,6 +58,15 @@ def test_the_oldest_runs_start_first_and_no_more_than_may_be_active(
     assert active(engine) == [2, 3]
 
 
+def test_where_more_are_active_than_may_be_none_starts(engine: Engine, replica: Replica) -> None:
+    """The limit was lowered meanwhile."""
+    seed.create_runs(engine, seed.store(engine, limited(3)), range(5))
+    assert start(replica) == 3
+    seed.store(engine, limited(1))
+
+    assert start(replica) == 0
+
+
 def test_two_schedulers_start_no_more_runs_than_may_be_active(
     engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
 ) -> None:

@@ -13,7 +13,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, demand, leases, pins, xcoms
+from headway.db import attempts, backfills, demand, leases, pins, xcoms
 from headway.db import engine as engines
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
@@ -249,6 +249,28 @@ def test_runs_that_the_statistics_know_nothing_of_are_started_one_by_one(
     used = {node.get("Index Name") for plan in starts for node in plan.nodes()}
     assert "dag_run_pkey" in used
     assert "dag_run_queued" not in used
+
+
+def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
+    postgres: ThrowawayPostgres, template: str
+) -> None:
+    """In the DAG's own lane and in a backfill's, be they to start or to be parsed for."""
+    with database(postgres, template) as engine:
+        replica = replica_on(engine)
+        version = seed.store(engine, replace(named("late", seed.task("t")), reparse_on_run=True))
+        with engine.begin() as conn:
+            backfill = backfills.create(conn, "late", seed.START, MUCH_LATER, 2)
+        seed.create_runs(engine, version, range(2000))
+        seed.create_runs(engine, version, range(2000, 4000), backfill)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("ANALYZE"))
+        with explained(engine) as plans:
+            for _ in range(3):
+                start_runs(replica, MUCH_LATER)
+                parse(engine)
+
+    assert {plan.statement for plan in plans} >= {"runs.START", "runs.ASK", "pins.PIN"}
+    assert {plan.statement: plan.rows for plan in plans if plan.rows > 200} == {}
 
 
 def done(server: ThrowawayPostgres, template: str, width: int) -> dict[tuple[str, bool], int]:

@@ -119,7 +119,7 @@ LOCK_STARTING = hot("""
                (SELECT dag_id, backfill_id FROM dag_run
                  WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
                    AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
-                 ORDER BY run_after, id LIMIT 1)
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                (SELECT dag_id, backfill_id FROM dag_run
                  WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
@@ -141,13 +141,14 @@ LOCK_STARTING = hot("""
                                AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
                          AS free
                   OFFSET 0) AS room
-            WHERE room.free > 0 AND coalesce(
+            WHERE coalesce(
                   (SELECT true
                      FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
                             WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
                               AND run.backfill_id = lane.backfill_id AND run_after <= :now
                               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                            ORDER BY run_after, id LIMIT greatest(room.free, 0)) AS first
+                            ORDER BY run_after, id
+                            LIMIT greatest(room.free, 0)) AS first
                     WHERE moves LIMIT 1),
                   (SELECT true
                      FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
@@ -155,7 +156,8 @@ LOCK_STARTING = hot("""
                               AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
                               AND run_after <= :now
                               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                            ORDER BY run_after, id LIMIT greatest(room.free, 0)) AS first
+                            ORDER BY backfill_id, run_after, id
+                            LIMIT greatest(room.free, 0)) AS first
                     WHERE moves LIMIT 1)))
        AND NOT dag_id = ANY (CAST(:aside AS text[]))
        AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))

@@ -52,7 +52,7 @@ QUEUED = hot("""
              WHERE dag_id = lane.dag_id AND backfill_id IS NULL AND lane.backfill_id IS NULL
                AND state = 'queued' AND run_after <= :now
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-             ORDER BY run_after, id
+             ORDER BY backfill_id, run_after, id
              LIMIT greatest(lane.free, 0))) AS waiting
      ORDER BY waiting.asked, waiting.run_after, waiting.id
      LIMIT :limit
@@ -84,7 +84,7 @@ FREE_LANES = hot("""
                       (SELECT backfill_id FROM dag_run
                         WHERE dag_id = dag.dag_id AND state = 'queued'
                           AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
-                        ORDER BY run_after, id LIMIT 1)
+                        ORDER BY backfill_id, run_after, id LIMIT 1)
                       LIMIT 1) AS following
            )
            SELECT backfill_id FROM lane) AS lane
