@@ -1,16 +1,20 @@
 """Import a DAG file and find the DAGs that it makes."""
 
+import importlib
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from importlib.abc import SourceLoader
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import CodeType
 
 from headway.domain.errors import DagError
 from headway.sdk.current import DagFile, collect
 from headway.sdk.definition import DAG
 from headway.sdk.modules import module_name
+from headway.sdk.packages import SUFFIX, dag_modules
 
 
 class SourceOnly(SourceFileLoader):
@@ -25,7 +29,9 @@ def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
     """Import the file as a module of its own; return the DAGs that it makes.
 
     The file's folder and the bundle's root come first on `sys.path`, and stay there,
-    because tasks may import more when they run.  Errors of the user's code go through.
+    because tasks may import more when they run.  Of a `.zip` file the modules at its root
+    that look like DAG files are imported, and it comes before these on `sys.path`.
+    Errors of the user's code go through.
     """
     path, bundle_root = path.absolute(), bundle_root.absolute()
     if not path.is_file():
@@ -34,16 +40,31 @@ def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
         raise DagError(f"The DAG file {path} is not below the folder {bundle_root}.")
     _put_first_on_path(bundle_root)
     _put_first_on_path(path.parent)
-    file = DagFile(module_name(path.relative_to(bundle_root)), path, bundle_root)
-    with collect(file):
-        _import(file)
-    _check_unique(file)
-    return file.dags
+    dags: list[DAG] = []
+    for loader, relative in _modules(path, bundle_root):
+        file = DagFile(module_name(relative), path, bundle_root, dags)
+        with collect(file):
+            _import(file, loader)
+    _check_unique(path, dags)
+    return dags
 
 
-def _import(file: DagFile) -> None:
-    loader = SourceOnly(file.module_name, str(file.path))
-    spec = spec_from_file_location(file.module_name, file.path, loader=loader)
+def _modules(path: Path, bundle_root: Path) -> Iterator[tuple[SourceLoader, PurePath]]:
+    """Yield what imports each module of the file, with the path that names it."""
+    relative = path.relative_to(bundle_root)
+    if path.suffix.lower() != SUFFIX:
+        yield SourceOnly(module_name(relative), str(path)), relative
+        return
+    modules = dag_modules(path)
+    _put_first_on_path(path)
+    importlib.invalidate_caches()  # Python remembers what was in a package
+    for module in modules:
+        yield module, relative / module.entry
+
+
+def _import(file: DagFile, loader: SourceLoader) -> None:
+    place = loader.get_filename(file.module_name)
+    spec = spec_from_file_location(file.module_name, place, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[file.module_name] = module
@@ -52,7 +73,7 @@ def _import(file: DagFile) -> None:
     except SystemExit as error:
         del sys.modules[file.module_name]
         raise DagError(
-            f"{file.path.name} calls sys.exit({error.code!r}) while it is imported; "
+            f"{Path(place).name} calls sys.exit({error.code!r}) while it is imported; "
             "a DAG file must only define DAGs."
         ) from None
     except BaseException:
@@ -66,7 +87,7 @@ def _put_first_on_path(folder: Path) -> None:
     sys.path.insert(0, str(folder))
 
 
-def _check_unique(file: DagFile) -> None:
-    for dag_id, times in Counter(dag.dag_id for dag in file.dags).items():
+def _check_unique(path: Path, dags: list[DAG]) -> None:
+    for dag_id, times in Counter(dag.dag_id for dag in dags).items():
         if times > 1:
-            raise DagError(f"{file.path.name} makes {times} DAGs with the id {dag_id!r}; rename.")
+            raise DagError(f"{path.name} makes {times} DAGs with the id {dag_id!r}; rename.")

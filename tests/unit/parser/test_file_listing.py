@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_parser.listing import LARGEST, Listing, list_files, signature
+from headway_parser.listing import LARGEST, Listing, list_files, signature, too_large
 
 DAG = "from headway.sdk import DAG\n"
 
@@ -59,11 +59,18 @@ def test_a_file_that_is_no_text_does_no_harm(tmp_path: Path) -> None:
     assert list_files(tmp_path).paths == ("a.py",)
 
 
-def test_a_file_may_be_large_but_not_huge(tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     write(tmp_path, "fits.py", content=DAG + "#" * (LARGEST - len(DAG)))
-    write(tmp_path, "huge.py", content=DAG + "#" * (LARGEST - len(DAG) + 1))
+    write(tmp_path, "huge.py", content="#" * (LARGEST + 1))
+    with (tmp_path / "sparse.py").open("wb") as sparse:
+        sparse.truncate(200 * 2**20)
 
-    assert list_files(tmp_path) == Listing(("fits.py",), complete=True)
+    assert list_files(tmp_path).paths == ("fits.py", "huge.py", "sparse.py")
+    assert [too_large(tmp_path / name) for name in ("fits.py", "huge.py", "gone.py")] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_links_are_followed_and_no_folder_is_entered_twice(tmp_path: Path) -> None:
@@ -98,11 +105,14 @@ def test_a_folder_that_is_not_there_is_not_complete(tmp_path: Path) -> None:
     assert list_files(tmp_path / "nowhere") == Listing((), complete=False)
 
 
-def test_a_file_that_cannot_be_looked_at_makes_the_listing_incomplete(tmp_path: Path) -> None:
+def test_a_link_that_leads_to_itself_is_no_file_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(tmp_path, "good.py")
     (tmp_path / "itself.py").symlink_to(tmp_path / "itself.py")
 
-    assert list_files(tmp_path) == Listing(("good.py",), complete=False)
+    assert list_files(tmp_path) == Listing(("good.py",), complete=True)
+    assert "itself.py: Too many levels of symbolic links" in caplog.text
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")

@@ -46,7 +46,7 @@ class Checkouts:
                 self._write(commit, tree, lock)
             os.utime(tree)  # the order of use
             self._remove_old(lock)
-        return tree
+        return tree.resolve()
 
     @property
     def _trees(self) -> Path:
