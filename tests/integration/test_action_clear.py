@@ -119,6 +119,7 @@ def test_the_event_says_who_and_why_and_what_was_before(engine: Engine) -> None:
         "map_index": None,
         "downstream": True,
         "only_failed": False,
+        "version": {"before": 1, "after": 1},
         "before": {
             "run": "failed",
             "tasks": {"b": {"failed": 1}, "c": {"upstream_failed": 1}},

@@ -1,10 +1,11 @@
 """What is of no use any more goes; what anybody refers to, or stores just now, stays."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, TextClause, text
 
 from headway.db import contents, retention, versions
 from headway.db.processes import Identity
@@ -72,7 +73,7 @@ def age(engine: Engine, days: int = 200) -> None:
             conn.execute(statement)
 
 
-def left(engine: Engine, table: str = "dag_version", column: str = "id") -> list[int]:
+def left(engine: Engine, table: str = "dag_version", column: str = "id") -> list[Any]:
     with engine.connect() as conn:
         return list(conn.scalars(text(f"SELECT {column} FROM {table} ORDER BY 1")))
 
@@ -197,31 +198,37 @@ def test_what_is_stored_again_after_long_is_young_again(engine: Engine, parser: 
         age(engine)
 
 
-@pytest.mark.parametrize("kind", ["files", "manifest", "definitions"])
+Store: TypeAlias = Callable[[Connection], None]
+Prune: TypeAlias = Callable[[Connection, float, int], int]
+
+KINDS: dict[str, tuple[Store, Prune, TextClause, str]] = {
+    "files": (
+        lambda conn: contents.add_files(conn, {"x": b"content"}),
+        retention.prune_files,
+        retention.PRUNE_FILES,
+        "code_file",
+    ),
+    "manifest": (
+        lambda conn: contents.add_manifest(conn, "x", {}),
+        retention.prune_manifests,
+        retention.PRUNE_MANIFESTS,
+        "code_manifest",
+    ),
+    "definitions": (
+        lambda conn: contents.add_definitions(conn, {"x": "{}"}),
+        retention.prune_definitions,
+        retention.PRUNE_DEFINITIONS,
+        "task_definition",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_pruned_while_a_parser_looks_for_it_is_stored_anew(
     engine: Engine, parser: Engine, kind: str
 ) -> None:
     """The parser waits for the pruning, which has locked the content that the parser re-uses."""
-    store, prune_it, statement, table = {
-        "files": (
-            lambda conn: contents.add_files(conn, {"x": b"content"}),
-            retention.prune_files,
-            retention.PRUNE_FILES,
-            "code_file",
-        ),
-        "manifest": (
-            lambda conn: contents.add_manifest(conn, "x", {}),
-            retention.prune_manifests,
-            retention.PRUNE_MANIFESTS,
-            "code_manifest",
-        ),
-        "definitions": (
-            lambda conn: contents.add_definitions(conn, {"x": "{}"}),
-            retention.prune_definitions,
-            retention.PRUNE_DEFINITIONS,
-            "task_definition",
-        ),
-    }[kind]
+    store, prune_it, statement, table = KINDS[kind]
     with engine.begin() as conn:
         store(conn)
     age(engine)

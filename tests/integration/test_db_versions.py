@@ -104,7 +104,8 @@ def definitions(engine: Engine, version: int) -> list[str]:
 
 def stored(engine: Engine) -> int:
     with engine.connect() as conn:
-        return conn.execute(text("SELECT count(*) FROM task_definition")).scalar_one()
+        count: int = conn.execute(text("SELECT count(*) FROM task_definition")).scalar_one()
+        return count
 
 
 def test_a_task_is_stored_once_wherever_it_stands(engine: Engine) -> None:

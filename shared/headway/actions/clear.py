@@ -1,42 +1,99 @@
-"""Clear tasks of a run: have them run again."""
+"""Clear tasks of a run: have them run again, with the run's own version or with another one."""
 
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, Change, Entry, carry_out, have_looked_at, pick
-from headway.actions.lookup import check_tasks, graph_of, lock_run
-from headway.db import endings, interventions
+from headway.actions.intervene import (
+    Author,
+    Change,
+    Entry,
+    Versions,
+    carry_out,
+    have_looked_at,
+    pick,
+)
+from headway.actions.lookup import graph_of, lock_run
+from headway.actions.rerun import OWN, check_tasks_of, wanted
+from headway.db import endings, interventions, repins
+from headway.db.interventions import LockedRun
+from headway.db.repins import Version
 from headway.decide.clear import Selection, clear, scope
+from headway.decide.repin import repin
+from headway.domain.arguments import JsonValue
+from headway.domain.states import RunState
 
 
 def clear_tasks(
-    conn: Connection, dag_id: str, run_id: str, selection: Selection, author: Author
+    conn: Connection,
+    dag_id: str,
+    run_id: str,
+    selection: Selection,
+    author: Author,
+    version: str = OWN,
 ) -> Change:
     """Have the selected task instances of a run run again, with all their retries.
 
     What has begun is told to stop first, and its slots are held until it has.  A run that has
     ended is queued again; one that was told to end goes on.  ConflictError when a mapped task
     is to be expanded anew while an instance of it runs.
+
+    With another `version` than its own the run has that one from then on, and its tasks what
+    `decide.repin` makes of them.  What runs meanwhile goes on with the code that it began with.
     """
     run = lock_run(conn, dag_id, run_id)
+    known, target = wanted(conn, run, version)
+    in_force = None if known.in_force is None else known.in_force.number
+    numbers = Versions(known.own.number, target.number, in_force)
+    entry = _entry(author, selection, numbers)
+    if target == known.own and (run.pinned or version == OWN):
+        change = _clear(conn, run, target, selection, entry)
+    else:
+        change = _repin(conn, run, target, selection, entry)
+    return replace(change, versions=numbers)
+
+
+def _clear(
+    conn: Connection, run: LockedRun, own: Version, selection: Selection, entry: Entry
+) -> Change:
     graph = graph_of(conn, run)
-    check_tasks(graph, selection.tasks)
+    check_tasks_of(conn, own, graph, selection.tasks)
     instances = interventions.lock_instances(conn, [run], scope(graph, selection))
     pick(run, instances, selection.tasks, selection.map_index)
     what = clear(graph, instances, selection)
     if not what:
         return Change.none(run)
-    entry = Entry(
-        author,
-        "task.clear" if selection.tasks else "run.clear",
-        selection.tasks,
-        {
-            "map_index": selection.map_index,
-            "downstream": selection.downstream,
-            "only_failed": selection.only_failed,
-        },
-    )
     change = carry_out(conn, run, instances, what, entry)
     endings.go_on(conn, run.id)
     return replace(change, run=have_looked_at(conn, run))
+
+
+def _repin(
+    conn: Connection, run: LockedRun, target: Version, selection: Selection, entry: Entry
+) -> Change:
+    was, graph = graph_of(conn, run), graph_of(conn, replace(run, version_id=target.id))
+    check_tasks_of(conn, target, graph, selection.tasks)
+    instances = interventions.lock_instances(conn, [run])
+    present = {it.task_id for it in instances}
+    named = [task for task in selection.tasks if task in present]
+    if named:
+        pick(run, instances, named, selection.map_index)
+    what = repin(was, graph, instances, selection)
+    change = carry_out(conn, run, instances, what, entry)
+    repins.repin(conn, run.id, target.id)
+    if run.state is RunState.RUNNING:
+        repins.fill(conn, run.id, target.id)
+    endings.go_on(conn, run.id)
+    added = len(graph.tasks.keys() - present) if present else 0
+    return replace(change, run=have_looked_at(conn, run), added=added)
+
+
+def _entry(author: Author, selection: Selection, versions: Versions) -> Entry:
+    details: dict[str, JsonValue] = {
+        "map_index": selection.map_index,
+        "downstream": selection.downstream,
+        "only_failed": selection.only_failed,
+        "version": {"before": versions.before, "after": versions.after},
+    }
+    action = "task.clear" if selection.tasks else "run.clear"
+    return Entry(author, action, selection.tasks, details)

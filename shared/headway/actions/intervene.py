@@ -24,11 +24,20 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """By their numbers: which version a run had, which it has, which one is in force, if any."""
+
+    before: int
+    after: int
+    in_force: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What was done: how many instances went where, how many will when they have stopped.
 
     The run was in state `was`, is in `run`, and is to end as `ends`; `remade` counts mapped
-    tasks that are to be expanded anew.
+    tasks that are to be expanded anew, `added` tasks that it did not have.
     """
 
     was: RunState
@@ -37,6 +46,8 @@ class Change:
     stopping: Mapping[TaskState, int] = field(default_factory=dict)
     remade: int = 0
     ends: RunState | None = None
+    added: int = 0
+    versions: Versions | None = field(default=None, compare=False)
 
     @classmethod
     def none(cls, run: LockedRun) -> "Change":
@@ -46,7 +57,8 @@ class Change:
     def __bool__(self) -> bool:
         """Tell whether anything was done."""
         instances = sum(self.moved.values()) + sum(self.stopping.values()) + self.remade
-        return instances > 0 or self.ends is not None or self.run is not self.was
+        repinned = self.versions is not None and self.versions.before != self.versions.after
+        return instances > 0 or repinned or self.ends is not None or self.run is not self.was
 
 
 @dataclass(frozen=True, slots=True)

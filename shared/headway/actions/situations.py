@@ -19,7 +19,7 @@ from headway.decide.situation import DagRow, ProcessRow, RunRow, TaskRow
 from headway.domain.states import RunState, TaskState
 from headway.runtime.settings import SchedulerSettings
 
-_WELL = (TaskState.SUCCESS, TaskState.SKIPPED)
+_WELL = (TaskState.SUCCESS, TaskState.SKIPPED, TaskState.REMOVED)
 
 
 @dataclass(frozen=True, slots=True)

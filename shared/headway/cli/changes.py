@@ -8,13 +8,14 @@ from headway.domain.states import RunState, TaskState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import Author, Change
+    from headway.actions.intervene import Author, Change, Versions
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
     TaskState.SUCCESS: "marked success",
     TaskState.FAILED: "marked failed",
     TaskState.SKIPPED: "skipped",
+    TaskState.REMOVED: "removed",
 }
 
 
@@ -52,7 +53,25 @@ def told(done: "Change") -> str:
     ]
     if done.remade:
         parts.append(f"{_count(done.remade, 'mapped task')} to be expanded anew")
-    return "; ".join([", ".join(parts), _run(done)] if parts else [_run(done)])
+    if done.added:
+        parts.append(f"{_count(done.added, 'task')} added")
+    sentence = [", ".join(parts), _run(done)] if parts else [_run(done)]
+    if done.versions is not None:
+        sentence.append(_version(done.versions))
+    return "; ".join(sentence)
+
+
+def _version(versions: "Versions") -> str:
+    """Say which version the run has, and whether that is the one in force."""
+    if versions.after != versions.before:
+        said = f"it has version {versions.after} from now on, instead of {versions.before}"
+    else:
+        said = f"it has version {versions.after}"
+    if versions.in_force == versions.after:
+        return f"{said}, which is in force"
+    if versions.in_force is None:
+        return said
+    return f"{said}, while {versions.in_force} is in force (--version latest takes that)"
 
 
 def _run(done: "Change") -> str:

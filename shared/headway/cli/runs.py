@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.output import Format, Output
-from headway.cli.values import Reason, Yes
+from headway.cli.values import Reason, Version, Yes
 from headway.domain.states import RunState
 
 if TYPE_CHECKING:
@@ -76,12 +76,14 @@ def clear(
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
     ] = False,
+    version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
 ) -> None:
     """Have all tasks of a run run again, with all their retries.
 
     A task that is running is told to stop first. A run that has ended waits to start again.
+    With another version than its own the run takes on that one's tasks and code.
     """
     from headway.cli.changes import author, change
 
@@ -90,7 +92,7 @@ def clear(
         from headway.decide.clear import Selection
 
         selection = Selection(only_failed=only_failed)
-        return clear_tasks(conn, dag_id, run_id, selection, author(reason))
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
 
     change(work, where=(dag_id, run_id), yes=yes)
 

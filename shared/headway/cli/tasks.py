@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.output import Format, Output
-from headway.cli.values import Reason, Yes
+from headway.cli.values import Reason, Version, Yes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -121,12 +121,14 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
     ] = False,
+    version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
 ) -> None:
     """Have tasks of a run run again, with all their retries; one that waits for a retry, now.
 
     A task that is running is told to stop first. A run that has ended waits to start again.
+    With another version than its own the whole run takes on that one's tasks and code.
     """
     from headway.cli.changes import author, change
 
@@ -135,7 +137,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
         from headway.decide.clear import Selection
 
         selection = Selection(tasks, map_index, downstream, only_failed)
-        return clear_tasks(conn, dag_id, run_id, selection, author(reason))
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
 
     change(work, where=(dag_id, run_id), yes=yes)
 

@@ -11,6 +11,13 @@ from headway.domain.arguments import encode_argument
 from headway.domain.errors import DagError
 
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the journal.")]
+Version = Annotated[
+    str,
+    typer.Option(
+        "--version",
+        help="The version to run with: the run's own, the latest, which is in force, or a number.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

@@ -79,13 +79,14 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "backfill": "SELECT, INSERT, UPDATE (planned)",
         "dag": "SELECT, UPDATE (paused, planned_version_id)",
         "dag_run": "SELECT, INSERT, DELETE, UPDATE (state, run_after, started_at, ended_at, "
-        "end_as, deadline)",
+        "end_as, deadline, version_id, pinned, unfinished)",
         "event": "SELECT, INSERT",
         "lease": "SELECT, DELETE",
         "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
         "task_attempt": "SELECT, UPDATE (phase, ended_at, outcome, error, stop_to)",
-        "task_instance": "SELECT, DELETE, UPDATE (map_index, state, attempt, failures, losses, "
-        "skips, retry_at, started_at, ended_at)",
+        "task_instance": "SELECT, INSERT, DELETE, UPDATE (map_index, state, attempt, failures, "
+        "losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, priority, "
+        "limited)",
         "wake": "SELECT, INSERT, DELETE",
     },
     Login.READONLY: _READ_ALL,

@@ -58,8 +58,12 @@ class Guard:
     key: str
     moves: Moves
     final: Collection[str]
-    initial: Collection[str]
-    creators: Collection[Role]
+    creators: Mapping[Role, Collection[str]]
+
+    @property
+    def initial(self) -> Collection[str]:
+        """The states in which a row begins, whoever enters it."""
+        return {state for states in self.creators.values() for state in states}
 
 
 GUARDS: Final = (
@@ -69,8 +73,7 @@ GUARDS: Final = (
         key="id",
         moves=RUN_MOVES,
         final=set(RunState) - UNFINISHED_RUN,
-        initial={RunState.QUEUED},
-        creators={Role.SCHEDULER, Role.USER},
+        creators={Role.SCHEDULER: {RunState.QUEUED}, Role.USER: {RunState.QUEUED}},
     ),
     Guard(
         table="task_instance",
@@ -78,8 +81,8 @@ GUARDS: Final = (
         key="id",
         moves=MOVES,
         final=TERMINAL,
-        initial=INITIAL,
-        creators={Role.SCHEDULER},
+        # A user adds to a run what the version has that it is given.
+        creators={Role.SCHEDULER: INITIAL, Role.USER: {TaskState.NONE}},
     ),
     Guard(
         table="task_attempt",
@@ -87,8 +90,7 @@ GUARDS: Final = (
         key="task_instance_id",
         moves=PHASE_MOVES,
         final={Phase.ENDED},
-        initial={Phase.QUEUED},
-        creators={Role.SCHEDULER},
+        creators={Role.SCHEDULER: {Phase.QUEUED}},
     ),
 )
 
@@ -207,6 +209,10 @@ def _on_update(guard: Guard) -> Trigger:
 def _on_insert(guard: Guard) -> Trigger:
     outsiders = [login for login in Login if ROLES.get(login) not in guard.creators]
     legal = f"{_among('NEW', guard, guard.initial)} AND session_user NOT IN {_listed(outsiders)}"
+    for login, role in ROLES.items():
+        own = guard.creators.get(role, guard.initial)
+        if set(own) < set(guard.initial):
+            legal += f" AND (session_user <> '{login}' OR {_among('NEW', guard, own)})"
     body = _BEGINS_BODY.format(illegal=ILLEGAL, table=guard.table, column=guard.column)
     when = f"INSERT ON {guard.table} FOR EACH ROW WHEN (NOT ({legal}))"
     return Trigger(f"{guard.table}_begins", guard.table, when, body)

@@ -8,7 +8,7 @@ so nothing that another transaction has done meanwhile is missed, or overwritten
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, text
 
@@ -18,14 +18,14 @@ from headway.decide.intervene import Instance, Intervention
 from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
 
 LOCK_RUN = text("""
-    SELECT id, dag_id, run_id, state, version_id
+    SELECT id, dag_id, run_id, state, version_id, pinned
       FROM dag_run
      WHERE dag_id = :dag_id AND run_id = :run_id
        FOR NO KEY UPDATE
 """)
 
 LOCK_OVERDUE = text("""
-    SELECT id, dag_id, run_id, state, version_id
+    SELECT id, dag_id, run_id, state, version_id, pinned
       FROM dag_run
      WHERE state = 'running' AND deadline <= :now
        AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
@@ -83,6 +83,13 @@ MOVE = text("""
      WHERE id = ANY (:ids) AND state = ANY (:sources)
 """)
 
+# It goes with the version that its run has no more: when it ended stays as it was.
+REMOVE = text("""
+    UPDATE task_instance
+       SET state = 'removed', ended_at = coalesce(ended_at, now()), retry_at = NULL, skips = '{}'
+     WHERE id = ANY (:ids) AND state = ANY (:sources)
+""")
+
 CLEAR = text("""
     UPDATE task_instance
        SET state = 'none', started_at = NULL, ended_at = NULL, retry_at = NULL,
@@ -105,6 +112,13 @@ COLLAPSE = text("""
 """)
 
 
+_MOVING: Final = {
+    TaskState.NONE: CLEAR,
+    TaskState.RESTARTING: RESTART,
+    TaskState.REMOVED: REMOVE,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LockedRun:
     """A run that this transaction has locked."""
@@ -114,6 +128,7 @@ class LockedRun:
     run_id: str
     state: RunState
     version_id: int
+    pinned: bool
 
 
 def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun | None:
@@ -154,7 +169,9 @@ def lock_unfinished(
 
 
 def _run(row: Row[Any]) -> LockedRun:
-    return LockedRun(row.id, row.dag_id, row.run_id, RunState(row.state), row.version_id)
+    return LockedRun(
+        row.id, row.dag_id, row.run_id, RunState(row.state), row.version_id, row.pinned
+    )
 
 
 def _lock(
@@ -198,6 +215,6 @@ def write(conn: Connection, what: Intervention, role: Role) -> None:
 
 
 def _move(conn: Connection, target: TaskState, ids: Sequence[int], role: Role) -> None:
-    statement = {TaskState.NONE: CLEAR, TaskState.RESTARTING: RESTART}.get(target, MOVE)
+    statement = _MOVING.get(target, MOVE)
     parameters = {"ids": list(ids), "sources": sources(target, role), "target": str(target)}
     conn.execute(statement, parameters)

@@ -26,6 +26,20 @@ class Selection:
     only_failed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What is cleared besides what a user selects: these instances.
+
+    The tasks `anew` are expanded anew if anything of them is cleared.
+    """
+
+    instances: Collection[int] = ()
+    anew: Collection[str] = ()
+
+
+NOTHING: Final = Besides()
+
+
 def below(graph: DagGraph, tasks: Iterable[str]) -> set[str]:
     """Return the tasks that wait for these, directly or not; of these, those below others."""
     found: set[str] = set()
@@ -37,43 +51,52 @@ def below(graph: DagGraph, tasks: Iterable[str]) -> set[str]:
     return found
 
 
+def selected(graph: DagGraph, selection: Selection) -> set[str]:
+    """Return the tasks that are named, all if none is, with those below them if these count."""
+    named = set(selection.tasks or graph.tasks)
+    return named | below(graph, named) if selection.downstream else named
+
+
 def scope(graph: DagGraph, selection: Selection) -> set[str]:
     """Return the tasks whose instances `clear` must be given."""
-    tasks = _named(graph, selection)
+    tasks = selected(graph, selection)
     tasks |= _around(graph, tasks)
     return tasks | {upstream for task in tasks for upstream in _inputs(graph, task)}
 
 
-def clear(graph: DagGraph, instances: Sequence[Instance], selection: Selection) -> Intervention:
+def clear(
+    graph: DagGraph,
+    instances: Sequence[Instance],
+    selection: Selection,
+    besides: Besides = NOTHING,
+) -> Intervention:
     """Have the selected instances run again, with the setups and teardowns that they need.
 
     A mapped task whose inputs may have changed is expanded anew: it goes back to one
     placeholder.  ConflictError when one of its instances has begun.
     """
-    named = _named(graph, selection)
+    named = selected(graph, selection)
     tasks = {it.task_id for it in instances if it.task_id in named and _picked(it, selection)}
     around = _around(graph, tasks)
     single = set(selection.tasks) if selection.map_index is not None else set()
-    anew = {
+    cleared_tasks = tasks | around | {it.task_id for it in instances if it.id in besides.instances}
+    anew = (cleared_tasks & set(besides.anew)) | {
         task
-        for task in (tasks | around) - single
-        if _may_change(graph, task, instances, tasks | around)
+        for task in cleared_tasks - single
+        if _may_change(graph, task, instances, cleared_tasks)
     }
     chosen = [
         it
         for it in instances
-        if it.task_id in around | anew or (it.task_id in named and _picked(it, selection))
+        if it.task_id in around | anew
+        or it.id in besides.instances
+        or (it.task_id in named and _picked(it, selection))
     ]
     placeholders, dropped = _collapsed(chosen, anew)
     kept = [it for it in chosen if it.id not in dropped and _stands(it)]
     withdrawn = bring((it, TaskState.NONE) for it in chosen).withdrawn
     cleared = bring((it, TaskState.NONE) for it in kept)
     return replace(cleared, withdrawn=withdrawn, placeholders=placeholders, dropped=sorted(dropped))
-
-
-def _named(graph: DagGraph, selection: Selection) -> set[str]:
-    named = set(selection.tasks or graph.tasks)
-    return named | below(graph, named) if selection.downstream else named
 
 
 def _picked(it: Instance, selection: Selection) -> bool:

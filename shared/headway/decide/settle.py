@@ -19,7 +19,7 @@ Counts = Mapping[TaskState, int]
 Lengths = Mapping[tuple[str, str], int | None]
 
 _FAILED = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
-_PAST_IS_WELL = frozenset({TaskState.SUCCESS, TaskState.SKIPPED})
+_PAST_IS_WELL = frozenset({TaskState.SUCCESS, TaskState.SKIPPED, TaskState.REMOVED})
 _NOTHING = frozenset({TaskState.SKIPPED, TaskState.REMOVED})
 _BECOMES = {
     Verdict.RUN: TaskState.SCHEDULED,
@@ -111,6 +111,14 @@ class _Whole:
         counts.pop(TaskState.NONE)
         counts[state] = counts.get(state, 0) + instances
 
+    def remove(self, task_id: str, standing: TaskStanding) -> None:
+        """Remove what is undecided of a task that the run's version does not have."""
+        instances = len(standing.undecided)
+        self.moves.setdefault(TaskState.REMOVED, []).extend(standing.undecided)
+        counts = self.counts[task_id]
+        counts.pop(TaskState.NONE)
+        counts[TaskState.REMOVED] = counts.get(TaskState.REMOVED, 0) + instances
+
     def _state(self, task: TaskSpec, tally: Tally) -> TaskState:
         if self.run.end_as is not None or task.task_id in self.run.skips:
             return TaskState.SKIPPED
@@ -158,10 +166,13 @@ def settle(run: RunStanding, most: int = MAX_MAP_LENGTH) -> Settlement:
     """
     counts = {task_id: dict(standing.counts) for task_id, standing in run.tasks.items()}
     look = _Whole(run, most, counts)
+    for task_id, standing in run.tasks.items():
+        if standing.undecided and task_id not in run.graph.tasks:
+            look.remove(task_id, standing)
     for task in run.graph.dag.tasks:
-        standing = run.tasks.get(task.task_id)
-        if standing is not None and standing.undecided:
-            look.decide(task, standing)
+        its = run.tasks.get(task.task_id)
+        if its is not None and its.undecided:
+            look.decide(task, its)
     unfinished = sum(
         number
         for states in look.counts.values()

@@ -88,7 +88,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.SCHEDULED: _SCHEDULER,
         _S.SKIPPED: _SCHEDULER | _USER,
         _S.UPSTREAM_FAILED: _SCHEDULER,
-        _S.REMOVED: _SCHEDULER,
+        _S.REMOVED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.FAILED: _SCHEDULER | _USER,
     },
@@ -98,6 +98,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
+        _S.REMOVED: _USER,
     },
     _S.QUEUED: {
         _S.RUNNING: _WORKER,
@@ -106,6 +107,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
+        _S.REMOVED: _USER,
     },
     # A user has a running attempt told to stop; the task moves when the attempt has ended.
     _S.RUNNING: {
@@ -128,6 +130,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
+        _S.REMOVED: _USER,
     },
     _S.UP_FOR_RETRY: {
         _S.SCHEDULED: _SCHEDULER,
@@ -135,11 +138,13 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.FAILED: _SCHEDULER | _USER,
         _S.SUCCESS: _USER,
         _S.NONE: _USER,
+        _S.REMOVED: _USER,
     },
-    _S.SUCCESS: {_S.NONE: _USER, _S.FAILED: _USER},
-    _S.FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER},
-    _S.SKIPPED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER},
-    _S.UPSTREAM_FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER},
+    # What is removed, and what comes back, does so with the version that a run is given.
+    _S.SUCCESS: {_S.NONE: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
+    _S.FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.REMOVED: _USER},
+    _S.SKIPPED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
+    _S.UPSTREAM_FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
     _S.REMOVED: {_S.NONE: _USER},
 }
 

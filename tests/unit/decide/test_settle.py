@@ -260,13 +260,27 @@ def test_an_upstream_task_that_the_run_does_not_have_counts_as_removed() -> None
     }
 
 
-def test_a_task_that_the_version_does_not_have_is_left_as_it_is_and_counts() -> None:
-    graph = DagGraph(dag(task("a")))
-    tasks = {"a": standing(1, "success"), "old": standing(2, "none")}
+@pytest.mark.parametrize("left", ["none", "running", "restarting"])
+def test_what_the_version_does_not_have_is_removed_when_it_is_undecided(left: str) -> None:
+    """What still runs of it keeps the run from ending, and is removed when it has ended."""
+    graph = DagGraph(dag(task("a"), task("b", "old")))
+    tasks = {"a": standing(1, "success"), "old": standing(2, left), "b": standing(3, "success")}
 
-    settlement = settle(RunStanding(1, graph, tasks))
+    found = settle(RunStanding(1, graph, tasks))
 
-    assert (settlement.moves, settlement.run_state, settlement.unfinished) == ({}, None, 1)
+    if left == "none":
+        assert (found.moves, found.run_state) == ({TaskState.REMOVED: [2]}, RunState.SUCCESS)
+    else:
+        assert (found.moves, found.run_state, found.unfinished) == ({}, None, 1)
+
+
+def test_a_task_that_was_removed_from_the_run_before_holds_nothing_up() -> None:
+    graph = DagGraph(dag(replace(task("a"), depends_on_past=True)))
+    past = {"a": {TaskState.REMOVED}}
+
+    found = settle(RunStanding(1, graph, {"a": standing(1, "none")}, past=past))
+
+    assert found.moves == {TaskState.SCHEDULED: [1]}
 
 
 def test_moves_are_named_by_the_ids_of_the_task_instances() -> None:

@@ -93,6 +93,15 @@ USER = """
     upstream_failed success
     upstream_failed failed
     removed none
+    none removed
+    scheduled removed
+    queued removed
+    deferred removed
+    up_for_retry removed
+    success removed
+    failed removed
+    skipped removed
+    upstream_failed removed
 """
 RUNS = """
     queued running by scheduler

@@ -1,0 +1,57 @@
+"""Which version of its DAG a run that is to run again has: its own, the one in force, or any."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.actions.lookup import check_tasks
+from headway.db import repins
+from headway.db.interventions import LockedRun
+from headway.db.repins import Known, Version
+from headway.decide.graph import DagGraph
+from headway.domain.errors import ConflictError, NotFoundError
+
+OWN: Final = "own"
+"""The version that the run has."""
+
+LATEST: Final = "latest"
+"""The one in force."""
+
+
+def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[Known, Version]:
+    """Return the versions there are for a run, and of these the one that a user names.
+
+    NotFoundError when there is none of that number, or when it is no number.
+    """
+    number = int(version) if version.isdecimal() and len(version) < 10 else None  # noqa: PLR2004
+    known = repins.known(conn, run, number)
+    if version == OWN:
+        return known, known.own
+    if version == LATEST:
+        if known.in_force is None:
+            raise ConflictError(f"No version of DAG {run.dag_id} is in force.")
+        return known, known.in_force
+    if known.numbered is None:
+        there = ", ".join(map(str, repins.numbers(conn, run.dag_id)))
+        raise NotFoundError(
+            f"DAG {run.dag_id} has no version {version!r}; say {OWN}, {LATEST}, or one of {there}. "
+            f"`headway dags versions {run.dag_id}` tells about them."
+        )
+    return known, known.numbered
+
+
+def check_tasks_of(
+    conn: Connection, version: Version, graph: DagGraph, named: Sequence[str]
+) -> None:
+    """Raise NotFoundError for a task that the version lacks, with the one that has it, if any."""
+    for task_id in named:
+        if task_id in graph.tasks:
+            continue
+        newest = repins.newest_with(conn, graph.dag.dag_id, task_id)
+        if newest is not None:
+            raise NotFoundError(
+                f"Version {version.number} of DAG {graph.dag.dag_id} has no task {task_id!r}; "
+                f"version {newest} has one: add --version {newest} to run with that."
+            )
+    check_tasks(graph, named)
