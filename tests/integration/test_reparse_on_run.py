@@ -21,6 +21,7 @@ from headway.testing import seed
 from headway.testing.clock import FakeClock
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
+from headway.testing.plans import explained
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
@@ -216,6 +217,17 @@ def test_a_run_that_was_pinned_just_before_it_is_locked_starts(
         assert start(replica) == (1, 0)
 
     assert standing(engine) == [(True, False, "running")]
+
+
+def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Replica) -> None:
+    seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
+    with explained(engine) as plans:
+        assert start(replica) == (1, 0)
+
+    assert list(dict.fromkeys(plan.statement for plan in plans)) == [
+        *("processes.CONFIRM_REPEATABLE", "dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED"),
+        *("runs.LOCK_QUEUED", "runs.START"),
+    ]
 
 
 def test_to_clear_a_run_that_waits_changes_nothing(engine: Engine, replica: Replica) -> None:

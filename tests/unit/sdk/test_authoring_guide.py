@@ -56,6 +56,23 @@ def test_the_example_of_mapped_tasks_runs(
     assert mapped["show", "return_value"] == {0: "a", 1: "b"}
 
 
+def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -> None:
+    clients, written = (
+        tmp_path / "clients.txt",
+        re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL),
+    )
+    (tmp_path / "example.py").write_text(written[2].replace("/data/clients.txt", str(clients)))
+    found = []
+    for content in ("a b", "a c d"):
+        clients.write_text(content)
+        (dag,) = load_dag_file(tmp_path / "example.py", tmp_path)
+        spec = to_spec(dag, "example.py")
+        found.append([task.task_id for task in spec.tasks])
+
+    assert found == [["a", "b"], ["a", "c", "d"]]
+    assert (spec.dynamic, spec.reparse_on_run, spec.min_file_process_interval) == (True, True, 60)
+
+
 def test_every_name_is_in_the_guide() -> None:
     mentioned = set(re.findall(r"`([A-Za-z_]+)`", GUIDE))
     names = {
