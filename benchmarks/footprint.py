@@ -18,7 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from benchmarks.report import Row
-from headway.db import dags, versions
+from headway.db import entries, versions
 from headway.db import engine as engines
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.embedded.cluster import USER, password
@@ -153,10 +153,10 @@ def _store_dags(url: str, count: int) -> None:
                 timezone="UTC",
                 tasks=tasks,
             )
-            dags.store(conn, "elsewhere", spec, paused=True)
+            entries.enter(conn, "elsewhere", "none.py", [spec], paused=True)
             data = codec.encode(spec)
             version = versions.NewVersion(spec, data, codec.fingerprint(data, ""), "none")
-            dags.set_version(conn, spec.dag_id, versions.add(conn, version))
+            entries.put_in_force(conn, spec.dag_id, versions.add(conn, version))
     engine.dispose()
 
 

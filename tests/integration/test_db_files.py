@@ -1,46 +1,23 @@
 """DAG files: what was parsed, what was wrong, and which file a DAG belongs to."""
 
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, text
+from tests.integration.parses import PACE, claim, parse, take_over, versions
 
 from headway.db import files
+from headway.db.files import FileKey
 from headway.db.processes import Identity
-from headway.db.versions import NewVersion
 from headway.domain.errors import FencedError
-from headway.domain.spec import DagSpec
-from headway.serialization import codec
-from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing import seed
 from headway.testing.interleaving import wait_until_blocked
-from headway_parser.answer import ParsedFile
-from headway_parser.storing import FileKey, Parse, forget, store
+from headway_parser.storing import Stored, forget, store
 
 
 @pytest.fixture
 def me(engine: Engine) -> Identity:
     return seed.register(engine, "parser")
-
-
-def parse(path: str, *found: DagSpec, code: bytes = b"code", error: str | None = None) -> Parse:
-    specs = [replace(spec, relative_path=path) for spec in found]
-    manifest = {path: content_hash(code)}
-    identity = manifest_hash(manifest)
-    encoded = [(spec, codec.encode(spec)) for spec in specs]
-    versions = tuple(
-        NewVersion(spec, data, codec.fingerprint(data, identity), identity)
-        for spec, data in encoded
-    )
-    result = ParsedFile(versions, manifest, {content_hash(code): code}, error)
-    return Parse(FileKey("main", path), result, f"signature of {path}", 0.5)
-
-
-def take_over(engine: Engine, me: Identity, *parses: Parse) -> None:
-    for each in parses:
-        store(engine, me, each, new_ones_paused=False)
 
 
 def owners(engine: Engine) -> dict[str, str]:
@@ -53,12 +30,6 @@ def owners(engine: Engine) -> dict[str, str]:
 def errors(engine: Engine) -> dict[str, str]:
     with engine.connect() as conn:
         return {problem.relative_path: problem.error for problem in files.errors(conn)}
-
-
-def versions(engine: Engine) -> Sequence[tuple[str, int]]:
-    numbers = text("SELECT dag_id, number FROM dag_version ORDER BY 1, 2")
-    with engine.connect() as conn:
-        return [(row.dag_id, row.number) for row in conn.execute(numbers)]
 
 
 def test_the_first_file_keeps_a_dag_id(engine: Engine, me: Identity) -> None:
@@ -85,14 +56,15 @@ def test_of_two_files_at_once_the_first_keeps_the_dag_id(engine: Engine, me: Ide
     second = parse("b.py", seed.dag(), code=b"code of its own")
 
     with ThreadPoolExecutor(1) as pool:
-        stored: list[Future[None]] = []
+        stored: list[Future[list[Stored]]] = []
 
         def let_the_other_come() -> None:
             stored.append(pool.submit(take_over, engine, other, second))
             wait_until_blocked(engine)
 
         first = parse("a.py", seed.dag())
-        store(engine, me, first, new_ones_paused=False, before_commit=let_the_other_come)
+        claim(engine, me, "a.py")
+        store(engine, me, first, PACE, new_ones_paused=False, before_commit=let_the_other_come)
         stored[0].result()
 
     assert owners(engine) == {"etl": "a.py"}
@@ -114,8 +86,10 @@ def test_a_file_is_taken_over_as_a_whole_or_not_at_all(engine: Engine, me: Ident
     def fail() -> None:
         raise ConnectionError
 
+    one = parse("a.py", seed.dag())
+    claim(engine, me, "a.py")
     with pytest.raises(ConnectionError):
-        store(engine, me, parse("a.py", seed.dag()), new_ones_paused=False, before_commit=fail)
+        store(engine, me, one, PACE, new_ones_paused=False, before_commit=fail)
 
     assert (owners(engine), versions(engine), errors(engine)) == ({}, [], {})
 
@@ -125,7 +99,7 @@ def test_a_parser_that_was_declared_dead_stores_nothing(engine: Engine, me: Iden
         conn.execute(text("UPDATE process SET epoch = epoch + 1"))
 
     with pytest.raises(FencedError):
-        take_over(engine, me, parse("a.py", seed.dag()))
+        store(engine, me, parse("a.py", seed.dag()), PACE, new_ones_paused=False)
     with pytest.raises(FencedError):
         forget(engine, me, "main", ["a.py"])
 
@@ -151,15 +125,8 @@ def test_a_file_that_is_gone_is_forgotten_with_its_dags_and_errors(
     assert owners(engine) == {"kept": "c.py"}
     assert errors(engine) == {}
     with engine.connect() as conn:
-        assert files.signatures(conn, "main") == {"c.py": "signature of c.py"}
-        assert files.signatures(conn, "other bundle") == {}
-
-
-def test_the_last_signature_counts(engine: Engine) -> None:
-    with engine.begin() as conn:
-        files.parsed(conn, "main", "a.py", "old", 1)
-        files.parsed(conn, "main", "a.py", "new", 2)
-        assert files.signatures(conn, "main") == {"a.py": "new"}
+        assert list(files.board(conn, ["main"])) == [FileKey("main", "c.py")]
+        assert files.board(conn, ["other bundle"]) == {}
 
 
 def test_a_version_is_added_only_for_what_has_changed(engine: Engine, me: Identity) -> None:
@@ -170,7 +137,8 @@ def test_a_version_is_added_only_for_what_has_changed(engine: Engine, me: Identi
 
 
 def test_the_parser_leaves_the_pause_and_the_next_run_alone(engine: Engine, me: Identity) -> None:
-    store(engine, me, parse("a.py", seed.dag()), new_ones_paused=True)
+    claim(engine, me, "a.py")
+    store(engine, me, parse("a.py", seed.dag()), PACE, new_ones_paused=True)
     plan = text("UPDATE dag SET next_run_after = :at")
     with engine.begin() as conn:
         conn.execute(plan, {"at": seed.START})

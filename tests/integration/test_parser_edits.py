@@ -2,16 +2,10 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, text
+from tests.integration.parser_machine import manager_of, until
 
-from headway.db import processes, views
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.forker import Forker
-from headway.runtime.scrub import scrubbed_environment
-from headway_parser.manager import DagFileProcessorManager
-
-PATIENCE = 30.0
+from headway.db import views
 
 
 def dag_ids(engine: Engine) -> list[str]:
@@ -19,34 +13,85 @@ def dag_ids(engine: Engine) -> list[str]:
         return [row["dag_id"] for row in views.dags(conn)]
 
 
+def write(file: Path, dag_id: str, more: str = "") -> None:
+    file.write_text(f"from headway.sdk import DAG\nDAG({dag_id!r})\n{more}")
+
+
 def test_an_edit_while_the_file_s_dags_are_committed_is_seen(
     engine: Engine, tmp_path: Path
 ) -> None:
-    file = tmp_path / "edited.py"
-    file.write_text("from headway.sdk import DAG\nDAG('before')\n")
-    with engine.begin() as conn:
-        me = processes.register(conn, "parser", ("test", 1), "0")
-    manager = DagFileProcessorManager(
-        engine,
-        me,
-        settings.read(settings.ParserSettings, dags=tmp_path, dag_dir_list_interval=0.05),
-        SystemClock(),
-        lambda: Forker.start(
-            ("headway_parser.child",), scrubbed_environment(settings.environment())
-        ),
-    )
+    file = tmp_path / "dags" / "edited.py"
+    file.parent.mkdir()
+    write(file, "before")
 
     @event.listens_for(engine, "commit")
     def edit(conn: Connection) -> None:
         if views.dags(conn, "before") and "before" in file.read_text():
-            file.write_text("from headway.sdk import DAG\nDAG('edited_afterwards')\n")
+            write(file, "edited_afterwards")
 
-    clock = SystemClock()
-    deadline = clock.monotonic() + PATIENCE
-    try:
-        while dag_ids(engine) != ["edited_afterwards"] and clock.monotonic() < deadline:
-            manager.step()
-    finally:
-        manager.close()
+    with manager_of(engine, file.parent) as manager:
+        until(manager, lambda: dag_ids(engine) == ["edited_afterwards"])
 
-    assert dag_ids(engine) == ["edited_afterwards"]
+
+def test_an_edit_after_a_slow_file_was_read_is_seen_as_soon_as_that_is_parsed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """No listing follows for an hour; the one during the parse has seen the edit."""
+    file = tmp_path / "dags" / "slow.py"
+    file.parent.mkdir()
+    write(file, "before", "import time\ntime.sleep(1)\n")
+
+    with manager_of(engine, file.parent, dag_dir_list_interval=3600) as manager:
+        until(manager, lambda: bool(manager.parsing.running))
+        write(file, "after")
+        manager.asked.set()
+        until(manager, lambda: dag_ids(engine) == ["after"])
+
+
+def test_an_edit_of_a_module_beside_it_is_an_edit_of_the_file(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "dags" / "lib").mkdir(parents=True)
+    module = tmp_path / "dags" / "lib" / "names.py"
+    module.write_text("NAME = 'before'\n")
+    write(tmp_path / "dags" / "d.py", "x", "from lib.names import NAME\nDAG(NAME)\n")
+
+    with manager_of(engine, tmp_path / "dags") as manager:
+        until(manager, lambda: dag_ids(engine) == ["before", "x"])
+        module.write_text("NAME = 'after'\n")
+        until(manager, lambda: dag_ids(engine) == ["after", "x"])
+
+
+def test_a_file_that_has_not_changed_is_not_parsed_again(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "dags").mkdir()
+    write(tmp_path / "dags" / "d.py", "d")
+    parsed_at = text("SELECT parsed_at FROM dag_file")
+    with manager_of(engine, tmp_path / "dags") as manager:
+        until(manager, lambda: dag_ids(engine) == ["d"])
+        with engine.connect() as conn:
+            before = conn.scalar(parsed_at)
+        for _ in range(50):
+            manager.asked.set()
+            assert not manager.step()
+    with manager_of(engine, tmp_path / "dags") as manager, engine.connect() as conn:
+        assert not manager.step()
+        assert conn.scalar(parsed_at) == before
+
+
+def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    write(tmp_path / "dags" / "d.py", "d")
+    parsed_at = text("SELECT parsed_at FROM dag_file")
+    with manager_of(engine, tmp_path / "dags") as manager:
+        until(manager, lambda: dag_ids(engine) == ["d"])
+        with engine.begin() as conn:
+            before = conn.scalar(parsed_at)
+            conn.execute(text("UPDATE dag_file SET asked = true"))
+
+        def again() -> bool:
+            with engine.connect() as conn:
+                return bool(conn.scalar(parsed_at) != before)
+
+        until(manager, again)

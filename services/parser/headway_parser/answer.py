@@ -1,8 +1,10 @@
 """What a child has said of a DAG file, checked before anything believes it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from signal import strsignal
 from typing import Final
 
 from headway.db.versions import NewVersion
@@ -13,9 +15,15 @@ from headway.runtime.frames import Frame
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.timetables import registry
+from headway_parser.contents import ABSENT
 
 LONGEST_ERROR: Final = 20_000
 """Characters of an import error that are kept."""
+
+LONGEST_OUTPUT: Final = 4_000
+"""Characters of what a file has printed that are kept."""
+
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +31,17 @@ class ParsedFile:
     """The DAGs of a file and the code they were read from; or the error that it ended with.
 
     `files` is the manifest, path to content hash; `contents` holds each content by its hash.
-    `read` are the paths on which the result depends.
+    `read` is all that the result depends on, path to content hash, ABSENT where there was
+    nothing; it is None when the child could not tell.  `changed` says that files were
+    written meanwhile: then there is no result.
     """
 
     versions: tuple[NewVersion, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     error: str | None = None
-    read: frozenset[str] = frozenset()
+    read: Mapping[str, str] | None = None
+    changed: bool = False
 
     @property
     def manifest_hash(self) -> str:
@@ -46,40 +57,69 @@ def check_answer(path: str, frame: Frame) -> ParsedFile:
         return ParsedFile(error=f"What the file left behind cannot be used: {error}")
 
 
-def explain_silence(exit_status: Exit, timeout: float, *, timed_out: bool) -> ParsedFile:
-    """Return the error of a file whose child ended without an answer."""
-    if timed_out:
-        return ParsedFile(
-            error=f"Reading the file took more than {timeout:g} s, and was stopped. Move slow "
+def explain_silence(exit_status: Exit, timeout: float | None, printed: str) -> ParsedFile:
+    """Return the error of a file whose child ended without an answer.
+
+    `timeout` is the limit in seconds that it was killed for; `printed` its output, of which
+    the end may tell more.
+    """
+    if timeout is not None:
+        said = (
+            f"Reading the file took more than {timeout:g} s, and was stopped. Move slow "
             "work into tasks, or raise HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT."
         )
-    how = f"exit code {exit_status.code}"
-    if exit_status.signal is not None:
-        how = f"signal {exit_status.signal}"
+    else:
+        said = f"Reading the file ended its process ({_how(exit_status)}); it must not do that."
+    return failure(said, printed)
+
+
+def failure(said: str, printed: str) -> ParsedFile:
+    """Return the error `said`, with the end of what the file has printed."""
+    tail = _storable(printed)[-LONGEST_OUTPUT:].strip()
+    return ParsedFile(error=f"{said}\nIt printed:\n{tail}" if tail else said)
+
+
+def _how(exit_status: Exit) -> str:
     if exit_status.lost is not None:
-        how = exit_status.lost
-    return ParsedFile(error=f"Reading the file ended its process ({how}); it must not do that.")
+        return exit_status.lost
+    if exit_status.signal is not None:
+        return f"signal {exit_status.signal}, {strsignal(exit_status.signal)}"
+    return f"exit code {exit_status.code}"
 
 
 def _check(path: str, frame: Frame) -> ParsedFile:
+    if "changed" in frame:
+        return ParsedFile(changed=True)
     if "error" in frame:
-        said = str(frame["error"]).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
-        read = frozenset(_paths(frame.get("read")))
-        said = said[:LONGEST_ERROR] or "Reading the file failed with an error without a message."
-        return ParsedFile(error=said, read=read)
+        said = _storable(str(frame["error"])).strip()[:LONGEST_ERROR]
+        said = said or "Reading the file failed with an error without a message."
+        return ParsedFile(error=said, read=dict(_hashes(frame.get("read"))))
     dags, contents = frame.get("dags"), frame.get("files")
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
-    files: dict[str, str] = {}
+    by_path: dict[str, str] = {}
     by_hash: dict[str, bytes] = {}
     for name, content in contents.items():
         if not isinstance(content, bytes) or not _is_inside(name):
             raise SerializationError(f"{name!r} is no file of the bundle.")
-        files[name] = content_hash(content)
-        by_hash[files[name]] = content
-    manifest = manifest_hash(files)
+        by_path[name] = content_hash(content)
+        by_hash[by_path[name]] = content
+    manifest = manifest_hash(by_path)
     versions = tuple(_version(path, data, manifest) for data in dags)
-    return ParsedFile(versions, files, by_hash, read=frozenset(files))
+    missing = dict.fromkeys(_paths(frame.get("missing")), ABSENT)
+    return ParsedFile(versions, by_path, by_hash, read={**missing, **by_path})
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _hashes(said: object) -> Iterator[tuple[str, str]]:
+    known = said if isinstance(said, dict) else {}
+    for name in _paths(list(known)):
+        content = known[name]
+        if isinstance(content, str) and (content == ABSENT or _HASH.fullmatch(content)):
+            yield name, content
 
 
 def _paths(names: object) -> Iterator[str]:

@@ -1,41 +1,33 @@
-"""`headway parser`: keep the database true to a folder of DAG files until told to stop."""
+"""`headway parser`: keep the database true to bundles of DAG files until told to stop."""
 
-from contextlib import closing
-from functools import partial
+import logging
+from typing import Final
 
 from headway import daemon
 from headway.db.engine import is_transient
-from headway.domain.errors import SettingsError
 from headway.runtime import service, settings
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker import Forker
 from headway.runtime.loop import Loop, Pace
-from headway.runtime.scrub import scrubbed_environment
-from headway_parser.manager import DagFileProcessorManager
+from headway.runtime.parser_settings import ParserSettings
+from headway_parser.assembly import Surroundings, assembled, folders_of
 
-PRELOAD = ("headway_parser.child", "pendulum")
+log = logging.getLogger(__name__)
+
+IDLE: Final = 0.2
+"""Seconds between two steps at the most: a beat and a stop are never later than that."""
 
 
 def run(database: str) -> int:
     """Run a parser on the database at that URL; return its exit status."""
-    given = settings.read(settings.ParserSettings)
-    if not given.dags.is_dir():
-        raise SettingsError(
-            f"There is no DAGs folder {given.dags.absolute()}; create it, or name another one "
-            "by HEADWAY_PARSER_DAGS."
-        )
-    bell = service.stop_on_signals()
-    start_forker = partial(Forker.start, PRELOAD, scrubbed_environment(settings.environment()))
-    with daemon.registered("parser", database) as process:
-        manager = DagFileProcessorManager(
-            process.engine,
-            process.me,
-            given,
-            SystemClock(),
-            start_forker,
-            notify=process.notifier.notify,
-        )
-        pace = Pace(idle=min(0.2, given.dag_dir_list_interval))
-        with closing(manager):
-            Loop("parser", manager.step, SystemClock(), is_transient, pace, bell).run()
+    given = settings.read(ParserSettings)
+    folders_of(given)
+    around = Surroundings(settings.home(), settings.private_paths(), settings.environment())
+    bell, clock = service.stop_on_signals(), SystemClock()
+    with (
+        daemon.registered("parser", database) as process,
+        assembled(process, given, around, clock, bell) as manager,
+    ):
+        isolation = manager.parsing.warm_up().isolation
+        log.info("action=isolate %s", isolation and isolation.describe())
+        Loop("parser", manager.step, clock, is_transient, Pace(idle=IDLE), bell).run()
     return 0

@@ -1,177 +1,186 @@
-"""The manager: which files are to be parsed, how many at a time, and what becomes of them."""
+"""The manager: which files are parsed, how many at a time, and what becomes of them."""
 
 import logging
-import selectors
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from random import Random
+from threading import Event
 from typing import Final
 
 from sqlalchemy import Engine
 
 from headway.db import files, processes
-from headway.db.engine import reader
+from headway.db.files import FileKey
 from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.runtime.clock import Clock
-from headway.runtime.forker import Forker
-from headway.runtime.settings import ParserSettings
+from headway.runtime.forker import Exit
+from headway.runtime.parser_settings import ParserSettings
 from headway_parser import storing
-from headway_parser.answer import ParsedFile
-from headway_parser.listing import Listing, list_files, signature
-from headway_parser.processor import DagFileProcessor
-from headway_parser.storing import FileKey, Parse
+from headway_parser.answer import ParsedFile, explain_silence
+from headway_parser.contents import signature_of
+from headway_parser.jobs import Job, in_order
+from headway_parser.pace import Pace
+from headway_parser.parsing import Finished, Parsing
+from headway_parser.retention import prune
+from headway_parser.storing import Parse
+from headway_parser.survey import Survey
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS: Final = 10.0
-"""After how long a file that could not be taken over is parsed again."""
+MOST_TRIES: Final = 5
+"""How often a file is parsed again at once when a parse came to nothing."""
 
+AHEAD: Final = 2
+"""Files that are claimed for each place, so that none of these waits for the database."""
 
-@dataclass(slots=True)
-class Known:
-    """What a file looked like when its parse began, with all the files that it read.
+FIRST_PRUNE: Final = 60.0
+"""Seconds after the start when versions are pruned first: there is much to do before."""
 
-    After an error it is parsed `again` at that time, even if nothing has changed: what it
-    failed for may lie elsewhere, such as in a DAG id that another file had.
-    """
-
-    signature: str
-    paths: frozenset[str]
-    again: float | None = None
+MOMENT: Final = 0.05
+"""Seconds that a step waits for children at the longest."""
 
 
 @dataclass(slots=True)
 class DagFileProcessorManager:
-    """Keep the database true to a folder of DAG files.
+    """Keep the database true to bundles of DAG files, beside others who do the same.
 
     A file is parsed when it, or a file that it took in, has changed.  One that is
     being parsed is not started again, and a slow one holds up only its own place.
+    Set `asked` to have it look at once.
     """
 
     engine: Engine
     me: Identity
     settings: ParserSettings
     clock: Clock
-    start_forker: Callable[[], Forker]
+    survey: Survey
+    parsing: Parsing
     notify: Callable[[Notice], None] = nobody
-    known: dict[str, Known] = field(default_factory=dict)
-    _root: Path = field(init=False)
-    _forker: Forker | None = None
-    _waiting: deque[str] = field(default_factory=deque)
-    _running: dict[str, tuple[DagFileProcessor, str]] = field(default_factory=dict)
-    _next_listing: float = 0.0
+    random: Random = field(default_factory=Random)
+    asked: Event = field(default_factory=Event)
+    _due: deque[Job] = field(default_factory=deque)
+    _claimed: deque[Job] = field(default_factory=deque)
+    _finished: deque[Finished] = field(default_factory=deque)
+    _outdated: set[FileKey] = field(default_factory=set)
+    _others: frozenset[int] = frozenset()
+    _next_look: float = 0.0
     _next_beat: float = 0.0
+    _next_prune: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._root = self.settings.dags.resolve()
+        self._next_prune = self.clock.monotonic() + FIRST_PRUNE
 
     def step(self) -> bool:
-        """List, start, wait a moment for children, store; return whether children still run."""
+        """Look, start, wait a moment for children, store; return whether there is more to do."""
         self._beat()
-        self._list()
-        self._start()
-        self._await(0.2)
-        for path, (processor, before) in list(self._running.items()):
-            result = processor.poll()
-            if result is not None:
-                del self._running[path]
-                processor.close()
-                self._store(processor, before, result)
-        return bool(self._running or self._waiting)
+        self._look()
+        self._claim()
+        while self._claimed and self.parsing.free > 0:
+            self.parsing.start(self._claimed.popleft())
+        self.parsing.wait(MOMENT)
+        self._finished += self.parsing.finished()
+        while self._finished:  # one that cannot be stored now is kept for the next step
+            self._settle(self._finished[0])
+            if self._finished.popleft().job.key in self._outdated:
+                self.asked.set()
+        self._prune()
+        return bool(self.parsing.running or self._claimed or self._due)
 
     def close(self) -> None:
-        """Stop the children."""
-        for processor, _ in self._running.values():
-            processor.close()
-        if self._forker is not None:
-            self._forker.close()
-
-    def _list(self) -> None:
-        if self.clock.monotonic() < self._next_listing:
-            return
-        self._next_listing = self.clock.monotonic() + self.settings.dag_dir_list_interval
-        listing = list_files(self._root)
-        for path in listing.paths:
-            if path not in self._running and path not in self._waiting and self._changed(path):
-                self._waiting.append(path)
-        self._forget(listing)
-
-    def _changed(self, path: str) -> bool:
-        known = self.known.get(path)
-        if known is None or known.signature != signature(self._root, known.paths):
-            return True
-        return known.again is not None and self.clock.monotonic() >= known.again
-
-    def _forget(self, listing: Listing) -> None:
-        """Forget files only on positive evidence: a complete listing that holds some others."""
-        with reader(self.engine).connect() as conn:
-            stored = files.signatures(conn, self.settings.bundle)
-        gone = sorted(set(stored) - set(listing.paths))
-        if not gone:
-            return
-        if not listing.complete or not listing.paths:
-            log.warning(
-                "action=keep files=%d: %s is empty, missing or unreadable; its DAGs stay in "
-                "force. Pause those that shall not run.",
-                len(gone),
-                self._root,
-            )
-            self._next_listing = self.clock.monotonic() + 30 * self.settings.dag_dir_list_interval
-            return
-        storing.forget(self.engine, self.me, self.settings.bundle, gone)
-        for path in gone:
-            self.known.pop(path, None)
-
-    def _start(self) -> None:
-        while self._waiting and len(self._running) < self.settings.parsing_processes:
-            path = self._waiting.popleft()
-            known = self.known.get(path)
-            before = signature(self._root, known.paths if known else [path])
-            timeout = self.settings.dag_file_processor_timeout
-            processor = DagFileProcessor.start(
-                self._live_forker(), self._root, path, timeout, self.clock
-            )
-            self._running[path] = processor, before
-
-    def _live_forker(self) -> Forker:
-        if self._forker is None or not self._forker.alive():
-            if self._forker is not None:
-                self._forker.close()
-            self._forker = self.start_forker()
-        return self._forker
-
-    def _await(self, seconds: float) -> None:
-        if not self._running:
-            return
-        with selectors.DefaultSelector() as selector:
-            for processor, _ in self._running.values():
-                processor.watch(selector)
-            selector.select(seconds)
-
-    def _store(self, processor: DagFileProcessor, before: str, result: ParsedFile) -> None:
-        path = processor.path
-        known = self.known.get(path)
-        seen = frozenset(known.paths if known else [path])
-        paths = result.read | {path}
-        # Both before the commit: whoever waits for that may change the file right after it.
-        after, whole = signature(self._root, seen), signature(self._root, paths)
-        error = storing.store(
-            self.engine,
-            self.me,
-            Parse(FileKey(self.settings.bundle, path), result, after, processor.seconds),
-            new_ones_paused=self.settings.dags_are_paused_at_creation,
-        )
-        self.notify(SCHEDULER)
-        if after == before:
-            again = None if error is None else self.clock.monotonic() + RETRY_SECONDS
-            self.known[path] = Known(whole, paths, again)
-        else:  # it changed while it was parsed: once more
-            self._waiting.append(path)
+        """Stop the children, and give up what was claimed."""
+        self.parsing.close()
+        with self.engine.begin() as conn:
+            files.release(conn, self.me.id)
 
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
             with self.engine.begin() as conn:
                 processes.beat(conn, self.me)
             self._next_beat = self.clock.monotonic() + self.settings.heartbeat_interval
+
+    def _look(self) -> None:
+        """Find what is to be parsed, from time to time and whenever something asks for it."""
+        if not self.asked.is_set() and self.clock.monotonic() < self._next_look:
+            return
+        self.asked.clear()
+        jobs, self._others = self.survey.take()
+        running = {key: job for key, (job, _) in self.parsing.running.items()}
+        self._outdated = {job.key for job in jobs if _is_outdated(running.get(job.key), job)}
+        busy = {job.key for job in self._claimed} | running.keys()
+        free = [job for job in jobs if job.key not in busy]
+        self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
+        self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
+
+    def _claim(self) -> None:
+        """Claim a few of the files that are due, of which others may have come first to some."""
+        room = AHEAD * self.parsing.places - len(self._claimed) - len(self.parsing.running)
+        if room < self.parsing.places or not self._due:
+            return
+        jobs = [self._due.popleft() for _ in range(min(room, len(self._due)))]
+        with self.engine.begin() as conn:
+            processes.confirm(conn, self.me, repeatable=True)
+            seen = {job.key: job.seen for job in jobs}
+            got = files.claim(conn, self.me.id, seen, self._others)
+        self._claimed += [job for job in jobs if job.key in got]
+
+    def _settle(self, finished: Finished) -> None:
+        """Store what came of a parse, or have the file parsed once more."""
+        job, result = finished.job, finished.result
+        if isinstance(result, Exit):
+            if job.tries < MOST_TRIES:
+                log.warning("action=retry file=%s reason=%r", job.key.path, result.lost)
+                self._again(job)
+                return
+            result = explain_silence(result, None, "")
+        if result.changed:
+            if job.tries < MOST_TRIES:
+                self._again(job)
+                return
+            result = ParsedFile(error="The file, or one that it reads, is written all the time.")
+        self._store(job, result, finished.seconds)
+
+    def _again(self, job: Job) -> None:
+        self._claimed.append(replace(job, tries=job.tries + 1))
+
+    def _store(self, job: Job, result: ParsedFile, seconds: float) -> None:
+        read = job.hashes if result.read is None else result.read
+        shelf = self.survey.shelves[job.key.bundle]
+        parse = Parse(
+            file=job.key,
+            result=result,
+            signature=signature_of(read, shelf.release),
+            paths=sorted(read),
+            seconds=seconds,
+            failures=job.failures,
+            commit=job.commit,
+            first=job.first,
+            runs=job.runs,
+        )
+        pace = Pace(
+            self.settings.min_file_process_interval, self.settings.unchanged_file_process_interval
+        )
+        paused = self.settings.dags_are_paused_at_creation
+        stored = storing.store(self.engine, self.me, parse, pace, new_ones_paused=paused)
+        if stored.doubtful:
+            self._claimed.append(replace(job, first=result))
+        elif stored.held:
+            shelf.considered[job.key.path] = read
+            self.notify(SCHEDULER)
+
+    def _prune(self) -> None:
+        """Delete old versions of no use, a batch at a time."""
+        if self.clock.monotonic() < self._next_prune:
+            return
+        given = self.settings
+        more = prune(self.engine, self.me, given.version_retention_days, given.versions_to_keep)
+        wait = MOMENT if more else given.retention_interval
+        self._next_prune = self.clock.monotonic() + wait
+
+
+def _is_outdated(running: Job | None, now: Job) -> bool:
+    """Tell whether a parse that is under way began too early for what is asked for by now."""
+    if running is None:
+        return False
+    return running.hashes != now.hashes or not set(now.runs) <= set(running.runs)

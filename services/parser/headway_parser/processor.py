@@ -2,50 +2,62 @@
 
 import os
 import selectors
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from headway.domain.errors import SerializationError
 from headway.runtime.clock import Clock
-from headway.runtime.forker import Child, ChildSpec, Forker
+from headway.runtime.forker import Child, ChildSpec, Exit, Forker
 from headway.runtime.frames import Frame, FrameReader
-from headway_parser import child as child_program
-from headway_parser.answer import ParsedFile, check_answer, explain_silence
-
-LARGEST_ANSWER: Final = 96 * 2**20
-"""Bytes of a child's answer beyond which it is refused."""
+from headway_parser.answer import ParsedFile, check_answer, explain_silence, failure
 
 _CHUNK: Final = 256 * 2**10
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a child may take: seconds, bytes that it prints, bytes of its answer."""
+
+    seconds: float
+    output_bytes: int
+    answer_bytes: int
+
+
 @dataclass(slots=True)
 class DagFileProcessor:
-    """A child that parses the file `path`; what it prints goes nowhere."""
+    """A child that parses the file `path`.  Beyond any of its bounds it is killed."""
 
     path: str
-    timeout: float
+    bounds: Bounds
     clock: Clock
     child: Child
     started: float
-    timed_out: bool = False
-    _reader: FrameReader = field(default_factory=lambda: FrameReader(LARGEST_ANSWER))
+    _output: int
+    _reader: FrameReader
+    _open: set[int]
+    _printed: bytearray = field(default_factory=bytearray)
     _answer: Frame | None = None
     _refused: str | None = None
+    _timed_out: bool = False
 
     @classmethod
     def start(
-        cls, forker: Forker, root: Path, path: str, timeout: float, clock: Clock
+        cls, forker: Forker, spec: ChildSpec, path: str, bounds: Bounds, clock: Clock
     ) -> "DagFileProcessor":
         """Start parsing."""
-        spec = ChildSpec(target=child_program.TARGET, argument={"root": str(root), "path": path})
-        nowhere = os.open(os.devnull, os.O_WRONLY)
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
         try:
-            child = forker.spawn(spec, nowhere)
+            child = forker.spawn(spec, writing)
+        except BaseException:
+            os.close(reading)
+            raise
         finally:
-            os.close(nowhere)
+            os.close(writing)
         child.channel.setblocking(False)
-        return cls(path, timeout, clock, child, clock.monotonic())
+        reader, sources = FrameReader(bounds.answer_bytes), {reading, child.channel.fileno()}
+        return cls(path, bounds, clock, child, clock.monotonic(), reading, reader, sources)
 
     @property
     def seconds(self) -> float:
@@ -54,42 +66,83 @@ class DagFileProcessor:
 
     def watch(self, selector: selectors.BaseSelector) -> None:
         """Have `selector` wake up when there is something to poll."""
-        selector.register(self.child.channel, selectors.EVENT_READ)
         selector.register(self.child, selectors.EVENT_READ)
+        if self._refused is not None:
+            return
+        for source in self._open:
+            selector.register(source, selectors.EVENT_READ)
 
-    def poll(self) -> ParsedFile | None:
-        """Return what came of it, None while it goes on; never wait."""
+    def poll(self) -> ParsedFile | Exit | None:
+        """Return what came of it, None while it goes on; never wait.
+
+        An exit is returned of a child that was lost, by no fault of its file as far as is known.
+        """
         exited = self.child.poll()
-        self._read()
+        self._hear()
+        self._listen()
         if exited is None:
-            if self.seconds > self.timeout and not self.timed_out:
-                self.timed_out = True
-                self.child.kill()
+            self._limit()
             return None
         if self._refused is not None:
-            return ParsedFile(error=self._refused)
-        if self._answer is None:
-            return explain_silence(exited, self.timeout, timed_out=self.timed_out)
-        return check_answer(self.path, self._answer)
+            return failure(self._refused, self._text())
+        if self._answer is not None:
+            return check_answer(self.path, self._answer)
+        if exited.lost is not None and not self._timed_out:
+            return exited
+        limit = self.bounds.seconds if self._timed_out else None
+        return explain_silence(exited, limit, self._text())
 
     def close(self) -> None:
         """Let go of the child, and kill it if it still lives."""
         self.child.close()
+        os.close(self._output)
 
-    def _read(self) -> None:
-        while self._answer is None and self._refused is None:
-            try:
-                data = self.child.channel.recv(_CHUNK)
-            except (BlockingIOError, ConnectionResetError):
-                return
-            if not data:
-                return
-            self._take(data)
+    def _limit(self) -> None:
+        if self.seconds > self.bounds.seconds and not self._timed_out:
+            self._timed_out = True
+            self.child.kill()
+
+    def _hear(self) -> None:
+        """Take what the child has printed."""
+        with suppress(BlockingIOError):
+            while self._refused is None and self._output in self._open:
+                data = os.read(self._output, _CHUNK)
+                self._note_end(self._output, data)
+                self._printed += data
+                if len(self._printed) > self.bounds.output_bytes:
+                    self._refuse(
+                        f"Reading the file printed more than {self.bounds.output_bytes:,} bytes, "
+                        "and was stopped. Print inside tasks."
+                    )
+
+    def _listen(self) -> None:
+        """Take what the child answers."""
+        channel = self.child.channel
+        with suppress(BlockingIOError):
+            while self._refused is None and channel.fileno() in self._open:
+                try:
+                    data = channel.recv(_CHUNK)
+                except ConnectionResetError:
+                    data = b""
+                self._note_end(channel.fileno(), data)
+                if self._answer is None:
+                    self._take(data)
+
+    def _note_end(self, source: int, data: bytes) -> None:
+        """Listen no more to what the child has closed: it would always have something to read."""
+        if not data:
+            self._open.discard(source)
 
     def _take(self, data: bytes) -> None:
         try:
             for frame in self._reader.feed(data):
                 self._answer = frame
         except SerializationError as error:
-            self._refused = f"What the file left behind cannot be used: {error}"
-            self.child.kill()
+            self._refuse(f"What the file left behind cannot be used: {error}")
+
+    def _refuse(self, why: str) -> None:
+        self._refused = why
+        self.child.kill()
+
+    def _text(self) -> str:
+        return self._printed.decode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """SQL on DAGs: the version in force, and when the next run falls due."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,37 +10,7 @@ from headway.db.choice import ANY_DAG, Choice
 from headway.db.prepared import hot
 from headway.db.reservations import Scope
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec
 from headway.timetables.base import DagRunInfo
-
-OWNER = text(
-    "SELECT bundle, relative_path FROM dag WHERE dag_id = :dag_id AND active FOR NO KEY UPDATE"
-)
-
-# The parser writes what the file says; the next run and the pause are not its business.
-# Whose DAG it is is judged on the row itself: another file may have entered it just now.
-STORE = text("""
-    INSERT INTO dag (dag_id, bundle, relative_path, description, tags, active, paused,
-                     max_active_runs, max_active_tasks)
-    VALUES (:dag_id, :bundle, :relative_path, :description, CAST(:tags AS text[]), true, :paused,
-            :max_active_runs, :max_active_tasks)
-        ON CONFLICT (dag_id) DO UPDATE
-       SET bundle = excluded.bundle, relative_path = excluded.relative_path,
-           description = excluded.description, tags = excluded.tags, active = true,
-           max_active_runs = excluded.max_active_runs,
-           max_active_tasks = excluded.max_active_tasks
-     WHERE NOT dag.active
-        OR (dag.bundle, dag.relative_path) = (excluded.bundle, excluded.relative_path)
-""")
-
-SET_VERSION = text("UPDATE dag SET version_id = :version_id WHERE dag_id = :dag_id")
-
-DEACTIVATE = text("""
-    UPDATE dag SET active = false
-     WHERE bundle = :bundle AND relative_path = :relative_path AND active
-       AND NOT dag_id = ANY (CAST(:present AS text[]))
- RETURNING dag_id
-""")
 
 PAUSE = text("""
     UPDATE dag SET paused = :paused, planned_version_id = NULL WHERE dag_id = :dag_id AND active
@@ -189,48 +159,6 @@ class DueDag:
     last: DataInterval | None
     taken: frozenset[datetime]
     room: int
-
-
-def owner(conn: Connection, dag_id: str) -> tuple[str, str] | None:
-    """Lock the DAG and return the (bundle, path) of the file that it is active in."""
-    row = conn.execute(OWNER, {"dag_id": dag_id}).one_or_none()
-    return None if row is None else (row.bundle, row.relative_path)
-
-
-def store(conn: Connection, bundle: str, spec: DagSpec, *, paused: bool) -> bool:
-    """Enter the DAG, or refresh what its file says of it; `paused` counts for a new one alone.
-
-    False when the DAG is active in another file, which keeps it.
-    """
-    stored = conn.execute(
-        STORE,
-        {
-            "dag_id": spec.dag_id,
-            "bundle": bundle,
-            "relative_path": spec.relative_path,
-            "description": spec.description,
-            "tags": list(spec.tags),
-            "paused": paused,
-            "max_active_runs": spec.max_active_runs,
-            "max_active_tasks": spec.max_active_tasks,
-        },
-    )
-    return stored.rowcount > 0
-
-
-def set_version(conn: Connection, dag_id: str, version_id: int) -> None:
-    """Put a version in force."""
-    conn.execute(SET_VERSION, {"dag_id": dag_id, "version_id": version_id})
-
-
-def deactivate_missing(
-    conn: Connection, bundle: str, relative_path: str, present: Iterable[str]
-) -> list[str]:
-    """Deactivate the file's DAGs that it no longer defines; return their ids."""
-    rows = conn.scalars(
-        DEACTIVATE, {"bundle": bundle, "relative_path": relative_path, "present": list(present)}
-    )
-    return list(rows)
 
 
 def set_paused(conn: Connection, dag_id: str, *, paused: bool) -> bool:

@@ -25,8 +25,10 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "code_manifest": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
         "dag": "SELECT, INSERT, UPDATE (bundle, relative_path, description, tags, "
         "version_id, active, max_active_runs, max_active_tasks)",
+        "dag_bundle": "SELECT, INSERT, UPDATE (commit, parser_id, asked_at)",
         "dag_edge": "INSERT",
-        "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, seconds, parsed_at)",
+        "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, paths, seconds, parsed_at, due_at, "
+        "failures, asked, parser_id, claimed, warning)",
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
         "dag_version": "SELECT, INSERT, DELETE, UPDATE (commit)",

@@ -106,11 +106,15 @@ def defaults(settings: type[Settings], values: Mapping[str, object]) -> dict[str
     return {names[name]: str(value) for name, value in free.items()}
 
 
+def private_paths() -> tuple[Path, ...]:
+    """Return where secrets may lie: the folder of local state, and the file of settings."""
+    return home(), _config_path()
+
+
 @cache
 def config_file() -> Mapping[str, object]:
     """Return the TOML file's content; nothing when there is none."""
-    named = os.environ.get("HEADWAY_CONFIG")
-    path = Path(named) if named else home() / "headway.toml"
+    path = _config_path()
     try:
         if path.is_file():
             return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -121,9 +125,14 @@ def config_file() -> Mapping[str, object]:
             f"{path} cannot be read: {error.strerror}. Let this account read it, or set "
             "HEADWAY_HOME to a folder of its own."
         ) from error
-    if named:
+    if os.environ.get("HEADWAY_CONFIG"):
         raise SettingsError(f"HEADWAY_CONFIG names {path}, which is no file.")
     return {}
+
+
+def _config_path() -> Path:
+    named = os.environ.get("HEADWAY_CONFIG")
+    return Path(named).absolute() if named else home() / "headway.toml"
 
 
 def _section(name: str) -> Mapping[str, object]:

@@ -55,7 +55,13 @@ class ParserSettings(Settings):
         "alphabetical, or random.",
     )
     min_file_process_interval: Seconds = Field(
-        30.0, description="Seconds before a file that has not changed may be parsed again."
+        30.0,
+        description="Seconds between two parses of a file that has not changed, if a DAG in it is "
+        "dynamic; and after which one that has just changed is parsed once more.",
+    )
+    unchanged_file_process_interval: Seconds = Field(
+        3600.0,
+        description="Seconds between two parses of any other file that has not changed.",
     )
     dag_file_processor_timeout: Seconds = Field(
         50.0, description="Seconds that parsing one file may take."
@@ -105,6 +111,11 @@ class ParserSettings(Settings):
         3600.0, description="Seconds between two removals of old DAG versions."
     )
     heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
+    health_check_threshold: Seconds = Field(
+        15.0,
+        description="Seconds without a heartbeat after which other parsers take over what a parser "
+        "has claimed.",
+    )
 
     @property
     def sources(self) -> Mapping[str, BundleSettings]:
@@ -123,5 +134,10 @@ class ParserSettings(Settings):
             raise ValueError(
                 f"two bundles are called {self.bundle!r}: the folder {self.dags}, and one of "
                 "bundles. Rename one (HEADWAY_PARSER_BUNDLE names the folder's), or leave out dags."
+            )
+        if self.health_check_threshold < 3 * self.heartbeat_interval:
+            raise ValueError(
+                "health_check_threshold must be at least three times heartbeat_interval "
+                f"({self.heartbeat_interval:g} s), or live parsers would lose their files."
             )
         return self

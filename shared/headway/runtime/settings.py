@@ -21,6 +21,7 @@ from headway.runtime.configuration import (
     environment,
     home,
     make_home,
+    private_paths,
     read,
 )
 from headway.runtime.parser_settings import ParserSettings
@@ -38,6 +39,7 @@ __all__ = [
     "environment",
     "home",
     "make_home",
+    "private_paths",
     "read",
 ]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, dags, interventions, pools, processes, runs, tasks, versions
+from headway.db import attempts, entries, interventions, pools, processes, runs, tasks, versions
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
@@ -93,9 +93,9 @@ def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
     code, data = manifest_hash({}), codec.encode(spec)
     with engine.begin() as conn:
         versions.add_code(conn, code, {}, {})
-        dags.store(conn, "main", spec, paused=paused)
+        entries.enter(conn, "main", spec.relative_path, [spec], paused=paused)
         version_id = versions.add(conn, NewVersion(spec, data, codec.fingerprint(data, code), code))
-        dags.set_version(conn, spec.dag_id, version_id)
+        entries.put_in_force(conn, spec.dag_id, version_id)
     return version_id
 
 

@@ -128,7 +128,7 @@ class Stack:
     def wait_for_parse(self, path: str) -> None:
         """Wait until the file of that path has been parsed, whatever came of it."""
         self.until(
-            lambda conn: path in files.signatures(conn, "dags"), f"{path} in the list of files"
+            lambda conn: _is_parsed(conn, path), f"a parse of {path}"
         )
 
     def headway(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -225,3 +225,8 @@ def _last_line(log: Path) -> str:
 
 def _errors(conn: Connection) -> dict[str, str]:
     return {problem.relative_path: problem.error for problem in files.errors(conn)}
+
+
+def _is_parsed(conn: Connection, path: str) -> bool:
+    row = files.board(conn, ["dags"]).get(files.FileKey("dags", path))
+    return row is not None and bool(row.signature)

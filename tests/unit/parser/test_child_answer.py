@@ -5,7 +5,14 @@ from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.runtime.forker.records import Exit
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
-from headway_parser.answer import ParsedFile, check_answer, explain_silence
+from headway_parser.answer import (
+    LONGEST_OUTPUT,
+    ParsedFile,
+    check_answer,
+    explain_silence,
+    failure,
+)
+from headway_parser.contents import ABSENT
 
 SOURCE = b"# a DAG"
 UNUSABLE = "What the file left behind cannot be used: "
@@ -109,33 +116,66 @@ def test_no_file_lies_outside_of_the_bundle(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "timed_out", "message"),
+    ("ended", "timeout", "message"),
     [
-        (Exit(signal=9), True, "took more than 2.5 s, and was stopped"),
-        (Exit(code=0), False, "ended its process (exit code 0)"),
-        (Exit(code=7), False, "ended its process (exit code 7)"),
-        (Exit(signal=11), False, "ended its process (signal 11)"),
-        (Exit(lost="the forker died"), False, "ended its process (the forker died)"),
+        (Exit(signal=9), 2.5, "took more than 2.5 s, and was stopped"),
+        (Exit(code=0), None, "ended its process (exit code 0)"),
+        (Exit(code=7), None, "ended its process (exit code 7)"),
+        (Exit(signal=11), None, "ended its process (signal 11, Segmentation fault)"),
+        (Exit(lost="the forker died"), None, "ended its process (the forker died)"),
     ],
 )
 def test_a_child_that_says_nothing_is_an_error_that_says_how_it_ended(
-    ended: Exit, timed_out: bool, message: str
+    ended: Exit, timeout: float | None, message: str
 ) -> None:
-    parsed = explain_silence(ended, 2.5, timed_out=timed_out)
+    parsed = explain_silence(ended, timeout, "")
 
     assert message in (parsed.error or "")
     assert parsed == ParsedFile(error=parsed.error)
 
 
-@pytest.mark.parametrize("names", [None, 3, "lib.py", [3, "", "..", "/etc/passwd", "a/../b"]])
-def test_of_what_was_read_before_an_error_only_files_of_the_bundle_count(names: object) -> None:
-    assert check_answer("d.py", {"error": "no", "read": names}).read == frozenset()
+def test_what_a_file_printed_last_is_part_of_its_error() -> None:
+    parsed = failure("No good.", "x" * 100_000 + "\n\0the end\n")
+
+    assert parsed.error is not None
+    assert parsed.error.startswith("No good.\nIt printed:\nxxx")
+    assert parsed.error.endswith("x\n\N{REPLACEMENT CHARACTER}the end")
+    assert len(parsed.error) < LONGEST_OUTPUT + 100
+
+
+HASH = content_hash(SOURCE)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        3,
+        ["d.py"],
+        {"": HASH, "..": HASH, "/etc/passwd": HASH, "a/../b": HASH, "a\0b": HASH},
+        {"d.py": "no hash", "e.py": HASH[:-1], "f.py": 3, "g.py": HASH.upper()},
+    ],
+)
+def test_of_what_was_read_before_an_error_only_files_of_the_bundle_count(said: object) -> None:
+    assert check_answer("d.py", {"error": "no", "read": said}).read == {}
 
 
 def test_what_was_read_before_an_error_is_known() -> None:
-    parsed = check_answer("d.py", {"error": "no", "read": ["d.py", "lib/helper.py"]})
+    said = {"d.py": HASH, "lib/none.py": ABSENT}
 
-    assert parsed.read == {"d.py", "lib/helper.py"}
+    assert check_answer("d.py", {"error": "no", "read": said}).read == said
+
+
+def test_a_result_depends_on_what_was_missing_as_well() -> None:
+    frame = {"dags": [], "files": {"d.py": SOURCE}, "missing": ["lib.py", "../x", 3]}
+
+    assert check_answer("d.py", frame).read == {"d.py": HASH, "lib.py": ABSENT}
+
+
+def test_what_changed_while_it_was_read_has_no_result() -> None:
+    parsed = check_answer("d.py", {"changed": "d.py was written", "dags": [dag()]})
+
+    assert parsed == ParsedFile(changed=True)
 
 
 def test_an_import_error_is_of_bounded_length() -> None:

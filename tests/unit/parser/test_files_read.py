@@ -1,11 +1,15 @@
 import os
+import py_compile
 import socket
 from pathlib import Path
 
 import pytest
 
 from headway.runtime.frames import Frame, receive_frame
-from headway_parser.child import FilesRead, parse
+from headway.serialization import codec
+from headway_parser.child import parse
+from headway_parser.contents import ABSENT
+from headway_parser.reading import ChangedError, FilesRead
 
 ROOT = Path("/srv/dags")
 
@@ -13,7 +17,7 @@ ROOT = Path("/srv/dags")
 def read(*arguments: object, event: str = "open") -> set[str]:
     files = FilesRead(ROOT)
     files.hook(event, arguments)
-    return files.paths
+    return set(files.stamps)
 
 
 @pytest.mark.parametrize("mode", ["r", "rb", "rt", None])
@@ -51,11 +55,34 @@ def test_a_path_is_noted_under_one_name(monkeypatch: pytest.MonkeyPatch, tmp_pat
     for path in ("a.py", "./a.py", f"{tmp_path}/lib/a.py", f"{tmp_path}/x/../lib//a.py"):
         files.hook("open", (path, "r", 0))
 
-    assert files.paths == {"lib/a.py"}
+    assert set(files.stamps) == {"lib/a.py"}
 
 
 def test_other_events_are_none_of_its_business() -> None:
     assert read("/srv/dags/a.py", event="import") == set()
+
+
+def test_a_file_that_is_written_while_it_is_read_has_no_content(tmp_path: Path) -> None:
+    files = FilesRead(tmp_path)
+    (tmp_path / "a.py").write_text("one")
+    files.hook("open", (f"{tmp_path}/a.py", "r", 0))
+    assert files.contents() == {"a.py": b"one"}
+
+    (tmp_path / "a.py").write_text("other")
+    with pytest.raises(ChangedError, match="was written while it was read"):
+        files.contents()
+    with pytest.raises(ChangedError, match="was written while it was read"):
+        files.hashes()
+
+
+def test_a_file_that_comes_after_it_was_looked_for_counts_as_written(tmp_path: Path) -> None:
+    files = FilesRead(tmp_path)
+    files.hook("open", (f"{tmp_path}/a.py", "r", 0))
+    assert files.hashes() == {"a.py": ABSENT}
+
+    (tmp_path / "a.py").write_text("one")
+    with pytest.raises(ChangedError, match="was written while it was read"):
+        files.contents()
 
 
 def parsed(root: Path, source: str) -> Frame:
@@ -109,7 +136,44 @@ PROBES = {
 def test_what_a_file_only_looks_for_is_no_part_of_its_code(tmp_path: Path, probe: str) -> None:
     (tmp_path / "lib").mkdir()
 
-    assert list(parsed(tmp_path, f"{DAG}{HERE}{probe}")["files"]) == ["d.py"]
+    answer = parsed(tmp_path, f"{DAG}{HERE}{probe}")
+
+    assert list(answer["files"]) == ["d.py"]
+
+
+def test_what_a_file_looked_for_in_vain_is_told(tmp_path: Path) -> None:
+    answer = parsed(tmp_path, f"{DAG}{HERE}{PROBES['a file that may be missing']}")
+
+    assert answer["missing"] == ["none.json"]
+
+
+def test_a_module_is_imported_from_its_source(tmp_path: Path) -> None:
+    """Bytecode that claims to be of this source, by its time and size, is not believed."""
+    module = tmp_path / "names.py"
+    module.write_text("NAME = 'old'\n")
+    py_compile.compile(str(module))
+    times = module.stat()
+    module.write_text("NAME = 'new'\n")
+    os.utime(module, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert list((tmp_path / "__pycache__").iterdir())
+
+    answer = parsed(tmp_path, "import names\n" + DAG.replace("'d'", "names.NAME"))
+
+    [data] = answer["dags"]
+    assert codec.decode(data).dag_id == "new"
+    assert answer["files"]["names.py"] == b"NAME = 'new'\n"
+
+
+def test_a_file_that_writes_itself_has_no_result(tmp_path: Path) -> None:
+    answer = parsed(tmp_path, f"{HERE}(here / 'd.py').write_text('# other')\n{DAG}")
+
+    assert list(answer) == ["changed"]
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    answer = parsed(tmp_path, f"raise ValueError\n#{'x' * 9_000_000}")
+
+    assert answer["error"].startswith("The file has 9,000,018 bytes")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""Whether what a file defines may be believed: DAGs that differ from one parse to the next."""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from itertools import chain
+from typing import Final
+
+import msgpack
+
+from headway.db.entries import InForce
+from headway.db.versions import NewVersion
+
+MOST_PER_HOUR: Final = 10
+"""Versions that one state of the code may make within an hour, unless the DAG is dynamic."""
+
+_LONGEST: Final = 120
+
+
+class Verdict(Enum):
+    """What becomes of a DAG as it was read."""
+
+    SAME = auto()
+    TAKE = auto()
+    PARSE_AGAIN = auto()
+    FLAPS = auto()
+    DRIFTS = auto()
+
+
+def judge(new: NewVersion, current: InForce, first: NewVersion | None, recent: int) -> Verdict:
+    """Decide on a DAG, given what is in force of it.
+
+    `first` is the same DAG as the parse right before has read it, of which this one is the
+    check; `recent` is how many versions this very code has made within the hour.
+    """
+    if current.fingerprint == new.fingerprint:
+        return Verdict.SAME
+    if current.manifest_hash != new.manifest_hash:
+        return Verdict.TAKE
+    if first is None:
+        return Verdict.PARSE_AGAIN
+    if first.fingerprint != new.fingerprint:
+        return Verdict.FLAPS
+    if recent >= MOST_PER_HOUR and not new.spec.dynamic:
+        return Verdict.DRIFTS
+    return Verdict.TAKE
+
+
+def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion) -> str:
+    """Return what to tell the author of a DAG that is not taken over."""
+    if verdict is Verdict.DRIFTS:
+        return (
+            f"DAG {new.spec.dag_id} has changed {MOST_PER_HOUR} times within an hour although its "
+            "code has not. The version in force stays. Make it the same at each parse, or say "
+            "dynamic=True if it is meant to follow something else."
+        )
+    return (
+        f"DAG {new.spec.dag_id} differs each time that its file is read: "
+        f"{first_difference(first.serialized, new.serialized)}. The version in force stays. Such "
+        "things as the time, random numbers, sets and addresses of objects do not belong in a "
+        "DAG's definition."
+    )
+
+
+def first_difference(one: bytes, other: bytes) -> str:
+    """Return where two serialized DAGs differ first, and how."""
+    found = next(_differences("", _content(one), _content(other)), None)
+    if found is None:
+        return "its code"
+    where, before, after = found
+    return f"{where} was {_shown(before)}, then {_shown(after)}"
+
+
+def _content(data: bytes) -> object:
+    return msgpack.unpackb(data)["dag"]
+
+
+def _differences(where: str, one: object, other: object) -> Iterator[tuple[str, object, object]]:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted(one.keys() | other.keys()):
+            yield from _differences(f"{where}.{key}", one.get(key), other.get(key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        yield from chain.from_iterable(
+            _differences(f"{where}[{index}]", *pair)
+            for index, pair in enumerate(zip(one, other, strict=True))
+        )
+    elif one != other:
+        yield where.lstrip("."), one, other
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,86 @@
+"""The children that parse files, a few at a time."""
+
+import selectors
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from headway.db.files import FileKey
+from headway.runtime.clock import Clock
+from headway.runtime.forker import ChildSpec, Exit, Forker
+from headway_parser.answer import ParsedFile
+from headway_parser.jobs import Job
+from headway_parser.processor import Bounds, DagFileProcessor
+
+
+class Finished(NamedTuple):
+    """A job that is done, what came of it, and the seconds that it took."""
+
+    job: Job
+    result: ParsedFile | Exit
+    seconds: float
+
+
+@dataclass(slots=True)
+class Parsing:
+    """Children of a fork server, which is replaced when it has died."""
+
+    start_forker: Callable[[], Forker]
+    child_of: Callable[[Job], ChildSpec]
+    bounds: Bounds
+    places: int
+    clock: Clock
+    running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
+    _forker: Forker | None = None
+
+    @property
+    def free(self) -> int:
+        """How many more files may be parsed now."""
+        return self.places - len(self.running)
+
+    def warm_up(self) -> Forker:
+        """Have the fork server ready, and return it."""
+        if self._forker is None or not self._forker.alive():
+            if self._forker is not None:
+                self._forker.close()
+            self._forker = self.start_forker()
+        return self._forker
+
+    def start(self, job: Job) -> None:
+        """Begin to parse a file."""
+        processor = DagFileProcessor.start(
+            self.warm_up(), self.child_of(job), job.key.path, self.bounds, self.clock
+        )
+        self.running[job.key] = job, processor
+
+    def has(self, job: Job) -> bool:
+        """Tell whether the job's file is being parsed."""
+        return job.key in self.running
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a child has something to say, at most so long; not at all without any."""
+        if not self.running:
+            return
+        with selectors.DefaultSelector() as selector:
+            for _, processor in self.running.values():
+                processor.watch(selector)
+            selector.select(seconds)
+
+    def finished(self) -> Iterator[Finished]:
+        """Yield the jobs that are done, each once."""
+        for key, (job, processor) in list(self.running.items()):
+            result = processor.poll()
+            if result is not None:
+                del self.running[key]
+                processor.close()
+                yield Finished(job, result, processor.seconds)
+
+    def close(self) -> None:
+        """Stop the children."""
+        with ExitStack() as ending:
+            if self._forker is not None:
+                ending.callback(self._forker.close)
+            for _, processor in self.running.values():
+                ending.callback(processor.close)
+            self.running.clear()

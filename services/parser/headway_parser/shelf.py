@@ -1,0 +1,110 @@
+"""One bundle as this parser sees it: which of its files are to be parsed, which are gone."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from headway.db.files import FileKey, Row
+from headway.runtime.clock import Clock
+from headway_parser.contents import Contents, signature_of
+from headway_parser.due import Reason, may_forget, why
+from headway_parser.jobs import Job
+from headway_parser.listing import Lister, Listing
+
+LARGE_LOSS: Final = 0.5
+"""The share of a folder's files that, gone at once, must be gone a while later as well."""
+
+CONFIRMED_AFTER: Final = 15.0
+"""That while, in seconds."""
+
+
+class Place(NamedTuple):
+    """Where the files of a bundle are, and of which commit; None for a plain folder."""
+
+    root: Path
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What this parser knows of a bundle besides what is stored.
+
+    `considered` is, for each file, the content by path that it has had parsed, or found stored.
+    """
+
+    name: str
+    lister: Lister
+    contents: Contents
+    release: str
+    clock: Clock
+    considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _place: Place | None = None
+    _loss: tuple[frozenset[str], float] | None = None
+
+    def listed(self, place: Place) -> Listing:
+        """Return the files that are there now."""
+        if self._place is not None and self._place.root != place.root:
+            self.contents.forget(self._place.root)
+        self._place = place
+        return self.lister.list(place.root)
+
+    def jobs(
+        self,
+        place: Place,
+        listing: Listing,
+        rows: Mapping[str, Row],
+        others: Collection[int],
+        wanted: Mapping[str, tuple[int, ...]],
+    ) -> Iterator[Job]:
+        """Yield what is to be parsed, given what is stored; `wanted` has the runs that wait."""
+        for path in listing.paths:
+            row, before = rows.get(path), self.considered.get(path)
+            hashes = self.contents.hashes(place.root, {path, *(row.paths if row else ())})
+            mine = signature_of(hashes, self.release)
+            reason = why(row, mine, others, changed=self._changed(place, before))
+            if row is not None and row.signature == mine:
+                self.considered[path] = hashes
+            if path in wanted and (row is None or not row.claimed):
+                reason = Reason.ASKED
+            if reason is not None:
+                yield Job(
+                    key=FileKey(self.name, path),
+                    root=place.root,
+                    commit=place.commit,
+                    reason=reason,
+                    seen="" if row is None else row.signature,
+                    hashes=hashes,
+                    failures=0 if row is None else row.failures,
+                    runs=wanted.get(path, ()),
+                )
+
+    def _changed(self, place: Place, before: Mapping[str, str] | None) -> bool:
+        if before is None:
+            return True
+        return any(self.contents.hash(place.root / path) != it for path, it in before.items())
+
+    def gone(
+        self, place: Place, listing: Listing, rows: Mapping[str, Row], others: Collection[int]
+    ) -> list[str] | None:
+        """Return the stored files that are gone for certain; None if that cannot be told.
+
+        A commit is what it is.  Of a folder, one that is empty proves nothing, for it may
+        not be mounted; and a large loss must last.
+        """
+        missing = sorted(rows.keys() - set(listing.paths))
+        gone = [path for path in missing if may_forget(rows[path], others)]
+        if not gone:
+            self._loss = None
+            return []
+        if not listing.complete or (place.commit is None and not listing.paths):
+            return None
+        if place.commit is None and len(missing) > LARGE_LOSS * len(rows) and len(missing) > 1:
+            return gone if self._lasts(frozenset(missing)) else []
+        return gone
+
+    def _lasts(self, missing: frozenset[str]) -> bool:
+        now = self.clock.monotonic()
+        if self._loss is None or self._loss[0] != missing:
+            self._loss = missing, now
+        return now - self._loss[1] >= CONFIRMED_AFTER

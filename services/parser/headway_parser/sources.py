@@ -1,0 +1,49 @@
+"""Where the files of bundles are, whatever kind these are of."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from headway_parser.bundles import FolderBundle
+from headway_parser.shelf import Place
+
+
+class Source(Protocol):
+    """What gives the place of a bundle's files."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where they are now; None while they are nowhere."""
+
+    @property
+    def watched(self) -> Path | None:
+        """The folder, or a link to it, in which files may change at any time."""
+
+    def nudge(self) -> None:
+        """Say that the place is not where others are."""
+
+    def close(self) -> None:
+        """End."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of this machine."""
+
+    bundle: FolderBundle
+
+    @property
+    def place(self) -> Place:
+        """The folder, wherever links lead at the moment."""
+        return Place(self.bundle.root)
+
+    @property
+    def watched(self) -> Path:
+        """The folder, as it was named."""
+        return self.bundle.path
+
+    def nudge(self) -> None:
+        """Do nothing: others have the same folder."""
+
+    def close(self) -> None:
+        """Do nothing."""

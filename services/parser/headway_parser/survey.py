@@ -1,0 +1,112 @@
+"""Compare what bundles hold with what is stored of them: what is to be parsed, what is gone."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from headway.db import bundles, files, pins
+from headway.db.engine import reader
+from headway.db.files import Row
+from headway.db.processes import Identity
+from headway_parser import storing
+from headway_parser.jobs import Job
+from headway_parser.listing import Listing
+from headway_parser.shelf import Place, Shelf
+from headway_parser.sources import Source
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the database knows.
+
+    Files by bundle and path, the commits that bundles are to be at, the runs that wait for a
+    file, by bundle and path as well, and the other parsers alive.
+    """
+
+    rows: Mapping[str, Mapping[str, Row]]
+    commits: Mapping[str, str]
+    wanted: Mapping[str, Mapping[str, tuple[int, ...]]]
+    others: frozenset[int]
+
+
+def _nothing(_folders: Iterable[Path]) -> None:
+    """Watch no folder."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """The bundles of a parser, by name: where each comes from, and what is known of it.
+
+    `watch` is given the folders in which changes are to be noticed.
+    """
+
+    engine: Engine
+    me: Identity
+    threshold: float
+    sources: Mapping[str, Source]
+    shelves: Mapping[str, Shelf]
+    watch: Callable[[Iterable[Path]], None] = _nothing
+    _warned: set[str] = field(default_factory=set)
+
+    def take(self) -> tuple[list[Job], frozenset[int]]:
+        """Return the files to parse, and the other parsers that are alive.
+
+        Files that are gone for certain are forgotten on the way.
+        """
+        stored = self._stored()
+        self.watch(source.watched for source in self.sources.values() if source.watched)
+        jobs = [job for name in self.shelves for job in self._compare(name, stored)]
+        return jobs, stored.others
+
+    def _stored(self) -> Stored:
+        names = list(self.shelves)
+        rows: dict[str, dict[str, Row]] = {name: {} for name in names}
+        with reader(self.engine).connect() as conn:
+            for key, row in files.board(conn, names).items():
+                rows[key.bundle][key.path] = row
+            return Stored(
+                rows,
+                bundles.commits(conn, names),
+                {
+                    name: {it.relative_path: it.run_ids for it in pins.wanted(conn, name)}
+                    for name in names
+                },
+                files.parsers(conn, self.threshold) - {self.me.id},
+            )
+
+    def _compare(self, name: str, stored: Stored) -> Iterator[Job]:
+        place, shelf = self._place(name, stored), self.shelves[name]
+        if place is None:
+            return
+        listing, rows = shelf.listed(place), stored.rows[name]
+        self._forget(shelf, place, listing, stored)
+        yield from shelf.jobs(place, listing, rows, stored.others, stored.wanted[name])
+
+    def _place(self, name: str, stored: Stored) -> Place | None:
+        """Return where the bundle is; None while it is not at the commit that it is to be at."""
+        source = self.sources[name]
+        place = source.place
+        if place is not None and place.commit != stored.commits.get(name, place.commit):
+            source.nudge()
+            return None
+        return place
+
+    def _forget(self, shelf: Shelf, place: Place, listing: Listing, stored: Stored) -> None:
+        gone = shelf.gone(place, listing, stored.rows[shelf.name], stored.others)
+        if gone:
+            storing.forget(self.engine, self.me, shelf.name, gone, sorted(stored.others))
+        if gone is not None:
+            self._warned.discard(shelf.name)
+        elif shelf.name not in self._warned:
+            self._warned.add(shelf.name)
+            log.warning(
+                "action=keep bundle=%s: %s is empty, missing or not readable as a whole; the DAGs "
+                "that are missing stay in force. `headway dags delete` removes one for good.",
+                shelf.name,
+                place.root,
+            )

@@ -1,0 +1,50 @@
+"""A parser in the process of a test, with a fork server and children that are real."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from headway.daemon import Registered
+from headway.db.notices import Notifier
+from headway.db.processes import Identity
+from headway.runtime import settings
+from headway.runtime.bell import Bell
+from headway.runtime.clock import SystemClock
+from headway.runtime.parser_settings import ParserSettings
+from headway.testing import seed
+from headway_parser.assembly import Surroundings, assembled
+from headway_parser.manager import DagFileProcessorManager
+
+CLOCK = SystemClock()
+PATIENCE = 30.0
+
+
+@contextmanager
+def manager_of(
+    engine: Engine, dags: Path, me: Identity | None = None, **given: object
+) -> Iterator[DagFileProcessorManager]:
+    """Give the manager of a parser of that folder, which lists it twenty times a second."""
+    wanted = {"dags": dags, "dag_dir_list_interval": 0.05, "watch": False, **given}
+    home = dags.parent / "home"
+    around = Surroundings(home, (home,), settings.environment())
+    with ExitStack() as ending:
+        registered = Registered(
+            engine,
+            me or seed.register(engine, "parser"),
+            Notifier(lambda _: None, CLOCK),
+            False,
+            ending,
+        )
+        read = settings.read(ParserSettings, **wanted)
+        manager = ending.enter_context(assembled(registered, read, around, CLOCK, Bell()))
+        yield manager
+
+
+def until(manager: DagFileProcessorManager, condition: Callable[[], bool]) -> None:
+    """Let a manager work until the condition holds."""
+    deadline = CLOCK.monotonic() + PATIENCE
+    while not condition():
+        assert CLOCK.monotonic() < deadline, "what was waited for did not come"
+        manager.step()

@@ -1,0 +1,61 @@
+"""Parses that a test makes up, and has stored."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Engine, text
+
+from headway.db import files
+from headway.db.files import FileKey
+from headway.db.processes import Identity
+from headway.db.versions import NewVersion
+from headway.domain.spec import DagSpec
+from headway.serialization import codec
+from headway.serialization.manifest import content_hash, manifest_hash
+from headway_parser.answer import ParsedFile
+from headway_parser.pace import Pace
+from headway_parser.storing import Parse, Stored, store
+
+PACE = Pace(dynamic=30, unchanged=3600)
+
+
+def parse(path: str, *found: DagSpec, code: bytes = b"code", error: str | None = None) -> Parse:
+    specs = [replace(spec, relative_path=path) for spec in found]
+    manifest = {path: content_hash(code)}
+    identity = manifest_hash(manifest)
+    encoded = [(spec, codec.encode(spec)) for spec in specs]
+    versions = tuple(
+        NewVersion(spec, data, codec.fingerprint(data, identity), identity)
+        for spec, data in encoded
+    )
+    result = ParsedFile(versions, manifest, {content_hash(code): code}, error)
+    return Parse(
+        file=FileKey("main", path),
+        result=result,
+        signature=f"signature of {path}",
+        paths=sorted(manifest),
+        seconds=0.5,
+    )
+
+
+def claim(engine: Engine, me: Identity, *paths: str) -> set[str]:
+    """Claim these files as they are stored; return those that were got."""
+    with engine.begin() as conn:
+        stored, others = files.board(conn, ["main"]), files.parsers(conn, 15) - {me.id}
+        keys = [FileKey("main", path) for path in paths]
+        seen = {key: stored[key].signature if key in stored else "" for key in keys}
+        return {key.path for key in files.claim(conn, me.id, seen, others)}
+
+
+def take_over(engine: Engine, me: Identity, *parses: Parse) -> list[Stored]:
+    done = []
+    for each in parses:
+        claim(engine, me, each.file.path)
+        done.append(store(engine, me, each, PACE, new_ones_paused=False))
+    return done
+
+
+def versions(engine: Engine) -> Sequence[tuple[str, int]]:
+    numbers = text("SELECT dag_id, number FROM dag_version ORDER BY 1, 2")
+    with engine.connect() as conn:
+        return [(row.dag_id, row.number) for row in conn.execute(numbers)]

@@ -1,0 +1,93 @@
+"""DAGs that differ from one parse to the next make no versions without end."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, text
+from tests.integration.parses import PACE, claim, parse, take_over, versions
+
+from headway.db import files
+from headway.db.processes import Identity
+from headway.domain.spec import DagSpec
+from headway.testing import seed
+from headway_parser.doubts import MOST_PER_HOUR
+from headway_parser.storing import Stored, store
+
+
+@pytest.fixture
+def me(engine: Engine) -> Identity:
+    return seed.register(engine, "parser")
+
+
+def spec(shape: str, *, dynamic: bool = False) -> DagSpec:
+    return replace(seed.dag(seed.task(shape)), dynamic=dynamic)
+
+
+def check(engine: Engine, me: Identity, first: DagSpec, second: DagSpec) -> Stored:
+    """Store a parse that is the check of one before it, of the same code."""
+    claim(engine, me, "a.py")
+    again = replace(parse("a.py", second), first=parse("a.py", first).result)
+    return store(engine, me, again, PACE, new_ones_paused=False)
+
+
+def warnings(engine: Engine) -> list[str]:
+    with engine.connect() as conn:
+        return [it.error for it in files.warnings(conn)]
+
+
+def in_force(engine: Engine) -> int:
+    number = text(
+        "SELECT number FROM dag JOIN dag_version AS version ON version.id = dag.version_id"
+    )
+    with engine.connect() as conn:
+        return int(conn.execute(number).scalar_one())
+
+
+def test_another_shape_of_the_same_code_is_read_twice(engine: Engine, me: Identity) -> None:
+    take_over(engine, me, parse("a.py", spec("one")))
+    [stored] = take_over(engine, me, parse("a.py", spec("two")))
+
+    assert stored.doubtful
+    assert versions(engine) == [("etl", 1)]
+
+    assert check(engine, me, spec("two"), spec("two")) == Stored()
+    assert versions(engine) == [("etl", 1), ("etl", 2)]
+    assert warnings(engine) == []
+
+
+def test_one_that_differs_each_time_makes_no_version_but_a_warning(
+    engine: Engine, me: Identity
+) -> None:
+    take_over(engine, me, parse("a.py", spec("one")))
+    check(engine, me, spec("two"), spec("three"))
+
+    assert versions(engine) == [("etl", 1)]
+    [warning] = warnings(engine)
+    assert warning.startswith(
+        "DAG etl differs each time that its file is read: tasks[0].task_id was 'two', then 'three'."
+    )
+
+    take_over(engine, me, parse("a.py", spec("one")))
+    assert warnings(engine) == []
+
+
+def test_a_shape_that_comes_back_is_the_version_that_it_was(engine: Engine, me: Identity) -> None:
+    take_over(engine, me, parse("a.py", spec("one"), code=b"1"))
+    take_over(engine, me, parse("a.py", spec("two"), code=b"2"))
+    take_over(engine, me, parse("a.py", spec("one"), code=b"1"))
+
+    assert versions(engine) == [("etl", 1), ("etl", 2)]
+    assert in_force(engine) == 1
+
+
+@pytest.mark.parametrize(("dynamic", "most"), [(False, MOST_PER_HOUR), (True, 2 * MOST_PER_HOUR)])
+def test_one_that_drifts_is_held_unless_it_says_that_it_is_dynamic(
+    engine: Engine, me: Identity, dynamic: bool, most: int
+) -> None:
+    take_over(engine, me, parse("a.py", spec("start", dynamic=dynamic)))
+    for number in range(2 * MOST_PER_HOUR - 1):
+        shape = spec(f"shape_{number}", dynamic=dynamic)
+        check(engine, me, shape, shape)
+
+    assert len(versions(engine)) == most
+    assert bool(warnings(engine)) is not dynamic

@@ -1,0 +1,113 @@
+import os
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from headway.testing.clock import FakeClock
+from headway_parser import contents
+from headway_parser.contents import ABSENT, Contents, signature_of, stamp_of
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "a.py"
+    file.write_bytes(b"one")
+    return file
+
+
+def later(file: Path) -> FakeClock:
+    """Return a clock that shows a second after the file's last change."""
+    clock = FakeClock()
+    ahead = file.stat().st_ctime + 1 - clock.now().timestamp()
+    clock.advance(timedelta(seconds=ahead).total_seconds())
+    return clock
+
+
+def test_the_hash_is_that_of_the_content(file: Path) -> None:
+    assert Contents(later(file)).hash(file) == sha256(b"one").hexdigest()
+
+
+def test_what_has_not_changed_is_not_read_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Contents(later(file))
+    first = known.hash(file)
+    monkeypatch.setattr(contents, "_read", lambda _: pytest.fail("it was read again"))
+
+    assert known.hash(file) == first
+
+
+def test_a_file_that_was_just_written_is_read_again(file: Path) -> None:
+    """Its times may not tell the next change: they are coarse."""
+    clock = FakeClock()
+    clock.advance(file.stat().st_ctime - clock.now().timestamp())
+    known = Contents(clock)
+    first, times = known.hash(file), file.stat()
+    file.write_bytes(b"two")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert known.hash(file) != first
+
+
+def test_an_edit_of_the_same_length_is_seen(file: Path) -> None:
+    known = Contents(later(file))
+    first = known.hash(file)
+    file.write_bytes(b"two")
+
+    assert known.hash(file) != first
+
+
+def test_a_file_that_went_and_came_back_is_read_again(file: Path) -> None:
+    known = Contents(later(file))
+    first = known.hash(file)
+    file.unlink()
+    assert known.hash(file) == ABSENT
+    file.write_bytes(b"one")
+
+    assert known.hash(file) == first
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: path.symlink_to(path)])
+def test_what_is_no_file_has_no_content(tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    make(tmp_path / "odd")
+
+    assert Contents(FakeClock()).hash(tmp_path / "odd") == ABSENT
+    assert stamp_of(tmp_path / "odd") is None
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert contents._read(tmp_path / "pipe") == ABSENT
+
+
+def test_a_huge_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "LARGEST", 2)
+
+    assert Contents(FakeClock()).hash(file) == ABSENT
+
+
+def test_a_folder_that_is_not_used_any_more_is_forgotten(file: Path) -> None:
+    known = Contents(later(file))
+    known.hash(file)
+    known.forget(file.parent)
+
+    assert known._known == {}
+
+
+def test_a_signature_tells_every_content_and_every_release_apart() -> None:
+    told = {
+        signature_of({"a.py": "1"}, "release"),
+        signature_of({"a.py": "2"}, "release"),
+        signature_of({"b.py": "1"}, "release"),
+        signature_of({"a.py": "1", "b.py": "1"}, "release"),
+        signature_of({"a.py": "1"}, "another"),
+    }
+
+    assert len(told) == 5
+    assert signature_of({"a": "1", "b": "2"}, "r") == signature_of({"b": "2", "a": "1"}, "r")

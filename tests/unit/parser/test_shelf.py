@@ -1,0 +1,157 @@
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headway.db.files import Row
+from headway.testing.clock import FakeClock
+from headway_parser.contents import Contents, signature_of
+from headway_parser.due import Reason
+from headway_parser.listing import Lister, Listing
+from headway_parser.shelf import CONFIRMED_AFTER, Place, Shelf
+
+ME, OTHER = 1, 2
+ROW = Row(
+    signature="",
+    paths=(),
+    due=False,
+    asked=False,
+    claimed=False,
+    parser_id=ME,
+    failures=0,
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def shelf(clock: FakeClock) -> Shelf:
+    return Shelf("dags", Lister(safe_mode=False), Contents(clock), "release", clock)
+
+
+def rows(*paths: str, parser: int = ME) -> dict[str, Row]:
+    return {path: replace(ROW, parser_id=parser) for path in paths}
+
+
+def gone(
+    shelf: Shelf,
+    there: Collection[str],
+    *known: str,
+    commit: str | None = None,
+    complete: bool = True,
+    others: Collection[int] = (),
+    parser: int = ME,
+) -> list[str] | None:
+    listing = Listing(tuple(there), complete=complete)
+    return shelf.gone(Place(Path("/dags"), commit), listing, rows(*known, parser=parser), others)
+
+
+def test_a_file_that_a_whole_listing_lacks_is_gone(shelf: Shelf) -> None:
+    assert gone(shelf, ["a", "b"], "a", "b") == []
+    assert gone(shelf, ["a", "b"], "a", "b", "c") == ["c"]
+
+
+def test_an_empty_folder_proves_nothing(shelf: Shelf) -> None:
+    assert gone(shelf, [], "a") is None
+    assert gone(shelf, [], "a", commit="c0ffee") == ["a"]
+
+
+def test_a_listing_with_holes_proves_nothing(shelf: Shelf) -> None:
+    assert gone(shelf, ["a"], "a", "b", complete=False) is None
+
+
+def test_a_large_loss_must_last(shelf: Shelf, clock: FakeClock) -> None:
+    known = ["a", "b", "c", "d"]
+    assert gone(shelf, ["a"], *known) == []
+    clock.advance(CONFIRMED_AFTER - 1)
+    assert gone(shelf, ["a"], *known) == []
+    clock.advance(1)
+    assert gone(shelf, ["a"], *known) == ["b", "c", "d"]
+
+
+def test_a_large_loss_that_changes_is_another_one(shelf: Shelf, clock: FakeClock) -> None:
+    known = ["a", "b", "c", "d", "e"]
+    gone(shelf, ["a"], *known)
+    clock.advance(CONFIRMED_AFTER)
+    assert gone(shelf, ["a", "b"], *known) == []
+    gone(shelf, known, *known)
+    clock.advance(CONFIRMED_AFTER)
+    assert gone(shelf, ["a", "b"], *known) == []
+
+
+def test_a_commit_says_what_it_has_whatever_is_lost(shelf: Shelf) -> None:
+    assert gone(shelf, ["a"], "a", "b", "c", "d", commit="c0ffee") == ["b", "c", "d"]
+
+
+def test_what_another_parser_had_last_is_its_own_to_miss(shelf: Shelf) -> None:
+    assert gone(shelf, ["a"], "a", "b", parser=OTHER, others=[OTHER]) == []
+    assert gone(shelf, ["a"], "a", "b", parser=OTHER) == ["b"]
+
+
+def reasons(shelf: Shelf, root: Path, stored: dict[str, Row], **wanted: int) -> dict[str, Reason]:
+    place = Place(root)
+    runs = {f"{name}.py": (run,) for name, run in wanted.items()}
+    listing = shelf.listed(place)
+    return {job.key.path: job.reason for job in shelf.jobs(place, listing, stored, {OTHER}, runs)}
+
+
+def stored_as(shelf: Shelf, root: Path, *paths: str) -> Row:
+    """Return the row of a file that has read these, as they are now."""
+    return replace(
+        ROW,
+        signature=signature_of(shelf.contents.hashes(root, paths), shelf.release),
+        paths=paths,
+        parser_id=OTHER,
+    )
+
+
+def test_a_file_is_parsed_when_what_it_read_has_changed(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "a.py").write_text("dag")
+    (tmp_path / "lib" / "sql").write_text("1")
+    stored = {"a.py": stored_as(shelf, tmp_path, "a.py", "lib/sql", "lib/none")}
+    assert reasons(shelf, tmp_path, stored) == {}
+
+    (tmp_path / "lib" / "none").write_text("there now")
+    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+    (tmp_path / "lib" / "none").unlink()
+    (tmp_path / "lib" / "sql").write_text("2")
+    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+
+
+def test_what_was_found_stored_counts_as_parsed(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("dag")
+    stored = {"a.py": stored_as(shelf, tmp_path, "a.py")}
+    assert reasons(shelf, tmp_path, stored) == {}
+
+    stored["a.py"] = replace(stored["a.py"], signature="what another parser sees")
+    assert reasons(shelf, tmp_path, stored) == {}
+
+
+def test_two_that_see_different_files_do_not_correct_each_other(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    """The other parser has stored what it sees, which reads a file that is not even here."""
+    (tmp_path / "a.py").write_text("dag")
+    stored = {"a.py": stored_as(shelf, tmp_path, "a.py")}
+    reasons(shelf, tmp_path, stored)
+    other = replace(stored["a.py"], signature="other", paths=("a.py", "lib/new"))
+
+    assert reasons(shelf, tmp_path, {"a.py": other}) == {}
+    (tmp_path / "a.py").write_text("edited")
+    assert reasons(shelf, tmp_path, {"a.py": other}) == {"a.py": Reason.CHANGED}
+
+
+def test_a_file_that_a_run_waits_for_is_parsed_though_nothing_has_changed(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("dag")
+    stored = {"a.py": stored_as(shelf, tmp_path, "a.py")}
+
+    assert reasons(shelf, tmp_path, stored, a=5) == {"a.py": Reason.ASKED}
+    stored["a.py"] = replace(stored["a.py"], claimed=True)
+    assert reasons(shelf, tmp_path, stored, a=5) == {}
