@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pathspec import GitIgnoreSpec
+from pathspec import GitIgnoreSpec, Pattern, RegexPattern
 
 from headway.domain.errors import HeadwayError
 from headway_parser.regular import read_regular
@@ -45,9 +45,11 @@ class Rules:
 
     def _judge(self, name: str, *, is_folder: bool) -> bool:
         below = name.removeprefix(f"{self.folder}/") if self.folder else name
-        verdict = self.spec.check_file(below).include
-        if verdict is not None or self.above is None:
-            return bool(verdict)
+        for pattern in reversed(self.spec.patterns):
+            if pattern.include is not None and _names(pattern, below):
+                return pattern.include
+        if self.above is None:
+            return False
         return self.above.ignore(name.removesuffix("/"), is_folder=is_folder)
 
 
@@ -83,3 +85,20 @@ def _check(file: Path, rule: str) -> None:
         GitIgnoreSpec.from_lines([rule])
     except (ValueError, re.error):
         raise IgnoreError(f"{file}: {rule!r} is no rule of .gitignore's syntax.") from None
+
+
+def _names(pattern: Pattern, name: str) -> bool:
+    """Whether a pattern names the path itself, and not just a folder that it lies in.
+
+    The folders above were judged by themselves before.  A pattern that ends in `/**`
+    names what is in a folder, and not the folder.
+    """
+    if not isinstance(pattern, RegexPattern) or pattern.regex is None:
+        return False
+    return any(_ends_there(match, name) for match in pattern.regex.finditer(name))
+
+
+def _ends_there(match: re.Match[str], name: str) -> bool:
+    if "ps_d" in match.re.groupindex:  # pathspec marks the end of a folder's name by this group
+        return match.start("ps_d") in (-1, len(name) - 1)
+    return match.re.pattern == "." or not (name.endswith("/") and match.end() == len(name))

@@ -132,7 +132,8 @@ class Checkouts:
     def _write(self, commit: str, tree: Path, lock: int) -> None:
         with tempfile.TemporaryDirectory(dir=self._drafts) as scratch:
             draft, index = Path(scratch) / "tree", str(Path(scratch) / "index")
-            draft.mkdir(mode=0o755)
+            draft.mkdir()
+            draft.chmod(0o755)  # whatever this process's mask is
             place = {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": str(draft)}
             self._run(lock, "read-tree", commit, **place)
             self._run(lock, "checkout-index", "--all", "--quiet", **place)

@@ -1,0 +1,135 @@
+"""`.headwayignore`: the same files are left out as git would leave out."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headway_parser.ignore import LARGEST, MOST_RULES
+from headway_parser.listing import Lister, list_files
+
+DAG = "from headway.sdk import DAG\n"
+FILES = ("a.py", "b.py", "lib/a.py", "lib/b.py", "lib/deep/a.py", "x/lib/b.py", "a b.py", "#a.py")
+
+
+def write(root: Path, rules: dict[str, str], files: tuple[str, ...] = FILES) -> None:
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(DAG)
+    for folder, text in rules.items():
+        (root / folder / ".headwayignore").write_text(text)
+
+
+def by_git(root: Path) -> set[str]:
+    """The files that git would take, were the rules its own."""
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    command = ["git", "-C", str(root), "ls-files", "-z", "--others"]
+    listed = subprocess.run(
+        [*command, "--exclude-per-directory=.headwayignore"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return {name for name in listed.split("\0") if name.endswith(".py")}
+
+
+@pytest.mark.parametrize(
+    ("rules", "left"),
+    [
+        ({"": "lib/\n"}, ("#a.py", "a b.py", "a.py", "b.py")),
+        ({"": "/lib\n"}, ("#a.py", "a b.py", "a.py", "b.py", "x/lib/b.py")),
+        ({"": "# a comment\n\n*.py\n!b.py\n"}, ("b.py", "lib/b.py", "x/lib/b.py")),
+        ({"": "*.py", "lib": "!a.py"}, ("lib/a.py", "lib/deep/a.py")),
+        ({"lib": "/a.py"}, tuple(sorted(set(FILES) - {"lib/a.py"}))),
+        ({"": "lib", "lib": "!a.py"}, ("#a.py", "a b.py", "a.py", "b.py")),
+        ({"": "*\n!*/\n!a.py\n"}, ("a.py", "lib/a.py", "lib/deep/a.py")),
+        ({"": "**/deep/*\r\n"}, tuple(sorted(set(FILES) - {"lib/deep/a.py"}))),
+        ({"": "\\#a.py\na\\ b.py\n"}, tuple(sorted(set(FILES) - {"#a.py", "a b.py"}))),
+    ],
+)
+def test_rules_hold_from_their_folder_down_and_deeper_ones_win(
+    tmp_path: Path, rules: dict[str, str], left: tuple[str, ...]
+) -> None:
+    write(tmp_path, rules)
+
+    assert list_files(tmp_path).paths == left
+    assert set(left) == by_git(tmp_path)
+    lister = Lister()
+    assert tuple(sorted(name for name in FILES if lister.holds_dags(tmp_path, name))) == left
+
+
+RULE = st.builds(
+    "".join,
+    st.tuples(
+        st.sampled_from(["", "!"]),
+        st.sampled_from(["", "/", "**/"]),
+        st.sampled_from(["a.py", "b.py", "lib", "deep", "x", "*", "*.py", "[ab].py", "?.py", "l*"]),
+        st.sampled_from(["", "/", "/*", "/a.py", "/**"]),
+    ),
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    top=st.lists(RULE, max_size=4),
+    below=st.lists(RULE, max_size=3),
+)
+def test_git_is_of_the_same_opinion(
+    tmp_path_factory: pytest.TempPathFactory, top: list[str], below: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("bundle")
+    write(root, {"": "\n".join(top), "lib": "\n".join(below)})
+
+    assert set(list_files(root).paths) == by_git(root)
+
+
+BROKEN = {
+    "no text": b"a\xff.py\n",
+    "no rule": b"!\n",
+    "a range the wrong way round": b"[z-a].py\n",
+    "wildcards that would take for ever": b"*a*a*a*a*a*a.py\n",
+    "folders that would take for ever": b"**/a/**/a/**/a/**/b\n",
+    "too many rules": b"x\n" * (MOST_RULES + 1),
+    "too large": b"#" * (LARGEST + 1),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_what_nobody_understands_stops_its_folder_and_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    write(tmp_path, {})
+    (tmp_path / "lib" / ".headwayignore").write_bytes(content)
+    lister = Lister()
+
+    listings = [lister.list(tmp_path) for _ in range(2)]
+
+    assert {listing.complete for listing in listings} == {False}
+    assert listings[0].paths == ("#a.py", "a b.py", "a.py", "b.py", "x/lib/b.py")
+    assert caplog.text.count("lib/.headwayignore") == 1
+    assert not lister.holds_dags(tmp_path, "lib/a.py")
+
+
+def test_rules_that_are_a_pipe_block_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {})
+    os.mkfifo(tmp_path / ".headwayignore")
+
+    listing = list_files(tmp_path)
+
+    assert (listing.paths, listing.complete) == ((), False)
+
+
+def test_rules_are_read_again_when_they_change(tmp_path: Path) -> None:
+    write(tmp_path, {"": "lib\nx\n"}, ("a.py", "lib/deep/b.py", "x/b.py"))
+    lister = Lister()
+    assert lister.list(tmp_path).paths == ("a.py",)
+
+    (tmp_path / ".headwayignore").write_text("x")
+    assert lister.list(tmp_path).paths == ("a.py", "lib/deep/b.py")
+    (tmp_path / ".headwayignore").unlink()
+    assert lister.list(tmp_path).paths == ("a.py", "lib/deep/b.py", "x/b.py")

@@ -1,0 +1,225 @@
+"""Listing again and again: what is remembered, and what changes meanwhile."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway_parser import listing, walking
+from headway_parser.listing import Lister, Listing, list_files
+
+DAG = "from headway.sdk import DAG\n"
+
+
+def write(root: Path, *names: str, content: str = DAG) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are read."""
+    found: list[str] = []
+    monkeypatch.setattr(listing, "_SETTLED", -3600.0)
+    before = listing.read_regular
+
+    def note(path: Path, most: int) -> bytes | None:
+        found.append(path.name)
+        return before(path, most)
+
+    monkeypatch.setattr(listing, "read_regular", note)
+    return found
+
+
+def test_what_has_not_changed_is_not_read_again(tmp_path: Path, reads: list[str]) -> None:
+    write(tmp_path, "a.py", "b.py")
+    write(tmp_path, "no.py", content="nothing")
+    lister = Lister()
+
+    assert {lister.list(tmp_path) for _ in range(3)} == {Listing(("a.py", "b.py"), complete=True)}
+    assert sorted(reads) == ["a.py", "b.py", "no.py"]
+
+
+def test_a_change_is_seen_even_if_size_and_date_are_as_before(
+    tmp_path: Path, reads: list[str]
+) -> None:
+    write(tmp_path, "a.py")
+    lister = Lister()
+    lister.list(tmp_path)
+    before = (tmp_path / "a.py").stat()
+    while (tmp_path / "a.py").stat().st_ctime_ns == before.st_ctime_ns:  # the clock of the disk
+        write(tmp_path, "a.py", content="x" * len(DAG))
+        os.utime(tmp_path / "a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert lister.list(tmp_path).paths == ()
+    assert reads == ["a.py", "a.py"]
+
+
+def test_what_has_changed_just_now_is_read_again(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two changes within a tick of the disk's clock have one timestamp."""
+    monkeypatch.setattr(listing, "_SETTLED", 2.0)
+    write(tmp_path, "a.py")
+    lister = Lister()
+    lister.list(tmp_path)
+    lister.list(tmp_path)
+
+    assert reads == ["a.py", "a.py"]
+
+
+def test_what_is_gone_is_forgotten(tmp_path: Path, reads: list[str]) -> None:
+    write(tmp_path, "a.py", "b.py")
+    lister = Lister()
+    lister.list(tmp_path)
+    (tmp_path / "a.py").unlink()
+    lister.list(tmp_path)
+
+    assert list(lister._verdicts) == ["b.py"]
+
+
+def test_without_safe_mode_every_file_counts_that_is_not_empty(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", content="x = 1")
+    write(tmp_path, "empty.py", content="")
+    write(tmp_path, "notes.txt")
+
+    assert list_files(tmp_path, safe_mode=False).paths == ("a.py",)
+    assert list_files(tmp_path).paths == ()
+
+
+def test_a_source_in_utf_16_is_listed_to_become_an_import_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(DAG.encode("utf-16"))
+    (tmp_path / "b.py").write_bytes(DAG.encode("utf-8-sig"))
+    (tmp_path / "c.py").write_bytes(b"# \xe9\n" + DAG.encode())
+
+    assert list_files(tmp_path).paths == ("a.py", "b.py", "c.py")
+
+
+def test_a_name_that_cannot_be_stored_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, "a\nb.py", "\udcff.py")
+    lister = Lister()
+
+    assert {lister.list(tmp_path) for _ in range(2)} == {Listing((), complete=True)}
+    assert sorted(record.message.rpartition("/")[2] for record in caplog.records) == [
+        "\\udcff.py: its name cannot be stored",
+        "a\\nb.py: its name cannot be stored",
+    ]
+
+
+def test_a_path_that_is_too_long_to_be_opened_is_no_hindrance(tmp_path: Path) -> None:
+    write(tmp_path, "good.py")
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(5_000):
+        os.mkdir("d", dir_fd=here)
+        there = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(here)
+
+    listing = list_files(tmp_path)
+    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)  # Python would recurse
+
+    assert listing == Listing(("good.py",), complete=True)
+
+
+def test_a_link_never_gives_the_files_of_the_bundle_another_name(tmp_path: Path) -> None:
+    write(tmp_path, "team/etl/a.py")
+    (tmp_path / "alias").symlink_to("team")
+    (tmp_path / "team" / "above").symlink_to("..")
+    lister = Lister()
+
+    assert lister.list(tmp_path).paths == ("team/etl/a.py",)
+    assert lister.holds_dags(tmp_path, "team/etl/a.py")
+    assert not lister.holds_dags(tmp_path, "alias/etl/a.py")
+    assert not lister.holds_dags(tmp_path, "team/above/team/etl/a.py")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["gone.py", ".hidden.py", "__pycache__/a.py", "folder.py", "pipe.py", "a.txt", "../out.py",
+     "no.py", "a.py/b.py", "", "/", "dangling.py"],
+)  # fmt: skip
+def test_one_path_is_judged_by_the_same_rules(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "dags"
+    write(root, "a.py", ".hidden.py", "__pycache__/a.py", "a.txt", "../out.py", "folder.py/x.py")
+    write(root, "no.py", content="nothing")
+    os.mkfifo(root / "pipe.py")
+    (root / "dangling.py").symlink_to("nowhere")
+
+    assert Lister().holds_dags(root, "a.py")
+    assert Lister().holds_dags(root, "folder.py/x.py")
+    assert not Lister().holds_dags(root, path)
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Do something once, after the first folder was scanned and before it is looked at."""
+
+    def plan(act: Callable[[], None]) -> None:
+        before, acts = walking.Walk._look_at, [act]
+
+        def look_at(walk: walking.Walk, *rest: object) -> object:
+            while acts:
+                acts.pop()()
+            return before(walk, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(walking.Walk, "_look_at", look_at)
+
+    return plan
+
+
+def test_a_file_that_goes_while_it_is_listed_is_gone(
+    tmp_path: Path, meanwhile: Callable[[Callable[[], None]], None]
+) -> None:
+    write(tmp_path, "a.py", "b.py")
+    meanwhile((tmp_path / "a.py").unlink)
+
+    assert list_files(tmp_path) == Listing(("b.py",), complete=True)
+
+
+def test_a_folder_that_is_swapped_while_it_is_listed_is_listed_again(
+    tmp_path: Path, meanwhile: Callable[[Callable[[], None]], None]
+) -> None:
+    write(tmp_path, "old/a.py", "old/x/b.py", "new/a.py", "new/x/b.py")
+    (tmp_path / "dags").symlink_to("old")
+
+    def swap() -> None:
+        (tmp_path / "next").symlink_to("new")
+        (tmp_path / "next").rename(tmp_path / "dags")
+        (tmp_path / "old" / "x" / "b.py").unlink()
+
+    meanwhile(swap)
+
+    assert list_files(tmp_path / "dags") == Listing(("a.py", "x/b.py"), complete=True)
+
+
+def test_files_that_never_rest_make_the_listing_incomplete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py")
+    before = walking.Walk._status
+
+    def go(walk: walking.Walk, entry: "os.DirEntry[str]", *rest: object) -> object:
+        Path(entry.path).unlink()
+        try:
+            return before(walk, entry, *rest)  # type: ignore[arg-type]
+        finally:
+            write(tmp_path, "a.py")
+
+    monkeypatch.setattr(walking.Walk, "_status", go)
+
+    assert list_files(tmp_path) == Listing((), complete=False)
+
+
+def test_a_walk_that_takes_for_ever_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py", "b/c.py")
+    monkeypatch.setattr(walking, "LONGEST", -1.0)
+
+    assert not list_files(tmp_path).complete
