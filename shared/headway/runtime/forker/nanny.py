@@ -36,7 +36,7 @@ def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
             room.settle()
         _Nanny(socket.socket(fileno=reins), lifeline, room).serve()
         if room is not None:
-            room.leave()
+            room.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
         code = 0
     except BaseException:  # noqa: BLE001 - the forker's frames must never be returned to
         traceback.print_exc()

@@ -60,18 +60,19 @@ class Room:
         """Remove what a child has left."""
         scratch.empty(self._folder)
 
-    def leave(self) -> None:
-        """Remove the folder, and with the last nanny of a forker that has died also its own."""
+    def leave(self, *, orphaned: bool) -> None:
+        """Remove the folder; the last of the nannies that a forker orphans removes its own, too."""
         scratch.remove(self._folder)
-        with suppress(OSError):
-            self._folder.parent.rmdir()
+        if orphaned:
+            with suppress(OSError):
+                self._folder.parent.rmdir()
 
 
 def make_folder() -> Path:
     """Make the folder for the scratch folders of a forker's nannies; any user may pass it."""
     tempfile.tempdir = None
     folder = scratch.make(Path(tempfile.gettempdir()))
-    folder.chmod(0o711)
+    folder.chmod(0o755)
     return folder
 
 

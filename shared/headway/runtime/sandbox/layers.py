@@ -65,8 +65,8 @@ class Isolation:
         """Return this as plain data."""
         return {
             "user": self.user,
-            "in_force": sorted(self.in_force),
-            "missing": dict(self.missing),
+            "in_force": sorted(map(str, self.in_force)),
+            "missing": {str(layer): why for layer, why in self.missing.items()},
             "network": self.network,
         }
 

@@ -1,0 +1,235 @@
+"""What untrusted code may try.  Each attempt tells what came of it, an error by its name."""
+
+# ruff: noqa: PTH101, PTH115, PTH102, PTH123, PTH208
+
+import ctypes
+import errno
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headway.runtime.frames import receive_frame, send_frame
+
+Argument = dict[str, Any]
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def attempt(argument: Argument, channel: socket.socket) -> None:
+    """Try each of the attempts, and tell what came of them."""
+    told = {}
+    for number, (name, *rest) in enumerate(argument["attempts"]):
+        told[str(number)] = outcome(name, rest)
+    send_frame(channel, {"told": list(told.values())})
+    if argument.get("stay"):
+        receive_frame(channel)
+
+
+def outcome(name: str, rest: list[Any]) -> Any:
+    try:
+        return ATTEMPTS[name](*rest)
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, str(error))
+    except MemoryError:
+        return "MemoryError"
+
+
+def read(path: str) -> str:
+    with open(path, "rb") as file:
+        return "read " + file.read(64).decode(errors="replace")
+
+
+def link(path: str) -> str:
+    return os.readlink(path)
+
+
+def listing(path: str) -> list[str]:
+    return sorted(os.listdir(path))
+
+
+def write(path: str) -> str:
+    Path(path).write_text("written")
+    return "written"
+
+
+def append(path: str) -> str:
+    with open(path, "a") as file:
+        file.write("")
+    return "opened"
+
+
+def raw(name: str, *arguments: int) -> str:
+    """Call the C library."""
+    result = getattr(LIBC, name)(*(ctypes.c_long(each) for each in arguments))
+    return errno.errorcode[ctypes.get_errno()] if result == -1 else f"returned {result}"
+
+
+def mount() -> str:
+    result = LIBC.mount(b"none", b"/mnt", b"tmpfs", 0, None)
+    return errno.errorcode[ctypes.get_errno()] if result == -1 else "mounted"
+
+
+def connect(family: int, kind: int, address: Any) -> str:
+    target = tuple(address) if isinstance(address, list) else address
+    with socket.socket(family, kind) as sock:
+        sock.connect(target)
+    return "connected"
+
+
+def pair(kind: int) -> str:
+    one, other = socket.socketpair(socket.AF_UNIX, kind)
+    with one, other:
+        one.send(b"x")
+    return "paired"
+
+
+def kill(pid: int, number: int) -> str:
+    os.kill(pid, number)
+    return "sent"
+
+
+def kill_parent() -> str:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(0.3)
+    return "sent"
+
+
+def clone_user_namespace() -> str:
+    child = LIBC.syscall(ctypes.c_long(56), ctypes.c_long(0x10000000 | signal.SIGCHLD), 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    return errno.errorcode[ctypes.get_errno()] if child == -1 else "cloned"
+
+
+def become(user: int) -> str:
+    os.setresuid(user, user, user)
+    return "became"
+
+
+def capabilities() -> dict[str, str]:
+    return _of_status(Path("/proc/self/status").read_text())
+
+
+def capabilities_of_a_program() -> dict[str, str]:
+    return _of_status(subprocess.check_output(["cat", "/proc/self/status"], text=True))
+
+
+def _of_status(status: str) -> dict[str, str]:
+    wanted = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    return {name: fields[name].strip() for name in wanted}
+
+
+def surroundings() -> dict[str, Any]:
+    import tempfile
+
+    return {
+        "home": os.environ["HOME"],
+        "scratch": tempfile.gettempdir(),
+        "scratch_is_empty": os.listdir(tempfile.gettempdir()) == [],
+        "oom": int(Path("/proc/self/oom_score_adj").read_text()),
+        "user": os.getresuid()[1],
+        "groups": os.getgroups(),
+        "pid": os.getpid(),
+        "processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
+    }
+
+
+def open_many() -> str:
+    kept: list[int] = []
+    while len(kept) < 100_000:
+        kept.append(os.open("/dev/null", os.O_RDONLY))
+    return "opened them"
+
+
+def write_much(size: int) -> str:
+    with open(Path(os.environ["TMPDIR"], "large"), "wb") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(b"x")
+    return "written"
+
+
+def raise_limits() -> str:
+    for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
+        try:
+            resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        except ValueError:
+            continue
+        return "raised"
+    return "refused"
+
+
+def grab(size: int) -> str:
+    return str(len(bytearray(size)))
+
+
+def fill_scratch() -> str:
+    """Leave a tree behind that is deeper than any path is long, and shut its owner out."""
+    os.chdir(os.environ["TMPDIR"])
+    Path("link").symlink_to("/etc")
+    for _ in range(3000):
+        os.mkdir("deeper")
+        os.chdir("deeper")
+        Path("file").touch()
+    os.chmod(os.environ["TMPDIR"] + "/deeper", 0)
+    return os.environ["TMPDIR"]
+
+
+def daemon() -> int:
+    """Leave a process behind in a session of its own; tell its id."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(writer, b"%d" % os.getpid())
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                signal.signal(number, signal.SIG_IGN)
+            Path(os.environ["TMPDIR"], "daemon").touch()
+            while True:
+                signal.pause()
+        os._exit(0)
+    return int(os.read(reader, 20))
+
+
+def fork_bomb(argument: Argument, channel: socket.socket) -> None:
+    send_frame(channel, {})
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            time.sleep(0.01)
+
+
+def thread_bomb(argument: Argument, channel: socket.socket) -> None:
+    for _ in range(argument["threads"]):
+        threading.Thread(target=signal.pause, daemon=True).start()
+    while True:
+        signal.pause()
+
+
+def log_in(argument: Argument, channel: socket.socket) -> None:
+    """Try to log into a database of which even the password is known."""
+    import psycopg2
+
+    try:
+        psycopg2.connect(argument["url"], connect_timeout=5).close()
+        send_frame(channel, {"told": "logged in"})
+    except psycopg2.Error as error:
+        send_frame(channel, {"told": str(error)})
+
+
+ATTEMPTS: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (
+        read, link, listing, write, append, raw, mount, connect, pair, kill, kill_parent, become,
+        clone_user_namespace, capabilities, capabilities_of_a_program, surroundings,
+        open_many, write_much, raise_limits, grab, fill_scratch, daemon,
+    )
+}  # fmt: skip

@@ -1,0 +1,193 @@
+"""`headway forker`: a fork server that supervisors find at a socket."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
+from headway.runtime.frames import receive_frame
+from headway.runtime.sandbox import Sandbox
+from headway.testing.sandboxes import LONG, outcomes, spawn
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
+COMMAND = [sys.executable, "-m", "headway.cli", "forker"]
+
+Program = subprocess.Popen[bytes]
+
+
+def launch(path: Path, *options: str) -> Program:
+    command = [*COMMAND, "--socket", str(path), "--preload", "sandbox_targets", *options]
+    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE)
+
+
+def wait_until(path: Path, program: Program) -> None:
+    deadline = time.monotonic() + LONG
+    while not path.is_socket():
+        assert program.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "forker.sock"
+
+
+@pytest.fixture
+def program(path: Path) -> Iterator[Program]:
+    with launch(path) as started:
+        wait_until(path, started)
+        yield started
+        started.terminate()
+        assert started.wait(LONG) == 0
+    assert not path.exists()
+
+
+def test_it_serves_one_supervisor_after_the_other(program: Program, path: Path) -> None:
+    for _ in range(2):
+        with Forker.connect(path, sandbox=Sandbox()) as forker:
+            assert forker.pid == program.pid
+            assert forker.alive()
+            assert forker.isolation is not None
+            assert outcomes(forker, ("raw", "getpid"))
+        assert not forker.alive()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def test_children_end_with_their_supervisor_and_the_others_live(
+    program: Program, path: Path
+) -> None:
+    with (
+        Forker.connect(path, sandbox=Sandbox()) as one,
+        Forker.connect(path, sandbox=Sandbox()) as other,
+    ):
+        theirs = spawn(one, "attempt", attempts=[], stay=True)
+        ours = spawn(other, "attempt", attempts=[], stay=True)
+        assert receive_frame(theirs.channel) == receive_frame(ours.channel) == {"told": []}
+
+        one.close()
+
+        end = theirs.wait(LONG)
+        assert end is not None
+        assert end.lost
+        assert ours.wait(0.2) is None
+        ours.channel.shutdown(socket.SHUT_WR)
+        assert ours.wait(LONG) == Exit(code=0)
+
+
+def test_told_to_end_it_ends_all_children_first(path: Path) -> None:
+    with launch(path) as program:
+        wait_until(path, program)
+        forker = Forker.connect(path, sandbox=Sandbox())
+        child = spawn(forker, "attempt", attempts=[["daemon"]], stay=True)
+        receive_frame(child.channel)
+
+        program.send_signal(signal.SIGTERM)
+
+        assert program.wait(LONG) == 0
+        end = child.wait(LONG)
+        assert end is not None
+        assert end.lost
+        assert not forker.alive()
+        forker.close()
+
+
+def test_killed_it_takes_all_children_with_it(path: Path) -> None:
+    with launch(path) as program:
+        wait_until(path, program)
+        forker = Forker.connect(path, sandbox=Sandbox())
+        child = spawn(forker, "attempt", attempts=[], stay=True)
+        receive_frame(child.channel)
+
+        program.kill()
+
+        end = child.wait(LONG)
+        assert end is not None
+        assert end.lost
+        forker.close()
+    with launch(path) as again:  # the socket that was left behind is replaced
+        deadline = time.monotonic() + LONG
+        while time.monotonic() < deadline:
+            try:
+                Forker.connect(path).close()
+                break
+            except ForkerError:
+                time.sleep(0.05)
+        again.terminate()
+        assert again.wait(LONG) == 0
+
+
+def test_a_second_one_is_refused(program: Program, path: Path) -> None:
+    with launch(path) as second:
+        assert second.wait(LONG) == 1
+        assert second.stderr is not None
+        assert f"Another fork server listens at {path}" in second.stderr.read().decode()
+    Forker.connect(path).close()
+
+
+def test_where_nobody_listens_that_is_said(path: Path) -> None:
+    with pytest.raises(ForkerError, match="No fork server can be reached at"):
+        Forker.connect(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize(("options", "served"), [((), False), (("--supervisor-uid", "4711"), True)])
+def test_other_users_are_served_only_when_they_were_named(
+    path: Path, options: tuple[str, ...], served: bool
+) -> None:
+    with launch(path, *options) as program:
+        wait_until(path, program)
+        path.chmod(0o666)
+        for parent in path.parents[:3]:
+            parent.chmod(parent.stat().st_mode | 0o011)
+        pid = os.fork()
+        if pid == 0:
+            code = 2
+            try:
+                os.setresgid(4711, 4711, 4711)
+                os.setresuid(4711, 4711, 4711)
+                Forker.connect(path).close()
+                code = 0
+            except ForkerError as error:
+                code = 1 if "User 4711 may not use" in str(error) else 3
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(pid, 0)
+        program.terminate()
+        assert program.wait(LONG) == 0
+
+    assert os.waitstatus_to_exitcode(status) == (0 if served else 1)
+
+
+def test_what_a_service_needs_is_imported_by_its_name(path: Path) -> None:
+    command = [*COMMAND, "--socket", str(path), "--for", "parser"]
+    with subprocess.Popen(command, env=ENVIRONMENT) as program:
+        wait_until(path, program)
+        with Forker.connect(path, sandbox=Sandbox()) as forker:
+            spec = ChildSpec(
+                target="headway_parser.child:parse", argument={"root": "/nowhere", "path": "a.py"}
+            )
+            child = forker.spawn(spec, 2)
+            assert child.wait(LONG) is not None
+            child.close()
+        program.terminate()
+        assert program.wait(LONG) == 0
+
+
+def test_a_service_that_is_not_there_is_named(path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--socket", str(path), "--for", "nobody"],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "No installed service 'nobody'" in done.stderr

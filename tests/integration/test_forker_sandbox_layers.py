@@ -1,0 +1,321 @@
+"""What each layer of the sandbox stops by itself, without the others."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from headway.runtime.forker import Forker
+from headway.runtime.linux import become_dumpable, become_undumpable, is_dumpable
+from headway.runtime.sandbox import Layer, Sandbox
+from headway.testing import sandboxes
+from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+
+
+def start(layers: Iterable[Layer], sandbox: Sandbox | None = None) -> Forker:
+    return sandboxes.start(layers, HERE, ENVIRONMENT, sandbox or Sandbox())
+
+
+@pytest.fixture(scope="module")
+def landlocked() -> Iterator[Forker]:
+    with start({Layer.LANDLOCK, Layer.PRIVILEGES}) as forker:
+        assert forker.isolation is not None
+        if Layer.LANDLOCK not in forker.isolation.in_force:
+            pytest.skip(forker.isolation.missing[Layer.LANDLOCK])
+        yield forker
+
+
+@pytest.fixture(scope="module")
+def namespaced() -> Iterator[Forker]:
+    with start({Layer.NAMESPACE, Layer.PROC}) as forker:
+        assert forker.isolation is not None
+        if Layer.NAMESPACE not in forker.isolation.in_force:
+            pytest.skip(forker.isolation.missing[Layer.NAMESPACE])
+        yield forker
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A folder of DAGs with a home of Headway in it, and in that a checkout of DAGs."""
+    for path in ("dag.py", "home/secret", "home/checkout/dag.py", "home/checkout/key"):
+        file = tmp_path / "bundle" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("content")
+    return tmp_path / "bundle"
+
+
+def sandbox_of(bundle: Path) -> Sandbox:
+    home = bundle / "home"
+    return Sandbox(
+        readable=(str(bundle), str(home / "checkout")),
+        hidden=(str(home), str(home / "checkout/key")),
+    )
+
+
+def test_landlock_hides_what_is_hidden_in_what_may_be_read(
+    landlocked: Forker, bundle: Path
+) -> None:
+    paths = ("dag.py", "home/secret", "home/checkout/dag.py", "home/checkout/key")
+    attempts = [("read", str(bundle / path)) for path in paths]
+
+    found = outcomes(landlocked, *attempts, ("listing", str(bundle)), sandbox=sandbox_of(bundle))
+
+    assert found[:4] == ["read content", "EACCES", "read content", "EACCES"]
+    assert found[4] == ["dag.py", "home"]
+
+
+def test_a_file_that_comes_later_beside_something_hidden_is_found(
+    landlocked: Forker, bundle: Path
+) -> None:
+    sandbox = sandbox_of(bundle)
+    outcomes(landlocked, ("read", str(bundle / "dag.py")), sandbox=sandbox)
+
+    (bundle / "later.py").write_text("later")
+
+    assert outcomes(landlocked, ("read", str(bundle / "later.py")), sandbox=sandbox) == [
+        "read later"
+    ]
+
+
+def test_a_folder_that_is_swapped_is_followed(landlocked: Forker, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dag.py").write_text(name)
+    current = tmp_path / "current"
+    current.symlink_to("old")
+    sandbox = Sandbox(readable=(str(current),))
+    look = ("read", str(current / "dag.py"))
+    assert outcomes(landlocked, look, sandbox=sandbox) == ["read old"]
+
+    current.unlink()
+    current.symlink_to("new")
+
+    assert outcomes(landlocked, look, sandbox=sandbox) == ["read new"]
+
+
+def test_landlock_lets_nothing_be_written_but_in_scratch(landlocked: Forker, bundle: Path) -> None:
+    (found,) = outcomes(landlocked, ("surroundings",))
+    attempts = [
+        ("write", str(bundle / "new.py")),
+        ("write", str(Path.home() / "headway-test")),
+        ("write", "/tmp/headway-test"),
+        ("write", "/dev/shm/headway-test"),
+        ("append", str(bundle / "dag.py")),
+        ("append", "/proc/sys/kernel/core_pattern"),
+        ("append", "/etc/passwd"),
+        ("append", os.__file__),
+    ]
+
+    assert outcomes(landlocked, *attempts, sandbox=sandbox_of(bundle)) == ["EACCES"] * 8
+    assert outcomes(landlocked, ("write", found["scratch"] + "/a"), ("write", "/dev/null")) == [
+        "written",
+        "written",
+    ]
+
+
+@pytest.mark.parametrize("path", ["/etc/shadow", "/root", "/home", "/tmp", "/var", "/run", "/"])
+def test_landlock_lets_nothing_be_read_but_what_is_needed(landlocked: Forker, path: str) -> None:
+    assert outcomes(landlocked, ("listing" if Path(path).is_dir() else "read", path)) == ["EACCES"]
+
+
+def test_landlock_stops_what_reaches_into_others(landlocked: Forker) -> None:
+    pid = os.getpid()
+    assert is_dumpable()
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(f"\0headway-test-{pid}")
+        unix.listen()
+        attempts = [
+            ("read", f"/proc/{pid}/environ"),
+            ("raw", "ptrace", 16, pid, 0, 0),
+            ("kill", pid, 0),
+            ("connect", int(socket.AF_INET), int(socket.SOCK_STREAM), list(tcp.getsockname())),
+            ("connect", int(socket.AF_UNIX), int(socket.SOCK_STREAM), f"\0headway-test-{pid}"),
+        ]
+        found = outcomes(landlocked, *attempts)
+
+    assert found[:2] == ["EACCES", "EPERM"]
+    version = found[2:]
+    assert version == ["EPERM", "EACCES", "EPERM"]
+
+
+def test_in_a_namespace_nobody_else_is_there(namespaced: Forker) -> None:
+    found, sent, reached = outcomes(
+        namespaced, ("surroundings",), ("kill", os.getpid(), signal.SIGKILL), ("kill_parent",)
+    )
+
+    assert found["pid"] > 1
+    assert set(found["processes"]) == {1, found["pid"]}
+    assert sent == "ESRCH"
+    assert reached == "sent"  # and nothing comes of it: process 1 does not die by its own
+
+
+def test_all_of_a_namespace_end_with_its_nanny(namespaced: Forker) -> None:
+    child = spawn(namespaced, "attempt", attempts=[["daemon"]], stay=True)
+    nanny = only_child_of(namespaced.pid, with_children=True)
+    family = children_of(nanny)
+    assert len(family) == 2
+
+    os.kill(nanny, signal.SIGKILL)
+
+    end = child.wait(LONG)
+    assert end is not None
+    assert end.lost == "Its nanny died, and the child was killed."
+    assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
+    child.close()
+
+
+def children_of(parent: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def only_child_of(parent: int, *, with_children: bool) -> int:
+    found: list[int] = []
+    for _ in range(1000):
+        found = [pid for pid in children_of(parent) if len(children_of(pid)) == 2]
+        if found:
+            break
+    (nanny,) = found
+    return nanny
+
+
+def test_a_process_is_undumpable_once_it_says_so() -> None:
+    """Whoever has CAP_SYS_PTRACE, such as root with a debugger, may look all the same."""
+    program = (
+        "from headway.runtime.linux import become_undumpable; become_undumpable();"
+        "print('ready', flush=True); input()"
+    )
+    with (
+        start({Layer.PRIVILEGES}) as forker,
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "SECRET": "s3cret"},
+        ) as daemon,
+    ):
+        assert daemon.stdout is not None
+        daemon.stdout.readline()
+        environment = f"/proc/{daemon.pid}/environ"
+
+        assert outcomes(forker, ("read", environment)) == ["EACCES"]
+        if os.geteuid() == 0:
+            assert b"s3cret" in Path(environment).read_bytes()
+        daemon.kill()
+
+
+def test_what_is_missing_is_said_with_its_reason() -> None:
+    with start(WEAK) as forker:
+        assert forker.isolation is not None
+        said = forker.isolation.describe()
+
+    assert forker.isolation.in_force == WEAK
+    assert said.startswith("DAG files are parsed as the same user (it was left out on request)")
+    assert "without network." in said
+    assert "There is not Landlock: it was left out on request." in said
+
+
+def test_network_means_tcp_and_no_unix_sockets() -> None:
+    sandbox = Sandbox(network=True)
+    with (
+        start(EVERY, sandbox) as forker,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as unix,
+    ):
+        unix.bind(f"\0headway-network-{os.getpid()}")
+        unix.listen()
+        found = outcomes(
+            forker,
+            ("connect", int(socket.AF_INET), int(socket.SOCK_STREAM), list(tcp.getsockname())),
+            ("connect", int(socket.AF_UNIX), int(socket.SOCK_STREAM), unix.getsockname()[1:]),
+            sandbox=sandbox,
+        )
+
+    assert found == ["connected", "EACCES"]
+
+
+SCRIPT = """
+import json, os, sys
+from pathlib import Path
+from headway.runtime.sandbox import Sandbox
+from headway.testing import sandboxes
+forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), Sandbox())
+attempts = [("surroundings",), ("capabilities",), ("kill", os.getpid(), 0),
+            ("read", f"/proc/{os.getpid()}/environ"), ("daemon",)]
+print(json.dumps((forker.isolation.to_frame(), sandboxes.outcomes(forker, *attempts))))
+forker.close()
+"""
+
+
+def public_python() -> str:
+    """An interpreter of this version that every user can run."""
+    for name in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        path = Path(name).resolve()
+        open_to_all = path.exists() and all(p.stat().st_mode & 0o005 == 5 for p in path.parents)
+        if open_to_all and path.name == f"python3.{sys.version_info.minor}":
+            return str(path)
+    pytest.skip("there is no interpreter of this version that every user can run")
+
+
+def run_as(user: int) -> tuple[dict[str, object], list[dict[str, object]]]:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    library = Path(msgpack.__file__).parents[1]
+    paths = [HERE.parents[1] / "shared", library]
+    told = subprocess.run(
+        [public_python(), "-c", SCRIPT, str(HERE)],
+        env={"PYTHONPATH": ":".join(map(str, paths)), "PATH": os.environ["PATH"]},
+        cwd="/",
+        user=user,
+        group=user,
+        extra_groups=[],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+    found: tuple[dict[str, object], list[dict[str, object]]] = json.loads(told)
+    return found
+
+
+def test_root_becomes_another_user_that_can_read_the_interpreter() -> None:
+    isolation, (found, capabilities, killed, read, _) = run_as(0)
+
+    assert isolation["user"] == "nobody"
+    assert Layer.USER in isolation["in_force"]  # type: ignore[operator]
+    assert found["user"] not in (0, os.geteuid())
+    assert found["groups"] == []
+    assert int(str(capabilities["CapBnd"]), 16) == 0
+    assert str(killed) in ("ESRCH", "EPERM")
+    assert str(read) in ("ENOENT", "EACCES")
+
+
+def test_without_privileges_a_user_namespace_makes_the_others_possible() -> None:
+    user = 12345
+    isolation, (found, capabilities, killed, read, _) = run_as(user)
+
+    missing = isolation["missing"]
+    assert isinstance(missing, dict)
+    if Layer.NAMESPACE in missing:
+        pytest.skip(missing[Layer.NAMESPACE])
+    assert missing[Layer.USER] == "only root can become another user"
+    assert found["user"] == user
+    assert int(str(capabilities["CapBnd"]), 16) == 0
+    assert str(killed) == "ESRCH"
+    assert str(read) in ("ENOENT", "EACCES")
+
+
+def test_dumpable_again_for_the_rest_of_the_session() -> None:
+    become_undumpable()
+    assert not is_dumpable()
+    become_dumpable()
+    assert is_dumpable()

@@ -1,0 +1,131 @@
+"""The filter of system calls, run here as the kernel would, for each architecture."""
+
+import errno
+import socket
+
+import pytest
+
+from headway.runtime.sandbox import seccomp
+from headway.runtime.sandbox.seccomp import program
+from headway.runtime.sandbox.system_calls import (
+    ARCHITECTURES,
+    CLONE,
+    CLONE3,
+    IOCTL,
+    REFUSED,
+    SOCKET,
+    SOCKETPAIR,
+)
+
+ALLOWED = seccomp._ALLOW
+KILLED = seccomp._KILL_PROCESS
+UNIX, INET = int(socket.AF_UNIX), int(socket.AF_INET)
+STREAM, DATAGRAM = int(socket.SOCK_STREAM), int(socket.SOCK_DGRAM)
+
+
+def refused(number: int) -> int:
+    return seccomp._REFUSE | number
+
+
+def verdict(
+    machine: str, number: int, *arguments: int, network: bool = False, audit: int | None = None
+) -> int:
+    known = ARCHITECTURES[machine]
+    shown = {0: number, 4: known.audit if audit is None else audit}
+    shown |= {16 + 8 * place: value for place, value in enumerate([*arguments, 0, 0][:2])}
+    code = program(known, network=network)
+    at = accumulator = 0
+    while True:
+        kind, if_true, if_false, operand = code[at]
+        assert 0 <= if_true < 256
+        assert 0 <= if_false < 256
+        at += 1
+        if kind == seccomp._LOAD:
+            accumulator = shown[operand]
+        elif kind == seccomp._AND:
+            accumulator &= operand
+        elif kind == seccomp._RETURN:
+            return operand
+        else:
+            holds = {
+                seccomp._JUMP_IF_EQUAL: accumulator == operand,
+                seccomp._JUMP_IF_AT_LEAST: accumulator >= operand,
+                seccomp._JUMP_IF_ANY_BIT: bool(accumulator & operand),
+            }[kind]
+            at += if_true if holds else if_false
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def machine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_all_calls_but_the_listed_ones_are_allowed(machine: str) -> None:
+    column = ARCHITECTURES[machine].column
+    listed = {numbers[column]: name for name, numbers in REFUSED.items()}
+    special = {each[column] for each in (SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL)}
+
+    for number in range(500):
+        if number in special:
+            continue
+        expected = refused(errno.EPERM) if number in listed else ALLOWED
+        assert verdict(machine, number) == expected, listed.get(number, number)
+
+
+def test_no_two_calls_have_one_number(machine: str) -> None:
+    column = ARCHITECTURES[machine].column
+    tables = [*REFUSED.values(), SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL]
+    numbers = [each[column] for each in tables if each[column] is not None]
+
+    assert len(numbers) == len(set(numbers))
+
+
+def test_programs_of_another_architecture_are_killed(machine: str) -> None:
+    assert verdict(machine, 1, audit=0x40000003) == KILLED
+
+
+def test_the_other_abi_of_the_same_architecture_is_killed() -> None:
+    assert verdict("x86_64", 0x40000000 + 41) == KILLED
+
+
+def test_threads_may_be_made_and_namespaces_not(machine: str) -> None:
+    number = CLONE[ARCHITECTURES[machine].column]
+
+    assert verdict(machine, number, 0x003D0F00) == ALLOWED
+    for flag in (
+        0x00020000,
+        0x02000000,
+        0x04000000,
+        0x08000000,
+        0x10000000,
+        0x20000000,
+        0x40000000,
+    ):
+        assert verdict(machine, number, 0x11 | 1 << bit) == refused(errno.EPERM)
+    assert verdict(machine, CLONE3[ARCHITECTURES[machine].column]) == refused(errno.ENOSYS)
+
+
+def test_nothing_can_be_typed_into_a_terminal(machine: str) -> None:
+    number = IOCTL[ARCHITECTURES[machine].column]
+
+    assert verdict(machine, number, 0, 0x5401) == ALLOWED
+    assert verdict(machine, number, 0, 0x5412) == refused(errno.EPERM)
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_sockets(machine: str, network: bool) -> None:
+    number = SOCKET[ARCHITECTURES[machine].column]
+
+    internet = ALLOWED if network else refused(errno.EACCES)
+    assert verdict(machine, number, INET, STREAM, network=network) == internet
+    for family in (UNIX, 40, 38):  # 40 is vsock, 38 the kernel's cryptography
+        assert verdict(machine, number, family, network=network) == refused(errno.EACCES)
+
+
+def test_pairs_of_sockets(machine: str) -> None:
+    number = SOCKETPAIR[ARCHITECTURES[machine].column]
+    close_on_exec = 0o2000000
+
+    assert verdict(machine, number, UNIX, STREAM | close_on_exec) == ALLOWED
+    assert verdict(machine, number, UNIX, DATAGRAM) == refused(errno.EACCES)
+    assert verdict(machine, number, INET, STREAM) == refused(errno.EACCES)
