@@ -267,7 +267,7 @@ def test_a_scheduler_tells_the_parsers_and_looks_for_more(engine: Engine) -> Non
     told: list[Notice] = []
     clock = FakeClock(NOW)
     notifier = Notifier(lambda _: None, clock)
-    notifier.notify = told.append  # type: ignore[method-assign]
+    notifier.notify = told.append  # type: ignore[assignment]
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
     job = SchedulerJob(replica, clock, notifier)
     job.step()
