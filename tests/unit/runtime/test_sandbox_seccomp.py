@@ -92,15 +92,7 @@ def test_threads_may_be_made_and_namespaces_not(machine: str) -> None:
     number = CLONE[ARCHITECTURES[machine].column]
 
     assert verdict(machine, number, 0x003D0F00) == ALLOWED
-    for flag in (
-        0x00020000,
-        0x02000000,
-        0x04000000,
-        0x08000000,
-        0x10000000,
-        0x20000000,
-        0x40000000,
-    ):
+    for bit in (17, *range(25, 31)):
         assert verdict(machine, number, 0x11 | 1 << bit) == refused(errno.EPERM)
     assert verdict(machine, CLONE3[ARCHITECTURES[machine].column]) == refused(errno.ENOSYS)
 
