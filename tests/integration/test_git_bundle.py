@@ -12,6 +12,7 @@ import pytest
 
 from headway.domain.errors import SettingsError
 from headway.runtime.bundle_settings import BundleSettings
+from headway.runtime.settings import ParserSettings, read
 from headway_parser.bundles import GitBundle, GitError, open_bundles
 from headway_parser.bundles.git_command import GitCommand, git_environment
 
@@ -326,12 +327,10 @@ def test_git_knows_its_credentials_and_nothing_of_headway() -> None:
 
 
 def test_without_git_a_bundle_of_git_is_refused() -> None:
-    from headway.runtime.parser_settings import ParserSettings
-
-    given = ParserSettings(bundles={"etl": BundleSettings(git="https://example.org/dags")})
+    bundles = {"etl": {"git": "https://example.org/dags"}}
 
     with pytest.raises(SettingsError, match="there is no git on this parser's PATH"):
-        list(open_bundles(given, Path("/srv"), {"PATH": "/nowhere"}))
+        list(open_bundles(read(ParserSettings, bundles=bundles), Path("/srv"), {"PATH": "/no"}))
 
 
 @pytest.mark.parametrize("commit", ["", "main", "--all", "a" * 39, "../x", "A" * 40])

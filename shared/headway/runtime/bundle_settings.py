@@ -14,7 +14,7 @@ from headway.runtime.scrub import masked
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 _NEVER_IN_A_REF: Final = re.compile(r"[\s~^:?*\[\\\x00-\x20\x7f]|\.\.|@\{|^-|^/|/$|//|\.lock$")
 _HELPER: Final = re.compile(r"\w+::")
-_TRANSPORT: Final = re.compile(r"(?:https?|ssh|git|file)://.|/.|[^/:]+@?[^/:]*:.", re.DOTALL)
+_TRANSPORT: Final = re.compile(r"(?:https?|ssh|git|file)://.|/.|[^/:]+:(?!//).")
 
 
 def checked_name(name: str) -> str:

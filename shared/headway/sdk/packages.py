@@ -121,6 +121,8 @@ def _unpacked(raw: BinaryIO, entry: ZipInfo, *, keep: bool) -> Iterator[bytes]:
     Python's import unpacks without looking at what an entry says of itself, so that is
     checked here for all of them.
     """
+    if entry.header_offset < 0:
+        raise BadZipFile(f"{entry.filename!r} lies before its beginning")
     raw.seek(entry.header_offset)
     name, extra = struct.unpack("<26xHH", raw.read(_LOCAL_HEADER))
     raw.seek(entry.header_offset + _LOCAL_HEADER + name + extra)

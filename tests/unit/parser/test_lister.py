@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from headway_parser import listing, walking
 from headway_parser.listing import Lister, Listing, list_files
+from headway_parser.regular import read_regular
 
 DAG = "from headway.sdk import DAG\n"
 
@@ -24,7 +26,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are read."""
     found: list[str] = []
     monkeypatch.setattr(listing, "_SETTLED", -3600.0)
-    before = listing.read_regular
+    before = read_regular
 
     def note(path: Path, most: int) -> bytes | None:
         found.append(path.name)
@@ -223,3 +225,14 @@ def test_a_walk_that_takes_for_ever_is_given_up(
     monkeypatch.setattr(walking, "LONGEST", -1.0)
 
     assert not list_files(tmp_path).complete
+
+
+def test_a_package_is_one_dag_file(tmp_path: Path) -> None:
+    for name, entry in {"dags.zip": "a.py", "data.zip": "a.csv", "x/lib.zip": "lib/a.py"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(tmp_path / name, "w") as package:
+            package.writestr(entry, DAG)
+    (tmp_path / "bad.zip").write_bytes(b"being copied")
+    (tmp_path / "empty.zip").touch()
+
+    assert list_files(tmp_path) == Listing(("bad.zip", "dags.zip"), complete=True)
