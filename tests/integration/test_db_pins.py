@@ -8,9 +8,11 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_run
+from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.db import pins
 from headway.db.pins import Wanted
+from headway.decide.clear import Selection
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked
@@ -183,6 +185,22 @@ def test_a_run_that_a_user_ends_just_before_is_left_alone(engine: Engine, replic
         assert pin(engine, ids) == 0
 
     assert pinned(engine) == {}
+
+
+def test_a_version_that_a_user_chooses_just_before_stays(engine: Engine, replica: Replica) -> None:
+    ids = waiting(engine, replica, late())
+    chosen = seed.store(engine, replace(late(), tags=("chosen",)))
+    seed.store(engine, replace(late(), tags=("newer",)))
+
+    def choose() -> None:
+        with engine.begin() as conn:
+            name = f"scheduled__{seed.START.isoformat()}"
+            clear_tasks(conn, "etl", name, Selection(), Author("user:ann"), "2")
+
+    with just_before(engine, pins.PIN, choose):
+        assert pin(engine, ids) == 0
+
+    assert pinned(engine) == {ids[0]: chosen}
 
 
 def test_runs_do_not_start_while_they_are_pinned_and_nobody_waits(
