@@ -18,7 +18,7 @@ from headway.db.roles import Login
 from headway.testing.sql_in_use import statements
 
 PARTS: Final[Mapping[Login, Collection[str]]] = {
-    Login.PARSER: ["headway_parser", "headway.db.pins"],
+    Login.PARSER: ["headway_parser"],
     Login.SCHEDULER: ["headway_scheduler"],
     Login.WORKER: ["headway_worker"],
     Login.USER: ["headway.cli", "headway.actions"],
