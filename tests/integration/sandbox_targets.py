@@ -45,6 +45,10 @@ def read(path: str) -> str:
         return "read " + file.read(64).decode(errors="replace")
 
 
+def read_of_parent(what: str) -> str:
+    return read(f"/proc/{os.getppid()}/{what}")
+
+
 def link(path: str) -> str:
     return os.readlink(path)
 
@@ -199,12 +203,14 @@ def daemon() -> int:
 
 
 def fork_bomb(argument: Argument, channel: socket.socket) -> None:
+    """Become 256 processes, each in a group of its own; no more, should nobody stop it."""
     send_frame(channel, {})
+    for _ in range(8):
+        os.fork()
+        if os.getsid(0) != os.getpid():
+            os.setpgid(0, 0)
     while True:
-        try:
-            os.fork()
-        except OSError:
-            time.sleep(0.01)
+        signal.pause()
 
 
 def thread_bomb(argument: Argument, channel: socket.socket) -> None:
@@ -228,7 +234,8 @@ def log_in(argument: Argument, channel: socket.socket) -> None:
 ATTEMPTS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        read, link, listing, write, append, raw, mount, connect, pair, kill, kill_parent, become,
+        read, read_of_parent, link, listing,
+        write, append, raw, mount, connect, pair, kill, kill_parent, become,
         clone_user_namespace, capabilities, capabilities_of_a_program, surroundings,
         open_many, write_much, raise_limits, grab, fill_scratch, daemon,
     )

@@ -188,28 +188,62 @@ def only_child_of(parent: int, *, with_children: bool) -> int:
     return nanny
 
 
-def test_a_process_is_undumpable_once_it_says_so() -> None:
-    """Whoever has CAP_SYS_PTRACE, such as root with a debugger, may look all the same."""
+UNPRIVILEGED = """
+import json, os, sys
+from pathlib import Path
+from headway.runtime.linux import become_undumpable
+from headway.runtime.sandbox import Sandbox, privileges
+from headway.testing import sandboxes
+privileges.drop_bounding_set()
+privileges.renounce()
+if sys.argv[2] == "undumpable":
+    become_undumpable()
+forker = sandboxes.start(sandboxes.WEAK, Path(sys.argv[1]), dict(os.environ), Sandbox())
+paths = [f"/proc/{pid}/{what}" for pid in (os.getpid(), forker.pid) for what in ("environ", "maps")]
+attempts = [*(("read", path) for path in paths), ("read_of_parent", "environ"),
+            ("read_of_parent", "maps")]
+print(json.dumps(sandboxes.outcomes(forker, *attempts)))
+forker.close()
+"""
+
+
+def told_of_family(supervisor: str) -> list[str]:
+    """What a child with nothing but the least layers reads of supervisor, forker and nanny.
+
+    None of them has a capability, which would protect it from those who have none.
+    """
+    command = [sys.executable, "-c", UNPRIVILEGED, str(HERE), supervisor]
+    told: list[str] = json.loads(subprocess.check_output(command, env=ENVIRONMENT, timeout=60))
+    return told
+
+
+def test_undumpable_is_all_that_the_same_user_is_kept_out_by() -> None:
+    assert told_of_family("undumpable") == ["EACCES"] * 6
+
+    supervisor, forker_and_nanny = told_of_family("dumpable")[:2], told_of_family("dumpable")[2:]
+    assert all(each.startswith("read") for each in supervisor)
+    assert forker_and_nanny == ["EACCES"] * 4
+
+
+def test_a_debugger_of_root_may_look_all_the_same() -> None:
     program = (
         "from headway.runtime.linux import become_undumpable; become_undumpable();"
         "print('ready', flush=True); input()"
     )
-    with (
-        start({Layer.PRIVILEGES}) as forker,
-        subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "SECRET": "s3cret"},
-        ) as daemon,
-    ):
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "SECRET": "s3cret"},
+    ) as daemon:
         assert daemon.stdout is not None
         daemon.stdout.readline()
-        environment = f"/proc/{daemon.pid}/environ"
-
-        assert outcomes(forker, ("read", environment)) == ["EACCES"]
+        environment = Path(f"/proc/{daemon.pid}/environ")
         if os.geteuid() == 0:
-            assert b"s3cret" in Path(environment).read_bytes()
+            assert b"s3cret" in environment.read_bytes()
+        else:
+            with pytest.raises(PermissionError):
+                environment.read_bytes()
         daemon.kill()
 
 

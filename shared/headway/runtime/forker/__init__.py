@@ -30,8 +30,15 @@ What holds, on Linux:
 What does not hold: a child that kills its nanny *and* the forker may leave daemons
 behind; a descendant that became another user (a setuid program) is waited for, not
 killed, and an exit is not reported before it ends; a fork bomb needs a limit of the
-platform (pids cgroup).  On macOS there is no subreaper: the child's process group is
+platform (pids cgroup), or a sandbox.  On macOS there is no subreaper: the child's process group is
 killed, and what has left it survives.
+
+A child that runs code nobody vouches for has a `Sandbox`.  Its nanny is then process 1
+of a PID namespace, where the kernel allows that: 1 to 4 hold without exception, and a
+child's process id means nothing outside.  Sandboxed children have nannies of their own,
+each with a scratch folder; `headway.runtime.sandbox` holds the layers, docs/isolation.md
+what they stop.  The forker may also be a program of its own (`headway forker`), which
+supervisors `connect` to: it forks a server for each, and outlives them.
 
 Two notes for modules that are preloaded: they must open no connection and leave no
 thread running; and random generators other than Python's own (NumPy's global one)
@@ -42,5 +49,16 @@ continue alike in all children unless the module reseeds them with
 from headway.runtime.forker.client import Forker
 from headway.runtime.forker.handle import Child
 from headway.runtime.forker.records import ChildSpec, Exit, ForkerError, Limits
+from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
-__all__ = ["Child", "ChildSpec", "Exit", "Forker", "ForkerError", "Limits"]
+__all__ = [
+    "Child",
+    "ChildSpec",
+    "Exit",
+    "Forker",
+    "ForkerError",
+    "Isolation",
+    "Layer",
+    "Limits",
+    "Sandbox",
+]

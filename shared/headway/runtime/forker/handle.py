@@ -19,6 +19,7 @@ class Child:
     `channel` joins it to the child.  The child itself can be put into a selector:
     it becomes readable when `poll` has something to tell.  An exit is reported
     only when no descendant of the child is left.
+    `pid` is None until it is known, and always for one in a PID namespace.
     """
 
     def __init__(
