@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
@@ -300,13 +301,13 @@ def public_python() -> str:
     pytest.skip("there is no interpreter of this version that every user can run")
 
 
-def run_as(user: int) -> tuple[dict[str, object], list[dict[str, object]]]:
+def run_as(user: int, script: str = SCRIPT) -> Any:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     library = Path(msgpack.__file__).parents[1]
     paths = [HERE.parents[1] / "shared", library]
     told = subprocess.run(
-        [public_python(), "-c", SCRIPT, str(HERE)],
+        [public_python(), "-c", script, str(HERE)],
         env={"PYTHONPATH": ":".join(map(str, paths)), "PATH": os.environ["PATH"]},
         cwd="/",
         user=user,
@@ -317,20 +318,59 @@ def run_as(user: int) -> tuple[dict[str, object], list[dict[str, object]]]:
         text=True,
         timeout=60,
     ).stdout
-    found: tuple[dict[str, object], list[dict[str, object]]] = json.loads(told)
-    return found
+    return json.loads(told)
 
 
 def test_root_becomes_another_user_that_can_read_the_interpreter() -> None:
     isolation, (found, capabilities, killed, read, _) = run_as(0)
 
     assert isolation["user"] == "nobody"
-    assert Layer.USER in isolation["in_force"]  # type: ignore[operator]
+    assert Layer.USER in isolation["in_force"]
     assert found["user"] not in (0, os.geteuid())
     assert found["groups"] == []
     assert int(str(capabilities["CapBnd"]), 16) == 0
     assert str(killed) in ("ESRCH", "EPERM")
     assert str(read) in ("ENOENT", "EACCES")
+
+
+ORPHANED = """
+import json, os, signal, sys, time
+from pathlib import Path
+from headway.runtime.frames import receive_frame
+from headway.runtime.sandbox import Layer, Sandbox
+from headway.testing import sandboxes
+layers = sandboxes.EVERY - {Layer.NAMESPACE, Layer.PROC}
+forker = sandboxes.start(layers, Path(sys.argv[1]), dict(os.environ), Sandbox())
+child = sandboxes.spawn(forker, "attempt", attempts=[["surroundings"]], stay=True)
+found = receive_frame(child.channel)["told"][0]
+pid = found["pid"]
+nanny = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+os.kill(forker.pid, signal.SIGSTOP)
+os.kill(nanny, signal.SIGKILL)
+time.sleep(1)
+state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+os.kill(forker.pid, signal.SIGCONT)
+print(json.dumps([found, state, child.wait(20).lost]))
+forker.close()
+"""
+
+
+def test_a_child_that_is_another_user_dies_with_its_nanny_too() -> None:
+    found, state, lost = run_as(0, ORPHANED)
+
+    assert found["user"] != 0
+    assert state == "Z"
+    assert lost == "Its nanny died, and the child was killed."
+
+
+def test_sandboxes_take_turns_at_one_nanny(landlocked: Forker, bundle: Path) -> None:
+    paths = ("dag.py", "home/checkout/dag.py")
+    for count in range(22):
+        sandbox = Sandbox(readable=(str(bundle / paths[count % 2]),), processes=100 + count // 2)
+        attempts = [
+            ("read", str(bundle / path)) for path in (paths[count % 2], paths[1 - count % 2])
+        ]
+        assert outcomes(landlocked, *attempts, sandbox=sandbox) == ["read content", "EACCES"]
 
 
 def test_without_privileges_a_user_namespace_makes_the_others_possible() -> None:

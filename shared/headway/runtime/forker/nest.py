@@ -14,6 +14,7 @@ from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
 from headway.runtime.sandbox.confinement import Confinement, prepare, settle
 
 _PID: Final = struct.Struct("!q")
+_MOST_PREPARED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Nest:
 
 
 class Room:
-    """A nanny's own part: where its children write, and the sandbox that was prepared last."""
+    """A nanny's own part: where its children write, and the sandboxes that it has prepared."""
 
     def __init__(self, nest: Nest, folder: Path) -> None:
         self._nest = nest
         self._folder = folder
-        self._prepared: Confinement | None = None
+        self._prepared: dict[Sandbox, Confinement] = {}
 
     @property
     def kill(self) -> Callable[[int, OnExit], None]:
@@ -46,15 +47,21 @@ class Room:
 
     def confinement(self, sandbox: Sandbox) -> Confinement:
         """Return the sandbox for the next child, made ready."""
-        old = self._prepared
-        if old is not None and old.sandbox == sandbox and old.holds():
-            return old
-        if old is not None:
-            old.close()
-            self._prepared = None
-        layers, own = self._nest.layers, self._nest.own_users
-        self._prepared = prepare(sandbox, layers, self._folder, own_users=own)
-        return self._prepared
+        found = self._prepared.get(sandbox)
+        if found is None or not found.holds():
+            self._forget(sandbox)
+            layers, own = self._nest.layers, self._nest.own_users
+            found = prepare(sandbox, layers, self._folder, own_users=own)
+            self._prepared[sandbox] = found
+        found.claim_scratch()
+        return found
+
+    def _forget(self, sandbox: Sandbox) -> None:
+        """Let go of what was prepared for this sandbox, and of all if it is too much."""
+        gone = list(self._prepared) if len(self._prepared) >= _MOST_PREPARED else [sandbox]
+        for each in gone:
+            if each in self._prepared:
+                self._prepared.pop(each).close()
 
     def tidy(self) -> None:
         """Remove what a child has left."""

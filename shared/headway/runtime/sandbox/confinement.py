@@ -37,6 +37,12 @@ class Confinement:
         """Return the descriptors that a child needs to enter."""
         return [] if self.ruleset is None else [self.ruleset.descriptor]
 
+    def claim_scratch(self) -> None:
+        """Give the folder to the user of the next child; another sandbox's may have had it."""
+        if os.geteuid() == 0:
+            user = (0, 0) if self.account is None else (self.account.pw_uid, self.account.pw_gid)
+            os.chown(self.scratch, *user)
+
     def close(self) -> None:
         """Let go of what was prepared."""
         if self.ruleset is not None:
@@ -84,17 +90,12 @@ def prepare(
     sandbox: Sandbox, layers: Collection[Layer], scratch: Path, *, own_users: bool
 ) -> Confinement:
     """Make ready what children of this process need to enter the sandbox."""
-    account = account_for(sandbox, scratch.parent) if Layer.USER in layers else None
-    if account is not None:
-        os.chown(scratch, account.pw_uid, account.pw_gid)
-    elif scratch.stat().st_uid != os.geteuid():  # another sandbox's user had it
-        os.chown(scratch, os.geteuid(), os.getegid())
     return Confinement(
         sandbox,
         scratch,
         frozenset(layers),
         own_users,
-        account,
+        account_for(sandbox, scratch.parent) if Layer.USER in layers else None,
         rules_for(sandbox, scratch) if Layer.LANDLOCK in layers else None,
         seccomp.build(network=sandbox.network) if Layer.SECCOMP in layers else None,
     )
