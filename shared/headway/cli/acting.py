@@ -1,7 +1,7 @@
 """Carry out what a user asks for: after a question, in one transaction, with word to services."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -12,11 +12,15 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from headway.cli.session import database_url
 from headway.db import engine as engines
 from headway.db import migrate, notices
+from headway.db.notices import Notice
 from headway.domain.errors import ConflictError, DatabaseError
 
 T = TypeVar("T")
 
 TRIES: Final = 3
+
+TOLD: Final = (notices.SCHEDULER, notices.STOP)
+"""Who is told of what users do to runs."""
 
 _MADE_WAY: Final = frozenset({"40001", "40P01", "55P03"})
 """Errors by which the database says that nothing was done, for another transaction's sake."""
@@ -25,8 +29,8 @@ _REFUSED: Final = frozenset({"42501", "25006"})
 """Errors by which the database says that this account may not: no privilege, or read-only."""
 
 
-def act(work: Callable[[Connection], T]) -> T:
-    """Do `work` in one transaction, and then tell schedulers and workers that there is news.
+def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
+    """Do `work` in one transaction, and then tell schedulers and workers, or others, of it.
 
     It is done again when the database had it make way for another transaction.  Any other
     failure of the database is a DatabaseError.
@@ -40,7 +44,7 @@ def act(work: Callable[[Connection], T]) -> T:
             except DBAPIError as error:
                 if not tries_left or getattr(error.orig, "pgcode", None) not in _MADE_WAY:
                     raise
-        notices.tell(engine, [notices.SCHEDULER, notices.STOP])
+        notices.tell(engine, tell)
         return result
 
 

@@ -34,14 +34,17 @@ def create(
     from headway.cli.session import actor, now, transaction
     from headway.cli.values import parse_conf, parse_date
     from headway.cli.watch import watch_backfill
+    from headway.db import views
 
     with transaction(changes=True) as conn:
         zone = current_dag(conn, dag_id).spec.timezone
         first, last = parse_date(from_date, zone), parse_date(to_date, zone)
         request = BackfillRequest(dag_id, first, last, parse_conf(conf), max_active_runs)
         backfill = create_backfill(conn, request, now(), actor())
+        number = views.dags(conn, dag_id)[0]["version"]
     left = f"; {backfill.existing} have run before and are left alone" if backfill.existing else ""
-    print(f"Backfill {backfill.id} of {dag_id}: {backfill.created} runs{left}.")
+    runs = f"{backfill.created} runs with version {number}"
+    print(f"Backfill {backfill.id} of {dag_id}: {runs}{left}.")
     if wait and watch_backfill(backfill.id).failed:
         raise typer.Exit(1)
 

@@ -5,12 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli import dag_deletion, dag_versions
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-app = typer.Typer(help="DAGs: list, show, pause, trigger and test them.", no_args_is_help=True)
+app = typer.Typer(
+    help="DAGs: list, show, pause, trigger and test them, and what they were.",
+    no_args_is_help=True,
+)
+app.command()(dag_versions.versions)
+app.command()(dag_versions.diff)
+app.command()(dag_versions.code)
+app.command()(dag_deletion.reparse)
+app.command()(dag_deletion.delete)
 
 COLUMNS = ("dag_id", "version", "tasks", "paused", "running", "next_run_after", "tags")
 TASK_COLUMNS = ("task_id", "operator", "upstream", "trigger_rule", "pool", "retries")

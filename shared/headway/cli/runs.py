@@ -52,19 +52,27 @@ def list_runs(
 
 @app.command()
 def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
-    """Show one run and its task instances."""
+    """Show one run, its graph as the version has it that it has, and its task instances."""
+    from headway.actions.history import graph_of_run
     from headway.actions.lookup import run_of
     from headway.cli import output as rendering
+    from headway.cli import run_graph
     from headway.cli.session import transaction
+    from headway.cli.terminal import show_lines
     from headway.db import views
 
     with transaction() as conn:
         run = run_of(conn, dag_id, run_id)
         tasks = views.tasks(conn, dag_id, run_id)
+        found = graph_of_run(conn, dag_id, run_id)
     if output is Format.JSON:
-        rendering.show([{**run, "tasks": [dict(task) for task in tasks]}], (), output)
+        upstream = {task.task_id: list(task.upstream) for task in found.graph.dag.tasks}
+        shown = {**run, "in_force": found.in_force, "upstream": upstream, "tasks": tasks}
+        rendering.show([shown], (), output)
         return
     rendering.show([run], COLUMNS, output)
+    print()
+    show_lines(run_graph.lines(found, tasks))
     print()
     rendering.show(tasks, TASK_COLUMNS, output)
 

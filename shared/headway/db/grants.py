@@ -79,9 +79,11 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.USER: {
         **_READ_ALL,
         "backfill": "SELECT, INSERT, UPDATE (planned)",
-        "dag": "SELECT, UPDATE (paused, planned_version_id)",
+        "dag": "SELECT, DELETE, UPDATE (paused, planned_version_id)",
+        "dag_file": "SELECT, UPDATE (asked)",
         "dag_run": "SELECT, INSERT, DELETE, UPDATE (state, run_after, started_at, ended_at, "
         "end_as, deadline, version_id, pinned, unfinished)",
+        "dag_version": "SELECT, DELETE",
         "event": "SELECT, INSERT",
         "lease": "SELECT, DELETE",
         "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",

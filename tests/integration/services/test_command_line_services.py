@@ -188,7 +188,7 @@ def test_backfill_create_and_show(stack: Stack) -> None:
     lines = text.splitlines()
     number = lines[0].split()[1]
 
-    assert lines[0] == f"Backfill {number} of daily: 2 runs."
+    assert lines[0] == f"Backfill {number} of daily: 2 runs with version 1."
     assert lines[-1] == (
         "[backfill progress: 100.0%] | total dagruns: 2 | total tasks: 4 | finished: 4 | "
         "succeeded: 4 | skipped: 0 | failed: 0"

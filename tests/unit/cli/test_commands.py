@@ -15,6 +15,8 @@ from headway.runtime import settings
 READING = [
     "dags list",
     "dags show",
+    "dags versions",
+    "dags diff",
     "runs list",
     "runs show",
     "tasks list",
@@ -30,6 +32,7 @@ CHANGING = [
     "runs mark",
     "runs cancel",
     "runs delete",
+    "dags delete",
     "tasks clear",
     "tasks mark",
     "tasks cancel",

@@ -1,0 +1,71 @@
+"""Look at what a DAG was: its versions, the code of one, the version of a run."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from headway.actions.lookup import current_dag, run_of
+from headway.db import contents, history, repins, views
+from headway.db.views import Row
+from headway.decide.graph import DagGraph
+from headway.domain.errors import NotFoundError
+from headway.domain.spec import DagSpec
+from headway.serialization import codec
+
+
+@dataclass(frozen=True, slots=True)
+class AsItWas:
+    """A version of a DAG: its number, what it is as data, and its manifest: path to hash."""
+
+    number: int
+    spec: DagSpec
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunGraph:
+    """The tasks of a run as its version has them, and the number of the one in force."""
+
+    graph: DagGraph
+    number: int
+    in_force: int | None
+    pinned: bool
+
+
+def versions_of(conn: Connection, dag_id: str) -> list[Row]:
+    """Return the versions of a DAG, also of one that no file defines any more."""
+    _check_dag(conn, dag_id)
+    return history.versions(conn, dag_id)
+
+
+def as_it_was(conn: Connection, dag_id: str, number: int | None) -> AsItWas:
+    """Return a version, or the one in force; NotFoundError, naming those there are, without it."""
+    _check_dag(conn, dag_id)
+    stored = history.one(conn, dag_id, number)
+    if stored is None:
+        there = ", ".join(map(str, repins.numbers(conn, dag_id)))
+        raise NotFoundError(f"DAG {dag_id} has no version {number}; it has {there or 'none'}.")
+    files = contents.manifest(conn, stored.manifest_hash)
+    return AsItWas(stored.number, codec.decode(stored.serialized), files)
+
+
+def sources(conn: Connection, *versions: AsItWas) -> list[dict[str, bytes]]:
+    """Return the files of each version by their path."""
+    wanted = {key for version in versions for key in version.files.values()}
+    found = contents.contents(conn, sorted(wanted))
+    return [{path: found[key] for path, key in it.files.items()} for it in versions]
+
+
+def graph_of_run(conn: Connection, dag_id: str, run_id: str) -> RunGraph:
+    """Return the graph that a run has, or will have when it starts."""
+    found = history.of_run(conn, dag_id, run_id)
+    if found is None:
+        run_of(conn, dag_id, run_id)
+        raise NotFoundError(f"Run {run_id} of {dag_id} was deleted just now.")
+    graph = DagGraph(codec.decode(found.serialized))
+    return RunGraph(graph, found.number, found.in_force, found.pinned)
+
+
+def _check_dag(conn: Connection, dag_id: str) -> None:
+    if not views.dags(conn, dag_id):
+        current_dag(conn, dag_id)
