@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,8 +197,8 @@ def test_what_a_killed_process_has_left_is_no_hindrance(
     bundle = open_bundle()
     bundle.check_out(remote.commit(a="1"))
     (folder / "drafts" / "half" / "tree").mkdir(parents=True)
-    (folder / "repository.git" / "shallow.lock").touch()
     second = remote.commit(a="2")
+    (folder / "repository.git" / "refs" / "commits" / f"{second}.lock").touch()
 
     assert (bundle.check_out(second) / "a").read_text() == "2"
     assert list((folder / "drafts").iterdir()) == []
@@ -293,13 +294,40 @@ def test_a_password_is_in_no_message(open_bundle: Open) -> None:
     assert "127.0.0.1" in str(caught.value)
 
 
-def test_a_git_that_takes_too_long_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    program = tmp_path / "git"
-    program.write_text("#!/bin/sh\nsleep 60 & echo $! >&2; wait\n")
-    program.chmod(0o755)
+def test_what_git_says_is_masked_even_if_git_does_not(tmp_path: Path) -> None:
+    git = program(tmp_path, 'echo "fatal: $2 is bad" >&2; exit 1')
 
-    with pytest.raises(GitError, match=r"git ls-remote took more than 0\.2 s"):
-        GitCommand(str(program), {"PATH": os.environ["PATH"]}, timeout=0.2)("ls-remote")
+    with pytest.raises(GitError) as caught:
+        git("ls-remote", "https://robot:geheim@example.org/x")
+    assert "geheim" not in str(caught.value)
+
+
+def program(tmp_path: Path, script: str) -> GitCommand:
+    """A git that does what the script says, after its options."""
+    path = tmp_path / "git"
+    path.write_text(f'#!/bin/sh\nwhile [ "$1" = -c ]; do shift 2; done\n{script}\n')
+    path.chmod(0o755)
+    return GitCommand(str(path), {"PATH": os.environ["PATH"]}, timeout=0.5)
+
+
+def test_a_git_that_takes_too_long_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
+    git = program(tmp_path, f"sleep 60 & echo $! > {tmp_path}/pid; wait")
+
+    with pytest.raises(GitError, match=r"git ls-remote took more than 0\.5 s"):
+        git("ls-remote")
+
+    started = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 10
+    while lives(started) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not lives(started)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_git_knows_its_credentials_and_nothing_of_headway() -> None:

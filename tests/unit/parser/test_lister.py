@@ -1,6 +1,7 @@
 """Listing again and again: what is remembered, and what changes meanwhile."""
 
 import os
+import socket
 import subprocess
 import zipfile
 from collections.abc import Callable
@@ -225,6 +226,17 @@ def test_a_walk_that_takes_for_ever_is_given_up(
     monkeypatch.setattr(walking, "LONGEST", -1.0)
 
     assert not list_files(tmp_path).complete
+
+
+def test_a_socket_is_no_file_and_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "good.py")
+    monkeypatch.chdir(tmp_path)  # the address of a socket is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket.py")
+
+        assert list_files(tmp_path) == Listing(("good.py",), complete=True)
 
 
 def test_a_package_is_one_dag_file(tmp_path: Path) -> None:
