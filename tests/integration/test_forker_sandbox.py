@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.forker import ChildSpec, Forker, ForkerError, Limits
+from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError, Limits
 from headway.runtime.frames import receive_frame
 from headway.runtime.linux import become_dumpable, become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox
@@ -234,6 +234,7 @@ def test_what_a_killed_child_has_left_is_gone(forker: Forker) -> None:
 
 
 def test_who_kills_its_nanny_kills_itself_at_most(forker: Forker, strong: bool) -> None:
+    (found,) = outcomes(forker, ("surroundings",))  # by the nanny that raises the next, too
     child = spawn(forker, "attempt", attempts=[["kill_parent"], ["surroundings"]])
     end = child.wait(LONG)
 
@@ -242,25 +243,26 @@ def test_who_kills_its_nanny_kills_itself_at_most(forker: Forker, strong: bool) 
         assert end.succeeded
     else:
         assert end.lost == "Its nanny died, and the child was killed."
+        assert not Path(found["scratch"]).exists()
     assert below(forker.pid) == []
     child.close()
     assert outcomes(forker, ("surroundings",))[0]["scratch_is_empty"]
 
 
 def test_nannies_are_not_shared_with_children_that_are_not_sandboxed(forker: Forker) -> None:
+    """A nanny of sandboxed children has bequeathed to them what others must not inherit."""
+    rank = "/proc/self/oom_score_adj"
+    attempts = {"attempts": [["capabilities"], ["read", rank]]}
     for _ in range(2):
-        assert outcomes(forker, ("raw", "getuid"))
-        spec = ChildSpec(
-            target="sandbox_targets:attempt", argument={"attempts": [["capabilities"]]}
-        )
+        assert outcomes(forker, ("raw", "getpid"))
+        spec = ChildSpec(target="sandbox_targets:attempt", argument=attempts)
         child = forker.spawn(spec, 2)
         told = receive_frame(child.channel)
+        assert child.wait(LONG) == Exit(code=0)
         child.close()
         assert told is not None
-        assert (
-            told["told"][0]["Seccomp"]
-            == Path("/proc/self/status").read_text().split("Seccomp:\t")[1][0]
-        )
+        assert told["told"][0]["NoNewPrivs"] == "0"
+        assert told["told"][1] == "read " + Path(rank).read_text()
 
 
 def test_when_the_forker_ends_no_folder_is_left() -> None:
