@@ -18,8 +18,9 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from benchmarks.report import Row
-from headway.db import entries, versions
 from headway.db import engine as engines
+from headway.db import entries, versions
+from headway.db.entries import Entry
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.embedded.cluster import USER, password
 from headway.serialization import codec
@@ -144,7 +145,7 @@ def _store_dags(url: str, count: int) -> None:
     engine = engines.connect(url)
     tasks = tuple(TaskSpec(task_id=f"task_{n}", operator="empty") for n in range(10))
     with engine.begin() as conn:
-        versions.add_code(conn, "none", {}, {})
+        versions.add_code(conn, {"none": {}}, {})
         for number in range(count):
             spec = DagSpec(
                 dag_id=f"dag_{number}",
@@ -153,10 +154,10 @@ def _store_dags(url: str, count: int) -> None:
                 timezone="UTC",
                 tasks=tasks,
             )
-            entries.enter(conn, "elsewhere", "none.py", [spec], paused=True)
+            entries.enter(conn, [Entry("elsewhere", "none.py", spec)], paused=True)
             data = codec.encode(spec)
             version = versions.NewVersion(spec, data, codec.fingerprint(data, ""), "none")
-            entries.put_in_force(conn, spec.dag_id, versions.add(conn, version))
+            entries.put_in_force(conn, versions.add(conn, [version]))
     engine.dispose()
 
 

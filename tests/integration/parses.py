@@ -14,7 +14,9 @@ from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway_parser.answer import ParsedFile
 from headway_parser.pace import Pace
-from headway_parser.storing import Parse, Stored, store
+from headway_parser.parse import Parse
+from headway_parser.storing import Store
+from headway_parser.taking import Taken
 
 PACE = Pace(dynamic=30, unchanged=3600)
 
@@ -47,11 +49,16 @@ def claim(engine: Engine, me: Identity, *paths: str) -> set[str]:
         return {key.path for key in files.claim(conn, me.id, seen, others)}
 
 
-def take_over(engine: Engine, me: Identity, *parses: Parse) -> list[Stored]:
+def store_of(engine: Engine, me: Identity, *, paused: bool = False) -> Store:
+    return Store(engine, me, PACE, paused)
+
+
+def take_over(engine: Engine, me: Identity, *parses: Parse) -> list[Taken]:
+    """Claim and store these parses, one after the other."""
     done = []
     for each in parses:
         claim(engine, me, each.file.path)
-        done.append(store(engine, me, each, PACE, new_ones_paused=False))
+        done.append(store_of(engine, me).files([each])[each.file])
     return done
 
 

@@ -4,7 +4,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import Engine, text
-from tests.integration.parses import PACE, claim, parse, take_over, versions
+from tests.integration.parses import claim, parse, store_of, take_over, versions
 
 from headway.db import files
 from headway.db.files import FileKey
@@ -12,7 +12,7 @@ from headway.db.processes import Identity
 from headway.domain.errors import FencedError
 from headway.testing import seed
 from headway.testing.interleaving import wait_until_blocked
-from headway_parser.storing import Stored, forget, store
+from headway_parser.taking import Taken
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_of_two_files_at_once_the_first_keeps_the_dag_id(engine: Engine, me: Ide
     second = parse("b.py", seed.dag(), code=b"code of its own")
 
     with ThreadPoolExecutor(1) as pool:
-        stored: list[Future[list[Stored]]] = []
+        stored: list[Future[list[Taken]]] = []
 
         def let_the_other_come() -> None:
             stored.append(pool.submit(take_over, engine, other, second))
@@ -64,7 +64,7 @@ def test_of_two_files_at_once_the_first_keeps_the_dag_id(engine: Engine, me: Ide
 
         first = parse("a.py", seed.dag())
         claim(engine, me, "a.py")
-        store(engine, me, first, PACE, new_ones_paused=False, before_commit=let_the_other_come)
+        store_of(engine, me).files([first], let_the_other_come)
         stored[0].result()
 
     assert owners(engine) == {"etl": "a.py"}
@@ -89,7 +89,7 @@ def test_a_file_is_taken_over_as_a_whole_or_not_at_all(engine: Engine, me: Ident
     one = parse("a.py", seed.dag())
     claim(engine, me, "a.py")
     with pytest.raises(ConnectionError):
-        store(engine, me, one, PACE, new_ones_paused=False, before_commit=fail)
+        store_of(engine, me).files([one], fail)
 
     assert (owners(engine), versions(engine), errors(engine)) == ({}, [], {})
 
@@ -99,9 +99,9 @@ def test_a_parser_that_was_declared_dead_stores_nothing(engine: Engine, me: Iden
         conn.execute(text("UPDATE process SET epoch = epoch + 1"))
 
     with pytest.raises(FencedError):
-        store(engine, me, parse("a.py", seed.dag()), PACE, new_ones_paused=False)
+        store_of(engine, me).files([parse("a.py", seed.dag())])
     with pytest.raises(FencedError):
-        forget(engine, me, "main", ["a.py"])
+        store_of(engine, me).forget("main", ["a.py"])
 
     assert owners(engine) == {}
 
@@ -119,8 +119,8 @@ def test_a_file_that_is_gone_is_forgotten_with_its_dags_and_errors(
     take_over(engine, me, parse("a.py", seed.dag()), parse("b.py", error="bad"))
     take_over(engine, me, parse("c.py", seed.dag(dag_id="kept")))
 
-    forget(engine, me, "other bundle", ["a.py", "b.py", "c.py"])
-    forget(engine, me, "main", ["a.py", "b.py"])
+    store_of(engine, me).forget("other bundle", ["a.py", "b.py", "c.py"])
+    store_of(engine, me).forget("main", ["a.py", "b.py"])
 
     assert owners(engine) == {"kept": "c.py"}
     assert errors(engine) == {}
@@ -138,7 +138,7 @@ def test_a_version_is_added_only_for_what_has_changed(engine: Engine, me: Identi
 
 def test_the_parser_leaves_the_pause_and_the_next_run_alone(engine: Engine, me: Identity) -> None:
     claim(engine, me, "a.py")
-    store(engine, me, parse("a.py", seed.dag()), PACE, new_ones_paused=True)
+    store_of(engine, me, paused=True).files([parse("a.py", seed.dag())])
     plan = text("UPDATE dag SET next_run_after = :at")
     with engine.begin() as conn:
         conn.execute(plan, {"at": seed.START})
@@ -148,3 +148,52 @@ def test_the_parser_leaves_the_pause_and_the_next_run_alone(engine: Engine, me: 
     with engine.connect() as conn:
         dag = conn.execute(text("SELECT paused, next_run_after FROM dag")).one()
     assert dag == (True, seed.START)
+
+
+def test_several_files_are_stored_at_once(engine: Engine, me: Identity) -> None:
+    two = [parse("a.py", seed.dag()), parse("b.py", seed.dag(dag_id="other"), code=b"other")]
+    claim(engine, me, "a.py", "b.py", "c.py")
+    taken = store_of(engine, me).files([*two, parse("c.py", error="bad")])
+
+    assert owners(engine) == {"etl": "a.py", "other": "b.py"}
+    assert errors(engine) == {"c.py": "bad"}
+    assert versions(engine) == [("etl", 1), ("other", 1)]
+    assert [taken[it.file].changed for it in two] == [True, True]
+
+
+def test_of_two_files_that_are_stored_at_once_the_first_keeps_a_dag_id(
+    engine: Engine, me: Identity
+) -> None:
+    claim(engine, me, "a.py", "b.py")
+    store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", seed.dag(), code=b"b")])
+
+    assert owners(engine) == {"etl": "a.py"}
+    assert list(errors(engine)) == ["b.py"]
+
+
+def test_what_the_database_refuses_is_an_error_of_its_file_alone(
+    engine: Engine, me: Identity
+) -> None:
+    """Nothing is known that would pass all checks and fail here; so it is made to fail."""
+    refuse = text("ALTER TABLE dag_task ADD CONSTRAINT none_of_it CHECK (task_id <> 'cursed')")
+    with engine.begin() as conn:
+        conn.execute(refuse)
+    cursed = seed.dag(seed.task("cursed"), dag_id="cursed")
+    claim(engine, me, "a.py", "b.py")
+    store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", cursed)])
+
+    assert owners(engine) == {"etl": "a.py"}
+    assert "The database refuses what the file defines" in errors(engine)["b.py"]
+
+
+def test_a_file_that_another_parser_has_taken_over_is_left_to_it(
+    engine: Engine, me: Identity
+) -> None:
+    claim(engine, me, "a.py", "b.py")
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_file SET parser_id = 77 WHERE relative_path = 'a.py'"))
+    other = seed.dag(dag_id="other")
+    taken = store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", other)])
+
+    assert [key.path for key in taken] == ["b.py"]
+    assert owners(engine) == {"other": "b.py"}

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, text
 from headway.actions.explain import Wanted, explain
 from headway.actions.pause import set_paused
 from headway.db import backfills, entries, pins, processes, reservations
+from headway.db.files import FileKey
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings import SchedulerSettings, read
@@ -75,7 +76,7 @@ def test_a_run_of_a_paused_dag(engine: Engine, replica: Replica) -> None:
 def test_a_run_of_a_dag_that_no_file_defines(engine: Engine, replica: Replica) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
     with engine.begin() as conn:
-        assert entries.deactivate_missing(conn, "main", "etl.py", []) == ["etl"]
+        assert entries.deactivate_missing(conn, [FileKey("main", "etl.py")], []) == ["etl"]
 
     found = ask(engine, run_id(0))
 

@@ -63,7 +63,7 @@ def test_a_file_that_is_just_being_claimed_is_passed_over(
 ) -> None:
     with engine.begin() as conn:
         claim(conn, me, A)
-        files.parsed(conn, me.id, A, DONE)
+        files.parsed(conn, me.id, {A: DONE})
     with engine.begin() as first, engine.begin() as second:
         assert claim(first, me, A, seen="new") == {A}
         assert claim(second, other, A, seen="new") == set()
@@ -73,7 +73,7 @@ def test_who_has_seen_an_older_parse_claims_nothing(
     conn: Connection, me: Identity, other: Identity
 ) -> None:
     claim(conn, me, A)
-    assert files.parsed(conn, me.id, A, DONE)
+    assert files.parsed(conn, me.id, {A: DONE}) == {A}
 
     assert claim(conn, other, A, seen="") == set()
     assert claim(conn, other, A, seen="new") == {A}
@@ -92,8 +92,10 @@ def test_what_a_dead_parser_had_claimed_is_free(
 
     assert me.id in files.parsers(conn, 7200)
     assert files.claim(conn, other.id, {A: ""}, files.parsers(conn, 0.5) - {other.id}) == {A}
-    assert not files.parsed(conn, me.id, A, DONE)
-    assert files.parsed(conn, other.id, A, DONE)
+    assert files.hold(conn, me.id, [A]) == set()
+    assert files.parsed(conn, me.id, {A: DONE}) == set()
+    assert files.hold(conn, other.id, [A]) == {A}
+    assert files.parsed(conn, other.id, {A: DONE}) == {A}
 
 
 def test_what_a_parser_that_left_had_claimed_is_free(
@@ -107,7 +109,7 @@ def test_what_a_parser_that_left_had_claimed_is_free(
 
 def test_a_parse_is_noted_with_all_that_it_depends_on(conn: Connection, me: Identity) -> None:
     claim(conn, me, A)
-    files.parsed(conn, me.id, A, replace(DONE, warning="look out"))
+    files.parsed(conn, me.id, {A: replace(DONE, warning="look out")})
 
     row = files.board(conn, ["main"])[A]
     assert (row.signature, row.paths, row.claimed) == ("new", ("a.py", "lib.py"), False)
@@ -120,7 +122,7 @@ def test_failures_are_counted_until_a_parse_succeeds(conn: Connection, me: Ident
     for error in ("bad", "bad", None):
         seen = {key: row.signature for key, row in files.board(conn, ["main"]).items()}
         claim(conn, me, A, seen=seen.get(A, ""))
-        files.parsed(conn, me.id, A, replace(DONE, error=error, due_in=-1))
+        files.parsed(conn, me.id, {A: replace(DONE, error=error, due_in=-1)})
         row = files.board(conn, ["main"])[A]
         counts.append((row.failures, row.due, len(files.errors(conn))))
 
@@ -129,7 +131,7 @@ def test_failures_are_counted_until_a_parse_succeeds(conn: Connection, me: Ident
 
 def test_a_claim_answers_whoever_asked_for_a_parse(conn: Connection, me: Identity) -> None:
     claim(conn, me, A)
-    files.parsed(conn, me.id, A, DONE)
+    files.parsed(conn, me.id, {A: DONE})
     conn.execute(text("UPDATE dag_file SET asked = true"))
     assert files.board(conn, ["main"])[A].asked
 

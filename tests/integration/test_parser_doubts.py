@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, text
-from tests.integration.parses import PACE, claim, parse, take_over, versions
+from tests.integration.parses import claim, parse, store_of, take_over, versions
 
 from headway.db import files
 from headway.db.processes import Identity
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway_parser.doubts import MOST_PER_HOUR
-from headway_parser.storing import Stored, store
+from headway_parser.taking import Taken
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def spec(shape: str, *, dynamic: bool = False) -> DagSpec:
     return replace(seed.dag(seed.task(shape)), dynamic=dynamic)
 
 
-def check(engine: Engine, me: Identity, first: DagSpec, second: DagSpec) -> Stored:
+def check(engine: Engine, me: Identity, first: DagSpec, second: DagSpec) -> Taken:
     """Store a parse that is the check of one before it, of the same code."""
     claim(engine, me, "a.py")
     again = replace(parse("a.py", second), first=parse("a.py", first).result)
-    return store(engine, me, again, PACE, new_ones_paused=False)
+    return store_of(engine, me).files([again])[again.file]
 
 
 def warnings(engine: Engine) -> list[str]:
@@ -50,7 +50,7 @@ def test_another_shape_of_the_same_code_is_read_twice(engine: Engine, me: Identi
     assert stored.doubtful
     assert versions(engine) == [("etl", 1)]
 
-    assert check(engine, me, spec("two"), spec("two")) == Stored()
+    assert check(engine, me, spec("two"), spec("two")) == Taken(changed=True)
     assert versions(engine) == [("etl", 1), ("etl", 2)]
     assert warnings(engine) == []
 

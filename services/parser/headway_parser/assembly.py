@@ -26,11 +26,13 @@ from headway_parser.contents import Contents
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister
 from headway_parser.manager import DagFileProcessorManager
+from headway_parser.pace import Pace
 from headway_parser.parsing import Parsing
 from headway_parser.processor import Bounds
 from headway_parser.refresh import Refresher
 from headway_parser.shelf import Shelf
 from headway_parser.sources import Folder, Source
+from headway_parser.storing import Store
 from headway_parser.survey import Survey
 from headway_parser.watching import Watcher
 
@@ -104,7 +106,11 @@ def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFilePr
         name: Shelf(name, Lister(safe_mode=given.safe_mode), contents, release, clock)
         for name in sources
     }
-    survey = Survey(process.engine, process.me, given.health_check_threshold, sources, shelves)
+    pace = Pace(given.min_file_process_interval, given.unchanged_file_process_interval)
+    store = Store(process.engine, process.me, pace, given.dags_are_paused_at_creation)
+    survey = Survey(
+        process.engine, process.me, store, given.health_check_threshold, sources, shelves
+    )
     bounds = Bounds(
         given.dag_file_processor_timeout,
         given.max_parse_output_bytes,
@@ -124,6 +130,7 @@ def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFilePr
         clock,
         survey,
         parsing,
+        store,
         notify=process.notifier.notify,
         asked=asked,
     )

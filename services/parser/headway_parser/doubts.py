@@ -26,21 +26,23 @@ class Verdict(Enum):
     DRIFTS = auto()
 
 
-def judge(new: NewVersion, current: InForce, first: NewVersion | None, recent: int) -> Verdict:
+def judge(
+    new: NewVersion, current: InForce | None, first: NewVersion | None, recent: int
+) -> Verdict:
     """Decide on a DAG, given what is in force of it.
 
     `first` is the same DAG as the parse right before has read it, of which this one is the
     check; `recent` is how many versions this very code has made within the hour.
     """
+    if current is None or current.manifest_hash != new.manifest_hash:
+        return Verdict.TAKE
     if current.fingerprint == new.fingerprint:
         return Verdict.SAME
-    if current.manifest_hash != new.manifest_hash:
-        return Verdict.TAKE
     if first is None:
         return Verdict.PARSE_AGAIN
     if first.fingerprint != new.fingerprint:
         return Verdict.FLAPS
-    if recent >= MOST_PER_HOUR and not new.spec.dynamic:
+    if recent >= MOST_PER_HOUR and not (new.spec.dynamic or new.spec.reparse_on_run):
         return Verdict.DRIFTS
     return Verdict.TAKE
 

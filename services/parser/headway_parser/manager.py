@@ -17,15 +17,15 @@ from headway.db.processes import Identity
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
-from headway_parser import storing
 from headway_parser.answer import ParsedFile, explain_silence
 from headway_parser.contents import signature_of
 from headway_parser.jobs import Job, in_order
-from headway_parser.pace import Pace
+from headway_parser.parse import Parse
 from headway_parser.parsing import Finished, Parsing
 from headway_parser.retention import prune
-from headway_parser.storing import Parse
+from headway_parser.storing import Store
 from headway_parser.survey import Survey
+from headway_parser.taking import Taken
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,11 @@ AHEAD: Final = 2
 FIRST_PRUNE: Final = 60.0
 """Seconds after the start when versions are pruned first: there is much to do before."""
 
+MOST_AT_ONCE: Final = 16
+"""Files that are stored in one transaction at the most."""
+
 MOMENT: Final = 0.05
-"""Seconds that a step waits for children at the longest."""
+"""Seconds that a step waits for children at the longest, and what they said to be stored."""
 
 
 @dataclass(slots=True)
@@ -57,12 +60,14 @@ class DagFileProcessorManager:
     clock: Clock
     survey: Survey
     parsing: Parsing
+    store: Store
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
-    _finished: deque[Finished] = field(default_factory=deque)
+    _results: list[tuple[Job, ParsedFile, float]] = field(default_factory=list)
+    _store_by: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
     _next_look: float = 0.0
@@ -80,13 +85,11 @@ class DagFileProcessorManager:
         while self._claimed and self.parsing.free > 0:
             self.parsing.start(self._claimed.popleft())
         self.parsing.wait(MOMENT)
-        self._finished += self.parsing.finished()
-        while self._finished:  # one that cannot be stored now is kept for the next step
-            self._settle(self._finished[0])
-            if self._finished.popleft().job.key in self._outdated:
-                self.asked.set()
+        for finished in self.parsing.finished():
+            self._take(finished)
+        self._settle()
         self._prune()
-        return bool(self.parsing.running or self._claimed or self._due)
+        return bool(self.parsing.running or self._claimed or self._due or self._results)
 
     def close(self) -> None:
         """Stop the children, and give up what was claimed."""
@@ -109,6 +112,7 @@ class DagFileProcessorManager:
         running = {key: job for key, (job, _) in self.parsing.running.items()}
         self._outdated = {job.key for job in jobs if _is_outdated(running.get(job.key), job)}
         busy = {job.key for job in self._claimed} | running.keys()
+        busy |= {job.key for job, _, _ in self._results}
         free = [job for job in jobs if job.key not in busy]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
         self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
@@ -125,8 +129,22 @@ class DagFileProcessorManager:
             got = files.claim(conn, self.me.id, seen, self._others)
         self._claimed += [job for job in jobs if job.key in got]
 
-    def _settle(self, finished: Finished) -> None:
-        """Store what came of a parse, or have the file parsed once more."""
+    def _settle(self) -> None:
+        """Store what came of parses, several at once while there are more to come."""
+        more = bool(self._due or self._claimed)
+        if more and len(self._results) < MOST_AT_ONCE and self.clock.monotonic() < self._store_by:
+            return
+        if not self._results:
+            return
+        parses = [self._parse_of(job, result, seconds) for job, result, seconds in self._results]
+        taken = self.store.files(parses)
+        for job, result, _ in self._results:
+            self._conclude(job, result, taken.get(job.key))
+        self._results.clear()
+        self.notify(SCHEDULER)
+
+    def _take(self, finished: Finished) -> None:
+        """Keep what came of a parse, or have the file parsed once more."""
         job, result = finished.job, finished.result
         if isinstance(result, Exit):
             if job.tries < MOST_TRIES:
@@ -139,18 +157,19 @@ class DagFileProcessorManager:
                 self._again(job)
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
-        self._store(job, result, finished.seconds)
+        if not self._results:
+            self._store_by = self.clock.monotonic() + MOMENT
+        self._results.append((job, result, finished.seconds))
 
     def _again(self, job: Job) -> None:
         self._claimed.append(replace(job, tries=job.tries + 1))
 
-    def _store(self, job: Job, result: ParsedFile, seconds: float) -> None:
+    def _parse_of(self, job: Job, result: ParsedFile, seconds: float) -> Parse:
         read = job.hashes if result.read is None else result.read
-        shelf = self.survey.shelves[job.key.bundle]
-        parse = Parse(
+        return Parse(
             file=job.key,
             result=result,
-            signature=signature_of(read, shelf.release),
+            signature=signature_of(read, self.survey.shelves[job.key.bundle].release),
             paths=sorted(read),
             seconds=seconds,
             failures=job.failures,
@@ -158,16 +177,15 @@ class DagFileProcessorManager:
             first=job.first,
             runs=job.runs,
         )
-        pace = Pace(
-            self.settings.min_file_process_interval, self.settings.unchanged_file_process_interval
-        )
-        paused = self.settings.dags_are_paused_at_creation
-        stored = storing.store(self.engine, self.me, parse, pace, new_ones_paused=paused)
-        if stored.doubtful:
+
+    def _conclude(self, job: Job, result: ParsedFile, taken: Taken | None) -> None:
+        if taken is not None and taken.doubtful:
             self._claimed.append(replace(job, first=result))
-        elif stored.held:
-            shelf.considered[job.key.path] = read
-            self.notify(SCHEDULER)
+        elif taken is not None:
+            read = job.hashes if result.read is None else result.read
+            self.survey.shelves[job.key.bundle].considered[job.key.path] = read
+        if job.key in self._outdated:
+            self.asked.set()
 
     def _prune(self) -> None:
         """Delete old versions of no use, a batch at a time."""

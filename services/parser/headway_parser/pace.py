@@ -1,11 +1,10 @@
 """How soon a file that does not change is parsed again."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
-if TYPE_CHECKING:
-    from headway_parser.storing import Parse
+from headway_parser.parse import Parse
 
 FIRST_RETRY: Final = 10.0
 """Seconds after which a file that failed is parsed again; twice as many after each failure."""
@@ -26,7 +25,7 @@ class Pace:
     dynamic: float
     unchanged: float
 
-    def due_in(self, parse: "Parse", *, changed: bool, failed: bool) -> float:
+    def due_in(self, parse: Parse, *, changed: bool, failed: bool) -> float:
         """Return the seconds until the next parse of a file that is left as it is.
 
         What has just `changed` is looked at again early: whether it is the same each time.
@@ -38,7 +37,7 @@ class Pace:
         wait *= 1 + SPREAD * (crc32(parse.file.path.encode()) % 1000) / 1000
         return max(wait, SLOWNESS * parse.seconds)
 
-    def _interval(self, parse: "Parse", *, changed: bool) -> float:
+    def _interval(self, parse: Parse, *, changed: bool) -> float:
         specs = [version.spec for version in parse.result.versions]
         own = [it.min_file_process_interval for it in specs if it.min_file_process_interval]
         if own:

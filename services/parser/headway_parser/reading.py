@@ -59,8 +59,8 @@ class FilesRead:
                 left -= stamp.size
                 if left < 0:
                     raise HeadwayError(
-                        f"The file reads more than {MOST_CODE:,} bytes of its DAGs folder, which is "
-                        "the limit. Keep data outside the folder, and read it inside tasks."
+                        f"The file reads more than {MOST_CODE:,} bytes of its DAGs folder, "
+                        "which is the limit. Keep data outside the folder, and read it inside tasks."
                     )
                 found[path] = (self.root / path).read_bytes()
             if stamp_of(self.root / path) != stamp:

@@ -11,11 +11,11 @@ from headway.db import bundles, files, pins
 from headway.db.engine import reader
 from headway.db.files import Row
 from headway.db.processes import Identity
-from headway_parser import storing
 from headway_parser.jobs import Job
 from headway_parser.listing import Listing
 from headway_parser.shelf import Place, Shelf
 from headway_parser.sources import Source
+from headway_parser.storing import Store
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ class Survey:
 
     engine: Engine
     me: Identity
+    store: Store
     threshold: float
     sources: Mapping[str, Source]
     shelves: Mapping[str, Shelf]
@@ -99,7 +100,7 @@ class Survey:
     def _forget(self, shelf: Shelf, place: Place, listing: Listing, stored: Stored) -> None:
         gone = shelf.gone(place, listing, stored.rows[shelf.name], stored.others)
         if gone:
-            storing.forget(self.engine, self.me, shelf.name, gone, sorted(stored.others))
+            self.store.forget(shelf.name, gone, sorted(stored.others))
         if gone is not None:
             self._warned.discard(shelf.name)
         elif shelf.name not in self._warned:

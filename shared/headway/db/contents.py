@@ -36,21 +36,26 @@ REFRESH_FILES = text("""
     UPDATE code_file AS file SET stored_at = now() FROM stale WHERE file.hash = stale.hash
 """)
 
-HOLD_MANIFEST = text("""
+HOLD_MANIFESTS = text("""
     SELECT hash, stored_at < now() - interval '30 minutes' AS stale
       FROM code_manifest
      WHERE hash = ANY (:hashes)
+     ORDER BY hash
        FOR KEY SHARE
 """)
 
-ADD_MANIFEST = text("""
-    INSERT INTO code_manifest (hash, files) VALUES (:hash, CAST(:files AS json))
+ADD_MANIFESTS = text("""
+    INSERT INTO code_manifest (hash, files)
+    SELECT it.*
+      FROM unnest(CAST(:hashes AS text[]), CAST(:files AS json[])) AS it
+     ORDER BY 1
         ON CONFLICT (hash) DO UPDATE SET stored_at = now()
 """)
 
-REFRESH_MANIFEST = text("""
+REFRESH_MANIFESTS = text("""
     WITH stale AS MATERIALIZED (
-        SELECT hash FROM code_manifest WHERE hash = ANY (:hashes) FOR NO KEY UPDATE SKIP LOCKED
+        SELECT hash FROM code_manifest WHERE hash = ANY (:hashes) ORDER BY hash
+           FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE code_manifest AS it SET stored_at = now() FROM stale WHERE it.hash = stale.hash
 """)
@@ -92,10 +97,12 @@ def add_files(conn: Connection, contents: Mapping[str, bytes]) -> None:
         conn.execute(ADD_FILES, parameters)
 
 
-def add_manifest(conn: Connection, manifest_hash: str, files: Mapping[str, str]) -> None:
-    """Store a manifest: relative path to content hash."""
-    if _unknown(conn, [manifest_hash], HOLD_MANIFEST, REFRESH_MANIFEST):
-        conn.execute(ADD_MANIFEST, {"hash": manifest_hash, "files": dumps(files)})
+def add_manifests(conn: Connection, manifests: Mapping[str, Mapping[str, str]]) -> None:
+    """Store manifests, relative path to content hash, by their own hash."""
+    unknown = _unknown(conn, manifests, HOLD_MANIFESTS, REFRESH_MANIFESTS)
+    if unknown:
+        files = [dumps(dict(manifests[it])) for it in unknown]
+        conn.execute(ADD_MANIFESTS, {"hashes": unknown, "files": files})
 
 
 def add_definitions(conn: Connection, definitions: Mapping[str, str]) -> None:

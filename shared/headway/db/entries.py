@@ -1,52 +1,63 @@
-"""SQL by which a parser enters DAGs: what their file says of them, and whose they are."""
+"""SQL by which a parser enters DAGs: what their files say of them, and whose they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from headway.db.files import FileKey
 from headway.domain.spec import DagSpec
+
+IN_FORCE = text("""
+    SELECT dag.dag_id, version.fingerprint, version.manifest_hash
+      FROM dag
+      JOIN dag_version AS version ON version.id = dag.version_id
+     WHERE dag.dag_id = ANY (:dag_ids)
+""")
 
 # The parser writes what the file says; the next run and the pause are not its business.
 # Whose DAG it is is judged on the row itself: another file may have entered it just now.
 ENTER = text("""
-    WITH entered AS (
-        INSERT INTO dag (dag_id, bundle, relative_path, description, tags, active, paused,
-                         max_active_runs, max_active_tasks)
-        SELECT dag_id, :bundle, :relative_path, description,
-               ARRAY(SELECT json_array_elements_text(CAST(tags AS json))), true, paused,
-               max_active_runs, max_active_tasks
-          FROM unnest(CAST(:dag_ids AS text[]), CAST(:descriptions AS text[]),
-                      CAST(:tags AS text[]), CAST(:paused AS bool[]),
-                      CAST(:max_active_runs AS int[]), CAST(:max_active_tasks AS int[]))
-               AS it (dag_id, description, tags, paused, max_active_runs, max_active_tasks)
-         ORDER BY dag_id
-            ON CONFLICT (dag_id) DO UPDATE
-           SET bundle = excluded.bundle, relative_path = excluded.relative_path,
-               description = excluded.description, tags = excluded.tags, active = true,
-               max_active_runs = excluded.max_active_runs,
-               max_active_tasks = excluded.max_active_tasks
-         WHERE NOT dag.active
-            OR (dag.bundle, dag.relative_path) = (excluded.bundle, excluded.relative_path)
-     RETURNING dag_id, version_id
-    )
-    SELECT entered.dag_id, version.id, version.fingerprint, version.manifest_hash
-      FROM entered
-      LEFT JOIN dag_version AS version ON version.id = entered.version_id
+    INSERT INTO dag (dag_id, bundle, relative_path, description, tags, active, paused,
+                     max_active_runs, max_active_tasks)
+    SELECT dag_id, bundle, relative_path, description,
+           ARRAY(SELECT json_array_elements_text(CAST(tags AS json))), true, paused,
+           max_active_runs, max_active_tasks
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:bundles AS text[]), CAST(:paths AS text[]),
+                  CAST(:descriptions AS text[]), CAST(:tags AS text[]),
+                  CAST(:paused AS bool[]), CAST(:max_active_runs AS int[]),
+                  CAST(:max_active_tasks AS int[]))
+           AS it (dag_id, bundle, relative_path, description, tags, paused, max_active_runs,
+                  max_active_tasks)
+     ORDER BY dag_id
+        ON CONFLICT (dag_id) DO UPDATE
+       SET bundle = excluded.bundle, relative_path = excluded.relative_path,
+           description = excluded.description, tags = excluded.tags, active = true,
+           max_active_runs = excluded.max_active_runs,
+           max_active_tasks = excluded.max_active_tasks
+     WHERE NOT dag.active
+        OR (dag.bundle, dag.relative_path) = (excluded.bundle, excluded.relative_path)
+ RETURNING dag_id
 """)
 
 OWNERS = text("SELECT dag_id, bundle, relative_path FROM dag WHERE dag_id = ANY (:dag_ids)")
 
-PUT_IN_FORCE = text("UPDATE dag SET version_id = :version_id WHERE dag_id = :dag_id")
+PUT_IN_FORCE = text("""
+    UPDATE dag SET version_id = it.version_id
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
+           AS it (dag_id, version_id)
+     WHERE dag.dag_id = it.dag_id
+""")
 
 DEACTIVATE = text("""
     UPDATE dag SET active = false
-     WHERE bundle = :bundle AND relative_path = :relative_path AND active
+      FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])) AS it (bundle, relative_path)
+     WHERE (dag.bundle, dag.relative_path) = (it.bundle, it.relative_path) AND dag.active
        AND NOT dag_id = ANY (CAST(:present AS text[]))
  RETURNING dag_id
 """)
-
 
 RECENT = text("""
     SELECT dag_id, manifest_hash, count(*) AS versions
@@ -56,29 +67,41 @@ RECENT = text("""
 """)
 
 
+class Entry(NamedTuple):
+    """A DAG as its file has it."""
+
+    bundle: str
+    relative_path: str
+    spec: DagSpec
+
+
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The version of a DAG that is in force; all None when the DAG is new."""
+    """What tells the version of a DAG that is in force."""
 
-    version_id: int | None
-    fingerprint: str | None
-    manifest_hash: str | None
+    fingerprint: str
+    manifest_hash: str
 
 
-def enter(
-    conn: Connection, bundle: str, relative_path: str, specs: Sequence[DagSpec], *, paused: bool
-) -> dict[str, InForce]:
-    """Enter the DAGs of a file, or refresh what it says of them; return what is in force.
+def in_force(conn: Connection, dag_ids: Iterable[str]) -> dict[str, InForce]:
+    """Return what is in force of these DAGs; those are left out that have no version."""
+    rows = conn.execute(IN_FORCE, {"dag_ids": list(dag_ids)})
+    return {row.dag_id: InForce(row.fingerprint, row.manifest_hash) for row in rows}
+
+
+def enter(conn: Connection, found: Sequence[Entry], *, paused: bool) -> set[str]:
+    """Enter DAGs, each once, or refresh what their files say of them; return their ids.
 
     A DAG is left out that is active in another file, which keeps it.  `paused` counts for
-    a new one alone, and only if its file says nothing of it.
+    a new one alone, and only if its file says nothing of it.  All are locked.
     """
-    rows = conn.execute(
+    specs = [it.spec for it in found]
+    rows = conn.scalars(
         ENTER,
         {
-            "bundle": bundle,
-            "relative_path": relative_path,
             "dag_ids": [spec.dag_id for spec in specs],
+            "bundles": [it.bundle for it in found],
+            "paths": [it.relative_path for it in found],
             "descriptions": [spec.description for spec in specs],
             "tags": [dumps(list(spec.tags)) for spec in specs],
             "paused": [_paused(spec, paused) for spec in specs],
@@ -86,18 +109,18 @@ def enter(
             "max_active_tasks": [spec.max_active_tasks for spec in specs],
         },
     )
-    return {row.dag_id: InForce(row.id, row.fingerprint, row.manifest_hash) for row in rows}
+    return set(rows)
 
 
-def owners(conn: Connection, dag_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the (bundle, path) of the file that each of these DAGs belongs to."""
+def owners(conn: Connection, dag_ids: Iterable[str]) -> dict[str, FileKey]:
+    """Return the file that each of these DAGs belongs to."""
     rows = conn.execute(OWNERS, {"dag_ids": list(dag_ids)})
-    return {row.dag_id: (row.bundle, row.relative_path) for row in rows}
+    return {row.dag_id: FileKey(row.bundle, row.relative_path) for row in rows}
 
 
-def put_in_force(conn: Connection, dag_id: str, version_id: int) -> None:
-    """Let the runs to come be of this version."""
-    conn.execute(PUT_IN_FORCE, {"dag_id": dag_id, "version_id": version_id})
+def put_in_force(conn: Connection, versions: Mapping[str, int]) -> None:
+    """Let the runs to come be of these versions, by DAG id."""
+    conn.execute(PUT_IN_FORCE, {"dag_ids": list(versions), "version_ids": list(versions.values())})
 
 
 def recent(conn: Connection, dag_ids: Iterable[str]) -> dict[tuple[str, str], int]:
@@ -107,13 +130,15 @@ def recent(conn: Connection, dag_ids: Iterable[str]) -> dict[tuple[str, str], in
 
 
 def deactivate_missing(
-    conn: Connection, bundle: str, relative_path: str, present: Iterable[str]
+    conn: Connection, files: Sequence[FileKey], present: Collection[str]
 ) -> list[str]:
-    """Deactivate the file's DAGs that it no longer defines; return their ids."""
-    rows = conn.scalars(
-        DEACTIVATE, {"bundle": bundle, "relative_path": relative_path, "present": list(present)}
-    )
-    return list(rows)
+    """Deactivate the DAGs of these files that are not present any more; return their ids."""
+    parameters = {
+        "bundles": [key.bundle for key in files],
+        "paths": [key.path for key in files],
+        "present": list(present),
+    }
+    return list(conn.scalars(DEACTIVATE, parameters))
 
 
 def _paused(spec: DagSpec, otherwise: bool) -> bool:

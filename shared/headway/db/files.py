@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from json import dumps
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
@@ -58,30 +59,51 @@ CLAIM = text("""
 
 RELEASE = text("UPDATE dag_file SET claimed = false WHERE parser_id = :parser AND claimed")
 
-# A claim that another parser has taken over is nobody's to fulfil: then nothing is written.
+# Of claims that another parser has taken over nothing is written.
 PARSED = text("""
-    WITH file AS (
-        UPDATE dag_file
-           SET claimed = false, signature = :signature, paths = CAST(:paths AS text[]),
-               seconds = :seconds, parsed_at = now(),
-               due_at = now() + make_interval(secs => :due_in),
-               failures = CASE WHEN CAST(:error AS text) IS NULL THEN 0 ELSE failures + 1 END,
-               warning = :warning
-         WHERE bundle = :bundle AND relative_path = :relative_path
+    WITH it AS MATERIALIZED (
+        SELECT *
+          FROM unnest(CAST(:bundles AS text[]), CAST(:relative_paths AS text[]),
+                      CAST(:signatures AS text[]), CAST(:paths AS json[]),
+                      CAST(:seconds AS float8[]), CAST(:due_in AS float8[]),
+                      CAST(:errors AS text[]), CAST(:warnings AS text[]))
+               AS it (bundle, relative_path, signature, paths, seconds, due_in, error, warning)
+    ), file AS (
+        UPDATE dag_file AS file
+           SET claimed = false, signature = it.signature,
+               paths = ARRAY(SELECT json_array_elements_text(it.paths)),
+               seconds = it.seconds, parsed_at = now(),
+               due_at = now() + make_interval(secs => it.due_in),
+               failures = CASE WHEN it.error IS NULL THEN 0 ELSE failures + 1 END,
+               warning = it.warning
+          FROM it
+         WHERE (file.bundle, file.relative_path) = (it.bundle, it.relative_path)
            AND claimed AND parser_id = :parser
-     RETURNING bundle, relative_path
+     RETURNING file.bundle, file.relative_path, it.error
     ), mended AS (
         DELETE FROM import_error AS old
          USING file
-         WHERE CAST(:error AS text) IS NULL
+         WHERE file.error IS NULL
            AND (old.bundle, old.relative_path) = (file.bundle, file.relative_path)
     ), broken AS (
         INSERT INTO import_error (bundle, relative_path, error)
-        SELECT bundle, relative_path, :error FROM file WHERE CAST(:error AS text) IS NOT NULL
+        SELECT bundle, relative_path, error FROM file WHERE error IS NOT NULL
+         ORDER BY bundle, relative_path
             ON CONFLICT (bundle, relative_path) DO UPDATE
            SET error = excluded.error, at = now()
     )
-    SELECT count(*) FROM file
+    SELECT bundle, relative_path FROM file
+""")
+
+# In a statement of its own, and in order: who waits finds what the one before has left.
+HOLD = text("""
+    SELECT bundle, relative_path
+      FROM dag_file
+     WHERE (bundle, relative_path) IN (
+           SELECT * FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])))
+       AND claimed AND parser_id = :parser
+     ORDER BY bundle, relative_path
+       FOR NO KEY UPDATE
 """)
 
 FORGET = text("""
@@ -212,23 +234,34 @@ def release(conn: Connection, parser: int) -> None:
     conn.execute(RELEASE, {"parser": parser})
 
 
-def parsed(conn: Connection, parser: int, key: FileKey, outcome: Outcome) -> bool:
-    """Note how a claimed file was parsed; False, and nothing noted, when it is claimed no more."""
-    noted = conn.scalar(
+def hold(conn: Connection, parser: int, keys: Collection[FileKey]) -> set[FileKey]:
+    """Lock those of these files that the parser has claimed still, and return them."""
+    parameters = {
+        "parser": parser,
+        "bundles": [key.bundle for key in keys],
+        "paths": [key.path for key in keys],
+    }
+    return {FileKey(row.bundle, row.relative_path) for row in conn.execute(HOLD, parameters)}
+
+
+def parsed(conn: Connection, parser: int, outcomes: Mapping[FileKey, Outcome]) -> set[FileKey]:
+    """Note how claimed files were parsed; return those, for others may have taken some over."""
+    ends = list(outcomes.values())
+    rows = conn.execute(
         PARSED,
         {
             "parser": parser,
-            "bundle": key.bundle,
-            "relative_path": key.path,
-            "signature": outcome.signature,
-            "paths": list(outcome.paths),
-            "seconds": outcome.seconds,
-            "due_in": outcome.due_in,
-            "error": outcome.error,
-            "warning": outcome.warning,
+            "bundles": [key.bundle for key in outcomes],
+            "relative_paths": [key.path for key in outcomes],
+            "signatures": [end.signature for end in ends],
+            "paths": [dumps(list(end.paths)) for end in ends],
+            "seconds": [end.seconds for end in ends],
+            "due_in": [end.due_in for end in ends],
+            "errors": [end.error for end in ends],
+            "warnings": [end.warning for end in ends],
         },
     )
-    return bool(noted)
+    return {FileKey(row.bundle, row.relative_path) for row in rows}
 
 
 def forget(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy import Connection, text
 
@@ -11,31 +12,33 @@ from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.weights import priorities
 from headway.serialization.definitions import define
 
-CURRENT = text("""
-    SELECT version.fingerprint
-      FROM dag
-      JOIN dag_version AS version ON version.id = dag.version_id
-     WHERE dag.dag_id = :dag_id
-""")
-
 # The newest, should an older release have stored one twice.
 FIND = text("""
-    SELECT id FROM dag_version
-     WHERE dag_id = :dag_id AND fingerprint = :fingerprint
-     ORDER BY number DESC
-     LIMIT 1
+    SELECT version.dag_id, max(version.id) AS id
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]))
+           AS wanted (dag_id, fingerprint)
+      JOIN dag_version AS version USING (dag_id, fingerprint)
+     GROUP BY version.dag_id
 """)
 
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
                              max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
                              reparse_on_run, commit)
-    SELECT :dag_id, 1 + coalesce(max(number), 0), :fingerprint, :serialized, :manifest_hash,
-           :max_active_tasks_per_dagrun, :dagrun_timeout, :look_at_start, :reparse_on_run,
-           :commit
-      FROM dag_version
-     WHERE dag_id = :dag_id
- RETURNING id
+    SELECT new.dag_id,
+           1 + coalesce((SELECT max(number) FROM dag_version AS old
+                          WHERE old.dag_id = new.dag_id), 0),
+           new.fingerprint, new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
+           new.dagrun_timeout, new.look_at_start, new.reparse_on_run, new.commit
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]),
+                  CAST(:serialized AS bytea[]), CAST(:manifest_hashes AS text[]),
+                  CAST(:most_active AS int[]), CAST(:timeouts AS float8[]),
+                  CAST(:look_at_start AS bool[]), CAST(:reparse_on_run AS bool[]),
+                  CAST(:commits AS text[]))
+           AS new (dag_id, fingerprint, serialized, manifest_hash, max_active_tasks_per_dagrun,
+                   dagrun_timeout, look_at_start, reparse_on_run, commit)
+     ORDER BY new.dag_id
+ RETURNING dag_id, id
 """)
 
 ADD_TASKS = text("""
@@ -43,8 +46,9 @@ ADD_TASKS = text("""
                           pool, pool_slots, queue, priority, upstreams, starts, mapped,
                           max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost,
                           definition_hash)
-    SELECT :version_id, task.*
-      FROM unnest(CAST(:task_ids AS text[]), CAST(:positions AS int[]),
+    SELECT task.*
+      FROM unnest(CAST(:version_ids AS bigint[]), CAST(:task_ids AS text[]),
+                  CAST(:positions AS int[]),
                   CAST(:operators AS text[]), CAST(:trigger_rules AS text[]),
                   CAST(:pools AS text[]), CAST(:pool_slots AS int[]),
                   CAST(:queues AS text[]), CAST(:priorities AS int[]),
@@ -55,8 +59,9 @@ ADD_TASKS = text("""
 
 ADD_EDGES = text("""
     INSERT INTO dag_edge (version_id, upstream, downstream)
-    SELECT :version_id, edge.*
-      FROM unnest(CAST(:upstreams AS text[]), CAST(:downstreams AS text[])) AS edge
+    SELECT edge.*
+      FROM unnest(CAST(:version_ids AS bigint[]), CAST(:upstreams AS text[]),
+                  CAST(:downstreams AS text[])) AS edge
 """)
 
 LOAD = text("SELECT id, serialized FROM dag_version WHERE id = ANY (:ids)")
@@ -73,81 +78,90 @@ class NewVersion:
     commit: str | None = None
 
 
-def current_fingerprint(conn: Connection, dag_id: str) -> str | None:
-    """Return the fingerprint of the version in force; None when the DAG has none."""
-    fingerprint: str | None = conn.scalar(CURRENT, {"dag_id": dag_id})
-    return fingerprint
+def find(conn: Connection, wanted: Mapping[str, str]) -> dict[str, int]:
+    """Return the versions of these DAGs, by DAG id, that have these fingerprints.
 
-
-def find(conn: Connection, dag_id: str, fingerprint: str) -> int | None:
-    """Return the version of the DAG that has this fingerprint; None when it never had it.
-
-    Lock the DAG first, as storing it does: then the version cannot be pruned meanwhile.
+    Lock the DAGs first, as storing them does: then no version can be pruned meanwhile.
     """
-    version_id: int | None = conn.scalar(FIND, {"dag_id": dag_id, "fingerprint": fingerprint})
-    return version_id
+    parameters = {"dag_ids": list(wanted), "fingerprints": list(wanted.values())}
+    return {row.dag_id: row.id for row in conn.execute(FIND, parameters)}
 
 
-def add(conn: Connection, version: NewVersion) -> int:
-    """Store a version with its structure as rows; its code must be stored already."""
-    spec = version.spec
-    definitions = define(spec.tasks)
-    stored.add_definitions(conn, dict(definitions))
-    version_id: int = conn.execute(
-        ADD,
-        {
-            "dag_id": spec.dag_id,
-            "fingerprint": version.fingerprint,
-            "serialized": version.serialized,
-            "manifest_hash": version.manifest_hash,
-            "max_active_tasks_per_dagrun": spec.max_active_tasks_per_dagrun,
-            "dagrun_timeout": spec.dagrun_timeout,
-            "look_at_start": DagGraph(spec).look_at_start(),
-            "reparse_on_run": spec.reparse_on_run,
-            "commit": version.commit,
-        },
-    ).scalar_one()
-    columns = _columns(spec.tasks, [key for key, _ in definitions])
-    conn.execute(ADD_TASKS, {"version_id": version_id, **columns})
-    edges = [(upstream, task.task_id) for task in spec.tasks for upstream in task.upstream]
+def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
+    """Store a version of each of several DAGs, with its structure as rows; return their ids.
+
+    Their code must be stored already.
+    """
+    definitions = {it.spec.dag_id: define(it.spec.tasks) for it in new}
+    stored.add_definitions(conn, dict(chain.from_iterable(definitions.values())))
+    ids = {row.dag_id: row.id for row in conn.execute(ADD, _versions(new))}
+    tasks = [(ids[it.spec.dag_id], it.spec.tasks) for it in new]
+    hashes = [key for it in new for key, _ in definitions[it.spec.dag_id]]
+    conn.execute(ADD_TASKS, {**_columns(tasks), "definitions": hashes})
+    edges = [
+        (version_id, upstream, task.task_id)
+        for version_id, of_version in tasks
+        for task in of_version
+        for upstream in task.upstream
+    ]
     conn.execute(
         ADD_EDGES,
         {
-            "version_id": version_id,
-            "upstreams": [upstream for upstream, _ in edges],
-            "downstreams": [downstream for _, downstream in edges],
+            "version_ids": [version_id for version_id, _, _ in edges],
+            "upstreams": [upstream for _, upstream, _ in edges],
+            "downstreams": [downstream for _, _, downstream in edges],
         },
     )
-    return version_id
+    return ids
 
 
-def _columns(tasks: Sequence[TaskSpec], definitions: Sequence[str]) -> dict[str, Sequence[object]]:
-    weights = priorities(tasks)
+def _versions(new: Sequence[NewVersion]) -> dict[str, Sequence[object]]:
+    specs = [it.spec for it in new]
     return {
+        "dag_ids": [spec.dag_id for spec in specs],
+        "fingerprints": [it.fingerprint for it in new],
+        "serialized": [it.serialized for it in new],
+        "manifest_hashes": [it.manifest_hash for it in new],
+        "most_active": [spec.max_active_tasks_per_dagrun for spec in specs],
+        "timeouts": [spec.dagrun_timeout for spec in specs],
+        "look_at_start": [DagGraph(spec).look_at_start() for spec in specs],
+        "reparse_on_run": [spec.reparse_on_run for spec in specs],
+        "commits": [it.commit for it in new],
+    }
+
+
+def _columns(of_versions: Sequence[tuple[int, Sequence[TaskSpec]]]) -> dict[str, Sequence[object]]:
+    tasks = [task for _, of_version in of_versions for task in of_version]
+    weights = [priorities(of_version) for _, of_version in of_versions]
+    return {
+        "version_ids": [key for key, of_version in of_versions for _ in of_version],
         "task_ids": [task.task_id for task in tasks],
-        "positions": list(range(len(tasks))),
+        "positions": [place for _, of_version in of_versions for place in range(len(of_version))],
         "operators": [task.operator for task in tasks],
         "trigger_rules": [str(task.trigger_rule) for task in tasks],
         "pools": [task.pool for task in tasks],
         "pool_slots": [task.pool_slots for task in tasks],
         "queues": [task.queue for task in tasks],
-        "priorities": [weights[task.task_id] for task in tasks],
+        "priorities": [
+            weight[task.task_id]
+            for weight, (_, of_version) in zip(weights, of_versions, strict=True)
+            for task in of_version
+        ],
         "upstreams": [len(task.upstream) for task in tasks],
         "starts": [starts(task) for task in tasks],
         "mapped": [bool(task.mapped_over) for task in tasks],
         "tis_per_dag": [task.max_active_tis_per_dag for task in tasks],
         "tis_per_dagrun": [task.max_active_tis_per_dagrun for task in tasks],
         "on_lost": [str(task.on_lost) for task in tasks],
-        "definitions": definitions,
     }
 
 
 def add_code(
-    conn: Connection, manifest_hash: str, files: Mapping[str, str], contents: Mapping[str, bytes]
+    conn: Connection, manifests: Mapping[str, Mapping[str, str]], contents: Mapping[str, bytes]
 ) -> None:
-    """Store source files, by content hash, and the manifest (path to hash) that names them."""
+    """Store source files, by content hash, and the manifests (path to hash) that name them."""
     stored.add_files(conn, contents)
-    stored.add_manifest(conn, manifest_hash, files)
+    stored.add_manifests(conn, manifests)
 
 
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:

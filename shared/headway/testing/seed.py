@@ -10,6 +10,7 @@ from sqlalchemy import Engine, text
 
 from headway.db import attempts, entries, interventions, pools, processes, runs, tasks, versions
 from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.entries import Entry
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
 from headway.decide.intervene import Intervention
@@ -92,11 +93,12 @@ def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
     """Put a DAG in force as its next version; return the version's id."""
     code, data = manifest_hash({}), codec.encode(spec)
     with engine.begin() as conn:
-        versions.add_code(conn, code, {}, {})
-        entries.enter(conn, "main", spec.relative_path, [spec], paused=paused)
-        version_id = versions.add(conn, NewVersion(spec, data, codec.fingerprint(data, code), code))
-        entries.put_in_force(conn, spec.dag_id, version_id)
-    return version_id
+        versions.add_code(conn, {code: {}}, {})
+        entries.enter(conn, [Entry("main", spec.relative_path, spec)], paused=paused)
+        new = NewVersion(spec, data, codec.fingerprint(data, code), code)
+        added = versions.add(conn, [new])
+        entries.put_in_force(conn, added)
+    return added[spec.dag_id]
 
 
 def create_runs(

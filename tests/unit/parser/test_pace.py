@@ -7,7 +7,7 @@ from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway_parser.answer import ParsedFile
 from headway_parser.pace import LONGEST_RETRY, SLOWNESS, SPREAD, Pace
-from headway_parser.storing import Parse
+from headway_parser.parse import Parse
 
 PACE = Pace(dynamic=30, unchanged=3600)
 

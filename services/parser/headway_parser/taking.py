@@ -1,0 +1,149 @@
+"""Take over what files define: which of their DAGs are entered, and which versions are new."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from headway.db import entries, files, versions
+from headway.db.entries import Entry
+from headway.db.files import FileKey
+from headway.db.versions import NewVersion
+from headway_parser.doubts import Verdict, judge, warning_of
+from headway_parser.parse import Parse
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was taken over of a file: whether anything is new, and what is to be said of it.
+
+    Of one that is `doubtful` nothing was: it is to be parsed once more.
+    """
+
+    error: str | None = None
+    warning: str | None = None
+    changed: bool = False
+    doubtful: bool = False
+
+
+def take_over(
+    conn: Connection, parses: Sequence[Parse], *, new_ones_paused: bool
+) -> dict[FileKey, Taken]:
+    """Put the DAGs of files in force; of files with an error those of before stay in force.
+
+    No DAG id may be in two of these files.  One that another file has already is an error of
+    its file, whose other DAGs are taken over none the less.
+    """
+    good = [parse for parse in parses if parse.result.error is None]
+    verdicts = _judge(conn, good)
+    doubtful = [it for it in good if Verdict.PARSE_AGAIN in _of(it, verdicts)]
+    sure = [it for it in good if it not in doubtful]
+    entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
+    new = {dag_id for dag_id in entered if verdicts[dag_id] is Verdict.TAKE}
+    _put_in_force(conn, sure, new)
+    conflicts = _conflicts(conn, sure, entered)
+    return {
+        **{it.file: Taken(error=it.result.error) for it in parses},
+        **{it.file: Taken(doubtful=True) for it in doubtful},
+        **{
+            it.file: Taken(
+                conflicts.get(it.file), _warning(it, verdicts), not new.isdisjoint(it.dag_ids)
+            )
+            for it in sure
+        },
+    }
+
+
+def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
+    found = [dag_id for parse in good for dag_id in parse.dag_ids]
+    if not found:
+        return {}
+    in_force = entries.in_force(conn, found)
+    checked = any(parse.first is not None for parse in good)
+    recent = entries.recent(conn, found) if checked else {}
+    return {
+        dag_id: judge(
+            new,
+            in_force.get(dag_id),
+            _before(parse).get(dag_id),
+            recent.get((dag_id, new.manifest_hash), 0),
+        )
+        for parse in good
+        for dag_id, new in _by_id(parse.result.versions).items()
+    }
+
+
+def _enter(conn: Connection, sure: Sequence[Parse], *, new_ones_paused: bool) -> set[str]:
+    """Enter the DAGs of these files, and deactivate those that they no longer have."""
+    found = [Entry(*it.file, new.spec) for it in sure for new in it.result.versions]
+    entered = entries.enter(conn, found, paused=new_ones_paused) if found else set()
+    if sure and entries.deactivate_missing(conn, [it.file for it in sure], entered):
+        files.retry_failed(conn)
+    return entered
+
+
+def _put_in_force(conn: Connection, sure: Sequence[Parse], new: set[str]) -> None:
+    """Store versions that are new.  A shape that a DAG has had before is that version again."""
+    wanted = {
+        version.spec.dag_id: replace(version, commit=parse.commit)
+        for parse in sure
+        for version in parse.result.versions
+        if version.spec.dag_id in new
+    }
+    if not wanted:
+        return
+    known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
+    unknown = [version for dag_id, version in wanted.items() if dag_id not in known]
+    if unknown:
+        needed = {version.manifest_hash for version in unknown}
+        of_these = [parse.result for parse in sure if parse.result.manifest_hash in needed]
+        versions.add_code(
+            conn,
+            {result.manifest_hash: result.files for result in of_these},
+            {key: content for result in of_these for key, content in result.contents.items()},
+        )
+        known |= versions.add(conn, unknown)
+    entries.put_in_force(conn, known)
+
+
+def _conflicts(conn: Connection, sure: Sequence[Parse], entered: set[str]) -> dict[FileKey, str]:
+    refused = {dag_id for parse in sure for dag_id in parse.dag_ids} - entered
+    if not refused:
+        return {}
+    owners = entries.owners(conn, refused)
+    return {
+        parse.file: "\n".join(_conflict(dag_id, parse.file, owners[dag_id]) for dag_id in theirs)
+        for parse in sure
+        if (theirs := [dag_id for dag_id in parse.dag_ids if dag_id in refused])
+    }
+
+
+def _conflict(dag_id: str, here: FileKey, owner: FileKey) -> str:
+    return (
+        f"The DAG id {dag_id!r} in {here.path} is taken by the file {owner.path} (bundle "
+        f"{owner.bundle}), which keeps it. Rename one of the two."
+    )
+
+
+def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
+    before = _before(parse)
+    said = [
+        warning_of(verdicts[dag_id], new, before[dag_id])
+        for dag_id, new in _by_id(parse.result.versions).items()
+        if verdicts[dag_id] in (Verdict.FLAPS, Verdict.DRIFTS)
+    ]
+    return "\n".join(said) or None
+
+
+def _of(parse: Parse, verdicts: Mapping[str, Verdict]) -> set[Verdict]:
+    return {verdicts[dag_id] for dag_id in parse.dag_ids}
+
+
+def _before(parse: Parse) -> dict[str, NewVersion]:
+    return {} if parse.first is None else _by_id(parse.first.versions)
+
+
+def _by_id(found: Sequence[NewVersion]) -> dict[str, NewVersion]:
+    return {
+        version.spec.dag_id: version for version in sorted(found, key=lambda it: it.spec.dag_id)
+    }
