@@ -343,6 +343,29 @@ def test_root_becomes_another_user_that_can_read_the_interpreter() -> None:
     assert str(read) in ("ENOENT", "EACCES")
 
 
+PRIVATE = """
+import json, os, sys, tempfile
+from pathlib import Path
+from headway.runtime.sandbox import Sandbox
+from headway.testing import sandboxes
+forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), Sandbox())
+with tempfile.TemporaryDirectory() as private:
+    users = []
+    for sandbox in (Sandbox(), Sandbox(readable=(private,)), Sandbox(), Sandbox(user=None)):
+        (found,) = sandboxes.outcomes(forker, ("surroundings",), sandbox=sandbox)
+        users.append(found["user"])
+print(json.dumps(users))
+forker.close()
+"""
+
+
+def test_who_cannot_read_a_folder_of_dags_is_not_become_for_it() -> None:
+    nobody, root, nobody_again, root_again = run_as(0, PRIVATE)
+
+    assert nobody == nobody_again != 0
+    assert root == root_again == 0
+
+
 ORPHANED = """
 import json, os, signal, sys, time
 from pathlib import Path
@@ -381,6 +404,8 @@ def test_sandboxes_take_turns_at_one_nanny(landlocked: Forker, bundle: Path) -> 
             ("read", str(bundle / path)) for path in (paths[count % 2], paths[1 - count % 2])
         ]
         assert outcomes(landlocked, *attempts, sandbox=sandbox) == ["read content", "EACCES"]
+    for nanny in children_of(landlocked.pid):
+        assert len(list(Path(f"/proc/{nanny}/fd").iterdir())) < 20
 
 
 def test_without_privileges_a_user_namespace_makes_the_others_possible() -> None:
