@@ -128,7 +128,10 @@ def test_killed_it_takes_all_children_with_it(path: Path) -> None:
 
 def test_a_second_one_is_refused(program: Program, path: Path) -> None:
     with launch(path) as second:
-        assert second.wait(LONG) == 1
+        try:
+            assert second.wait(LONG) == 1
+        finally:
+            second.kill()
         assert second.stderr is not None
         assert f"Another fork server listens at {path}" in second.stderr.read().decode()
     Forker.connect(path).close()
