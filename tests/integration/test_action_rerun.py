@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, Change, Versions
-from headway.db import attempts, tasks, wakes
+from headway.db import attempts, repins, tasks, wakes
 from headway.db.roles import Login
 from headway.decide.clear import Selection
 from headway.domain.errors import NotFoundError
@@ -21,7 +21,7 @@ from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.forced import force
-from headway.testing.interleaving import waiting_before
+from headway.testing.interleaving import just_before, waiting, waiting_before
 from headway.testing.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
@@ -341,6 +341,45 @@ def test_a_worker_that_claims_at_that_moment_has_one_version_or_the_other(
     assert claimed.version_id == old
     assert seed.task_states(engine) == {"a": "running"}
     assert seed.report(engine, [claimed.key]) == {claimed.key}
+
+
+def test_a_scheduler_that_settles_the_run_at_that_moment_is_waited_for(
+    engine: Engine, user: Engine, replica: Replica
+) -> None:
+    """It has counted what is unfinished by the old version: that must not be believed any more."""
+    run = seed.start_run(engine, OLD)
+    key = force(engine, run, a="running")["a"]
+    seed.store(engine, NEW)
+    seed.report(engine, [key])
+
+    with waiting(engine, lambda: clear(user, "latest")) as begin:
+        schedule_tasks(replica, NOW, before_commit=begin)
+
+    assert one(engine, "SELECT unfinished FROM dag_run") == (None,)
+    settle(replica)
+    assert seed.task_states(engine) == {
+        "a": "success",
+        "b": "removed",
+        "z": "none",
+        "c": "scheduled",
+    }
+
+
+def test_two_users_at_once_give_the_run_one_version_after_the_other(
+    engine: Engine, user: Engine
+) -> None:
+    ended(engine, OLD, a="success", b="failed", z="upstream_failed")
+    seed.store(engine, NEW)
+
+    with (
+        waiting(engine, lambda: clear(user, "1")) as begin,
+        just_before(user, repins.REPIN, begin),
+    ):
+        assert clear(user, "latest").versions == Versions(1, 2, 2)
+
+    versions = "SELECT json_agg(details -> 'version' ORDER BY id) FROM event"
+    assert one(engine, versions) == ([{"before": 1, "after": 2}, {"before": 2, "after": 1}],)
+    assert seed.task_states(engine) == {"a": "success", "b": "none", "z": "none"}
 
 
 def test_a_user_may_add_tasks_undecided_and_in_no_other_state(engine: Engine, user: Engine) -> None:

@@ -194,7 +194,8 @@ def test_the_commands_that_change_runs_and_tasks(engine: Engine) -> None:
         return output.strip()
 
     assert done("tasks", "clear", "etl", RUN, "a", "b") == (
-        about + "1 task instance told to stop, then cleared; the run goes on."
+        about + "1 task instance told to stop, then cleared; the run goes on; "
+        "it has version 1, which is in force."
     )
     assert done("tasks", "mark", "etl", RUN, "a", "--as", "success") == (
         about + "1 task instance told to stop, then marked success; the run goes on."

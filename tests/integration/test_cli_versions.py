@@ -247,9 +247,9 @@ def test_clearing_says_which_version_runs(engine: Engine) -> None:
     assert "it has version 1, while 2 is in force (--version latest takes that)" in own
     asked = fails("tasks", "clear", "etl", RUN, "a", "--version", "latest")
     assert "1 task added" in asked
-    assert "it has version 2 from now on, instead of 1, which is in force. Nobody" in asked
+    assert "it has version 2, which is in force, instead of 1. Nobody" in asked
     latest = say("tasks", "clear", "etl", RUN, "a", "--version", "latest", "--yes")
-    assert "it has version 2 from now on, instead of 1" in latest
+    assert "it has version 2, which is in force, instead of 1" in latest
 
 
 def test_deleting_a_dag_and_asking_for_a_parse(engine: Engine) -> None:

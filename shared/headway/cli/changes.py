@@ -56,22 +56,19 @@ def told(done: "Change") -> str:
     if done.added:
         parts.append(f"{_count(done.added, 'task')} added")
     sentence = [", ".join(parts), _run(done)] if parts else [_run(done)]
-    if done.versions is not None:
+    if done and done.versions is not None:
         sentence.append(_version(done.versions))
     return "; ".join(sentence)
 
 
 def _version(versions: "Versions") -> str:
     """Say which version the run has, and whether that is the one in force."""
-    if versions.after != versions.before:
-        said = f"it has version {versions.after} from now on, instead of {versions.before}"
-    else:
-        said = f"it has version {versions.after}"
+    said = f"it has version {versions.after}"
     if versions.in_force == versions.after:
-        return f"{said}, which is in force"
-    if versions.in_force is None:
-        return said
-    return f"{said}, while {versions.in_force} is in force (--version latest takes that)"
+        said += ", which is in force"
+    elif versions.in_force is not None:
+        said += f", while {versions.in_force} is in force (--version latest takes that)"
+    return said if versions.after == versions.before else f"{said}, instead of {versions.before}"
 
 
 def _run(done: "Change") -> str:

@@ -1,6 +1,7 @@
 """What is cleared when a user clears tasks of a run: which instances run again."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -80,15 +81,17 @@ def clear(
     around = _around(graph, tasks)
     single = set(selection.tasks) if selection.map_index is not None else set()
     cleared_tasks = tasks | around | {it.task_id for it in instances if it.id in besides.instances}
+    by_task = _by_task(instances)
     anew = (cleared_tasks & set(besides.anew)) | {
         task
         for task in cleared_tasks - single
-        if _may_change(graph, task, instances, cleared_tasks)
+        if _may_change(task, _inputs(graph, task), by_task, cleared_tasks)
     }
+    wholly = around | anew
     chosen = [
         it
         for it in instances
-        if it.task_id in around | anew
+        if it.task_id in wholly
         or it.id in besides.instances
         or (it.task_id in named and _picked(it, selection))
     ]
@@ -142,21 +145,30 @@ def _inputs(graph: DagGraph, task_id: str) -> set[str]:
     return {it.task_id for it in graph.tasks[task_id].mapped_over if it.task_id is not None}
 
 
+def _by_task(instances: Iterable[Instance]) -> dict[str, list[Instance]]:
+    found: dict[str, list[Instance]] = {}
+    for it in instances:
+        found.setdefault(it.task_id, []).append(it)
+    return found
+
+
 def _may_change(
-    graph: DagGraph, task_id: str, instances: Sequence[Instance], cleared: Collection[str]
+    task_id: str,
+    inputs: Collection[str],
+    by_task: Mapping[str, Sequence[Instance]],
+    cleared: AbstractSet[str],
 ) -> bool:
     """Whether the task may be expanded otherwise than it has been.
 
     An input is cleared too, has not ended, or has ended again since an instance began.
     """
-    inputs = _inputs(graph, task_id)
-    if inputs & set(cleared):
+    if not cleared.isdisjoint(inputs):
         return True
-    above = [it for it in instances if it.task_id in inputs]
+    above = [it for name in inputs for it in by_task.get(name, ())]
     if any(it.state not in TERMINAL for it in above):
         return True
-    began = [it.started_at for it in instances if it.task_id == task_id and it.started_at]
     ended = [it.ended_at for it in above if it.ended_at]
+    began = [it.started_at for it in by_task.get(task_id, ()) if it.started_at]
     return bool(began and ended) and min(began) < max(ended)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.actions.intervene import Change
+from headway.actions.intervene import Change, Versions
 from headway.cli.changes import told
 from headway.domain.states import RunState, TaskState
 
@@ -45,6 +45,28 @@ CLEARED = TaskState.NONE
         (
             Change(SUCCESS, QUEUED, {CLEARED: 1}, remade=1),
             "1 task instance cleared, 1 mapped task to be expanded anew; the run waits to start",
+        ),
+        (
+            Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
+            "1 task instance cleared; the run waits to start; "
+            "it has version 3, while 5 is in force (--version latest takes that)",
+        ),
+        (
+            Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 3)),
+            "1 task instance cleared; the run waits to start; it has version 3, which is in force",
+        ),
+        (
+            Change(FAILED, QUEUED, {TaskState.REMOVED: 2}, added=1, versions=Versions(3, 4, None)),
+            "2 task instances removed, 1 task added; the run waits to start; "
+            "it has version 4, instead of 3",
+        ),
+        (
+            Change(QUEUED, QUEUED, versions=Versions(3, 5, 5)),
+            "the run waits to start; it has version 5, which is in force, instead of 3",
+        ),
+        (
+            Change(RUNNING, RUNNING, versions=Versions(3, 3, 5)),
+            "nothing is to be changed, the run is running",
         ),
         (Change(QUEUED, FAILED), "the run is failed"),
         (Change(RUNNING, RUNNING), "nothing is to be changed, the run is running"),
