@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 from sqlalchemy import Engine, text
 
+from headway.actions.clear import clear_tasks
 from headway.actions.explain import Wanted, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
@@ -14,6 +15,7 @@ from headway.actions.pools import set_pool
 from headway.db import attempts, endings, events, reservations, runs, xcoms
 from headway.db.attempts import Report
 from headway.db.events import Event
+from headway.decide.clear import Selection
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
@@ -21,6 +23,7 @@ from headway.domain.states import Outcome, RunState, TaskState
 from headway.domain.trigger_rules import TriggerRule
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
+from headway.testing.forced import force
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
@@ -434,3 +437,24 @@ def test_a_version_that_another_release_wrote(engine: Engine, replica: Replica) 
     )
     assert schedule_tasks(fresh, NOW).runs == 0
     assert state_of(engine, "load") == "none"
+
+
+def test_a_task_that_the_version_of_the_run_lacks_is_removed(
+    engine: Engine, replica: Replica
+) -> None:
+    """While it stops it is explained as what it is, and it is removed once it has."""
+    start(engine, replica, seed.dag(seed.task("a"), seed.task("b")))
+    key = force(engine, 1, a="success", b="running")["b"]
+    seed.store(engine, seed.dag(seed.task("a")))
+    with engine.begin() as conn:
+        clear_tasks(conn, "etl", RUN, Selection(only_failed=True), Author("user:ann"), "latest")
+
+    assert ask(engine, "b").reason is Reason.STOPPING
+    seed.report(engine, [key])
+    told = [ask(engine, "b")]
+    go_on(replica)
+    told.append(ask(engine, "b"))
+
+    for it in told:
+        assert "the run has version 2 of etl, which does not have this task" in it.sentence
+    assert seed.task_states(engine)["b"] == "removed"

@@ -102,9 +102,9 @@ def _find(around: Surroundings, wanted: Wanted) -> Found | None:
     if dag is None or run is None:
         return None
     graph = _graph(conn, run)
-    if graph is not None:
-        check_tasks(graph, [wanted.task_id])
     task = reads.task(conn, run.id, wanted.task_id, wanted.map_index)
+    if graph is not None and task is None:
+        check_tasks(graph, [wanted.task_id])
     if task is not None or wanted.map_index is None or run.state is RunState.QUEUED:
         return Found(dag, run, task, graph)
     placeholder = reads.task(conn, run.id, wanted.task_id, -1)
@@ -131,7 +131,9 @@ def _tell(around: Surroundings, found: Found, wanted: Wanted) -> tuple[Explanati
         told = explain_queued(situations.of_queued(around, found.dag, run))
         return replace(told, subject=subject), None
     following = None
-    if task.state is TaskState.NONE:
+    if _is_gone(found, task):
+        told = _gone(run)
+    elif task.state is TaskState.NONE:
         told, following = _tell_undecided(around, found, task)
     elif task.state is TaskState.SCHEDULED:
         told = explain_ready(situations.of_ready(around, found.dag, task))
@@ -202,6 +204,22 @@ def _start(run_id: str) -> datetime | None:
 def _may_come(dag: DagRow, start: datetime) -> bool:
     following = dag.next_interval_start
     return not dag.planned or (following is not None and start >= following)
+
+
+def _is_gone(found: Found, task: TaskRow) -> bool:
+    """Whether the version that the run was given later does not have the task."""
+    lacking = found.graph is not None and task.task_id not in found.graph.tasks
+    return task.state is TaskState.REMOVED or (lacking and task.state is TaskState.NONE)
+
+
+def _gone(run: RunRow) -> Explanation:
+    return Explanation(
+        reason=Reason.ENDED,
+        sentence=f"It is removed: the run has version {run.version} of {run.dag_id}, which does "
+        "not have this task.",
+        change="`headway runs clear --version` with the number of a version that has it; "
+        f"`headway dags versions {run.dag_id}` shows them.",
+    )
 
 
 def _unreadable(run: RunRow) -> Explanation:

@@ -12,6 +12,7 @@ from headway.decide.intervene import Instance, Intervention
 from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.states import Phase, TaskState
+from headway.runtime.clock import SystemClock
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 PHASES = {"queued": Phase.QUEUED, "running": Phase.RUNNING, "restarting": Phase.STOPPING}
@@ -268,3 +269,15 @@ def test_what_clear_must_know_is_what_it_may_change_and_the_inputs_of_it() -> No
     assert scope(SETUPS, Selection(["work"], downstream=False)) == {
         *("cluster", "licence", "work", "remove")
     }
+
+
+def test_the_cost_of_clearing_grows_with_the_run_and_not_with_its_square() -> None:
+    many = graph(*(task(f"t{n}") for n in range(10_000)))
+    ended = instances(**{f"t{n}": "success" for n in range(10_000)})
+    clock = SystemClock()
+    began = clock.monotonic()
+
+    what = clear(many, ended, Selection())
+
+    assert sum(map(len, what.moves.values())) == 10_000
+    assert clock.monotonic() - began < 3
