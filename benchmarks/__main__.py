@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from benchmarks import chain, footprint, growth, scheduler
+from benchmarks import chain, footprint, growth, parsing, scheduler
 from benchmarks.report import Row, publish
 
 BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
     "scheduler": scheduler.run,  # about five minutes
     "growth": growth.run,  # about twelve minutes
     "chain": chain.run,  # about half a minute
+    "parsing": parsing.run,  # about three minutes
     "footprint": footprint.run,  # about two minutes
 }
 

@@ -16,7 +16,7 @@ from headway.db.roles import Login
 from headway.embedded.postgres import PostgresServer
 from headway.testing.postgres import ThrowawayPostgres
 
-ROLES: Final = (Login.SCHEDULER, Login.WORKER)
+ROLES: Final = (Login.PARSER, Login.SCHEDULER, Login.WORKER)
 PASSWORD: Final = "benchmark"
 
 # What the embedded server has for its users, fsync and synchronous_commit on, and

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from headway.db.files import FileKey, Row
 from headway.runtime.clock import Clock
-from headway_parser.contents import Contents, signature_of
+from headway_parser.contents import Contents, signature_of, stamp_of
 from headway_parser.due import Reason, may_forget, why
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister, Listing
@@ -17,6 +17,9 @@ LARGE_LOSS: Final = 0.5
 
 CONFIRMED_AFTER: Final = 15.0
 """That while, in seconds."""
+
+EMPTY_FOR: Final = 5.0
+"""Seconds for which a file that is there must hold no DAG: whoever saves one may empty it first."""
 
 
 class Place(NamedTuple):
@@ -41,6 +44,7 @@ class Shelf:
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _place: Place | None = None
     _loss: tuple[frozenset[str], float] | None = None
+    _empty: dict[str, float] = field(default_factory=dict)
 
     def listed(self, place: Place) -> Listing:
         """Return the files that are there now."""
@@ -93,7 +97,8 @@ class Shelf:
         not be mounted; and a large loss must last.
         """
         missing = sorted(rows.keys() - set(listing.paths))
-        gone = [path for path in missing if may_forget(rows[path], others)]
+        empty = self._empty_for_now(place, missing)
+        gone = [it for it in missing if it not in empty and may_forget(rows[it], others)]
         if not gone:
             self._loss = None
             return []
@@ -102,6 +107,15 @@ class Shelf:
         if place.commit is None and len(missing) > LARGE_LOSS * len(rows) and len(missing) > 1:
             return gone if self._lasts(frozenset(missing)) else []
         return gone
+
+    def _empty_for_now(self, place: Place, missing: Collection[str]) -> set[str]:
+        """Return the files that are there, and have only just ceased to be DAG files."""
+        now = self.clock.monotonic()
+        there = [path for path in missing if stamp_of(place.root / path) is not None]
+        self._empty = {path: self._empty.get(path, now) for path in there}
+        if place.commit is not None:
+            return set()
+        return {path for path, since in self._empty.items() if now - since < EMPTY_FOR}
 
     def _lasts(self, missing: frozenset[str]) -> bool:
         now = self.clock.monotonic()

@@ -9,6 +9,7 @@ from typing import Final
 from watchfiles import Change, watch
 
 log = logging.getLogger(__name__)
+logging.getLogger("watchfiles").setLevel("WARNING")  # it tells of each change
 
 DEBOUNCE_MS: Final = 50
 """For how long changes are gathered: an editor makes several of one edit."""

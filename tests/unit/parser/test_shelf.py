@@ -9,7 +9,7 @@ from headway.testing.clock import FakeClock
 from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason
 from headway_parser.listing import Lister, Listing
-from headway_parser.shelf import CONFIRMED_AFTER, Place, Shelf
+from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, Place, Shelf
 
 ME, OTHER = 1, 2
 ROW = Row(
@@ -90,6 +90,32 @@ def test_a_commit_says_what_it_has_whatever_is_lost(shelf: Shelf) -> None:
 def test_what_another_parser_had_last_is_its_own_to_miss(shelf: Shelf) -> None:
     assert gone(shelf, ["a"], "a", "b", parser=OTHER, others=[OTHER]) == []
     assert gone(shelf, ["a"], "a", "b", parser=OTHER) == ["b"]
+
+
+def test_a_file_that_is_emptied_for_a_moment_is_not_gone(
+    shelf: Shelf, clock: FakeClock, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("")
+    place, listing = Place(tmp_path), Listing(("b.py",), complete=True)
+    stored = rows("a.py", "b.py")
+
+    assert shelf.gone(place, listing, stored, ()) == []
+    clock.advance(EMPTY_FOR - 1)
+    assert shelf.gone(place, listing, stored, ()) == []
+    clock.advance(1)
+    assert shelf.gone(place, listing, stored, ()) == ["a.py"]
+
+
+def test_the_time_for_which_a_file_is_empty_begins_anew(
+    shelf: Shelf, clock: FakeClock, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("")
+    place, stored = Place(tmp_path), rows("a.py", "b.py")
+    shelf.gone(place, Listing(("b.py",), complete=True), stored, ())
+    shelf.gone(place, Listing(("a.py", "b.py"), complete=True), stored, ())
+    clock.advance(EMPTY_FOR)
+
+    assert shelf.gone(place, Listing(("b.py",), complete=True), stored, ()) == []
 
 
 def reasons(shelf: Shelf, root: Path, stored: dict[str, Row], **wanted: int) -> dict[str, Reason]:
