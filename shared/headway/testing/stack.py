@@ -44,7 +44,7 @@ _NEVER: Final = Event()
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class Services:
     """Running services: put DAG files into `dags`, trigger runs, and look at what becomes of them.
 
     Everything that waits does so for a condition, and fails with the services' logs
@@ -55,7 +55,9 @@ class Stack:
     dags: Path
     environment: Mapping[str, str]
     engine: Engine
-    service: "subprocess.Popen[bytes]" = field(repr=False)
+
+    def check_alive(self) -> None:
+        """Fail if one of them has ended that was to run on."""
 
     def until(self, look: Callable[[Connection], T | None], what: str) -> T:
         """Look again and again until that returns something, and return it."""
@@ -65,7 +67,7 @@ class Stack:
                 found = look(conn)
             if found is not None and found is not False:
                 return found
-            assert self.service.poll() is None, f"The services have ended.\n{self.service_logs()}"
+            self.check_alive()
             _CLOCK.wait(_NEVER, _POLL)
         raise AssertionError(f"Not in {PATIENCE:g} s: {what}.\n{self.service_logs()}")
 
@@ -127,9 +129,7 @@ class Stack:
 
     def wait_for_parse(self, path: str) -> None:
         """Wait until the file of that path has been parsed, whatever came of it."""
-        self.until(
-            lambda conn: _is_parsed(conn, path), f"a parse of {path}"
-        )
+        self.until(lambda conn: _is_parsed(conn, path), f"a parse of {path}")
 
     def headway(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run the `headway` command against these services."""
@@ -142,12 +142,6 @@ class Stack:
             check=False,
         )
 
-    def check_end(self) -> None:
-        """Check that every service has ended by itself, none of them by force."""
-        logs = sorted((self.home / "services").glob("*.log"))
-        killed = [log.stem for log in logs if "action=stop" not in _last_line(log)]
-        assert (self.service.returncode, killed) == (0, []), self.service_logs()
-
     def service_logs(self) -> str:
         """Return the end of what each service has logged."""
         logs = [self.home / "standalone.log", *sorted((self.home / "services").glob("*.log"))]
@@ -156,6 +150,34 @@ class Stack:
             for log in logs
             if log.is_file()
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Stack(Services):
+    """The services of `headway standalone`."""
+
+    service: "subprocess.Popen[bytes]" = field(repr=False)
+
+    def check_alive(self) -> None:
+        """Fail if `standalone` has ended."""
+        assert self.service.poll() is None, f"The services have ended.\n{self.service_logs()}"
+
+    def check_end(self) -> None:
+        """Check that every service has ended by itself, none of them by force."""
+        logs = sorted((self.home / "services").glob("*.log"))
+        killed = [log.stem for log in logs if "action=stop" not in _last_line(log)]
+        assert (self.service.returncode, killed) == (0, []), self.service_logs()
+
+
+def environment_for(home: Path, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the environment of services with their state in `home`, under these settings."""
+    inherited = {
+        name: value
+        for name, value in settings.environment().items()
+        if not name.startswith("HEADWAY_")
+    }
+    own = {"HEADWAY_HOME": str(home)}
+    return {**inherited, **QUICK, **modes.variables(), **(given or {}), **own}
 
 
 @contextmanager
@@ -168,13 +190,7 @@ def running_stack(
     nothing runs any more.
     """
     home.mkdir(parents=True, exist_ok=True)
-    inherited = {
-        name: value
-        for name, value in settings.environment().items()
-        if not name.startswith("HEADWAY_")
-    }
-    environment = {**inherited, **QUICK, **modes.variables(), **(given or {})}
-    environment["HEADWAY_HOME"] = str(home)
+    environment = environment_for(home, given)
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
         service = subprocess.Popen(

@@ -12,7 +12,7 @@ from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.runtime.attempt_logs import LogKey, logs_folder
 
 if TYPE_CHECKING:
-    from headway.testing.stack import Stack
+    from headway.testing.stack import Services
 
 KEY = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 
@@ -21,7 +21,7 @@ KEY = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 class StackRun:
     """A run; every method looks at how it stands now."""
 
-    stack: "Stack"
+    stack: "Services"
     dag_id: str
     run_id: str
 

@@ -1,0 +1,132 @@
+"""Services one by one, as processes on a database of a test: each started, killed and replaced."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from headway.db import engine as engines
+from headway.db.roles import Login
+from headway.runtime.tether import tethered
+from headway.testing import logins
+from headway.testing.stack import PATIENCE, Services, environment_for
+
+_REGISTERED: Final = text("SELECT id FROM process WHERE kind = :kind AND pid = :pid")
+_LOGIN_OF: Final = {
+    "parser": Login.PARSER,
+    "scheduler": Login.SCHEDULER,
+    "worker": Login.WORKER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A service process that was started, and what it has logged."""
+
+    name: str
+    process: "subprocess.Popen[bytes]" = field(repr=False)
+    log: Path
+    id: int
+    """Its number in the database."""
+
+    def logged(self) -> str:
+        """Return what it has logged so far."""
+        return self.log.read_text(errors="replace")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        os.kill(self.process.pid, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Crew(Services):
+    """Services that a test starts and ends; all that it has not ended must be alive."""
+
+    urls: Mapping[str, str] = field(repr=False)
+    on_duty: list[Member] = field(default_factory=list)
+
+    def check_alive(self) -> None:
+        """Fail if a service has ended that was to run on."""
+        ended = [member.name for member in self.on_duty if member.process.poll() is not None]
+        assert not ended, f"These have ended: {ended}.\n{self.service_logs()}"
+
+    def start(self, kind: str, number: int = 1, given: Mapping[str, str] | None = None) -> Member:
+        """Start a service of that kind, with these settings besides the crew's; wait for it."""
+        name = f"{kind}-{number}"
+        log = self.home / "services" / f"{name}.log"
+        own = {"HEADWAY_DATABASE_URL": self.urls[kind], **(given or {})}
+        with log.open("ab") as out:
+            process = subprocess.Popen(
+                tethered([sys.executable, "-m", "headway.cli", kind]),
+                env={**self.environment, **own},
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        starting = Member(name, process, log, 0)
+        self.on_duty.append(starting)
+
+        def registered(conn: Connection) -> int | None:
+            found = conn.scalar(_REGISTERED, {"kind": kind, "pid": process.pid})
+            return None if found is None else int(found)
+
+        member = Member(name, process, log, self.until(registered, f"{name} registered"))
+        self.on_duty[self.on_duty.index(starting)] = member
+        return member
+
+    def end(self, member: Member, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a service a signal that ends it, and return its exit status."""
+        self.on_duty.remove(member)
+        member.send(number)
+        return member.process.wait(PATIENCE)
+
+    def dismiss(self, member: Member) -> int:
+        """Wait until a service ends of its own accord, and return its exit status."""
+        self.on_duty.remove(member)
+        return member.process.wait(PATIENCE)
+
+    def end_all(self) -> None:
+        """End what is on duty; each must do so in good order."""
+        for member in self.on_duty:
+            member.process.terminate()
+        statuses = {it.name: it.process.wait(PATIENCE) for it in self.on_duty}
+        self.on_duty.clear()
+        assert not any(statuses.values()), f"{statuses}\n{self.service_logs()}"
+
+    def kill_all(self) -> None:
+        """Kill what is on duty."""
+        for member in self.on_duty:
+            member.process.kill()
+            member.process.wait(PATIENCE)
+        self.on_duty.clear()
+
+
+@contextmanager
+def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[Crew]:
+    """Give a crew without members, for the owner's database at `url` and the folder `root`/dags.
+
+    The folder is the parsers' only where none of the settings names bundles.
+    """
+    home, dags = root / "home", root / "dags"
+    (home / "services").mkdir(parents=True, exist_ok=True)
+    dags.mkdir(exist_ok=True)
+    folder = {} if "HEADWAY_PARSER_BUNDLES" in (given or {}) else {"HEADWAY_PARSER_DAGS": str(dags)}
+    environment = environment_for(home, {**folder, **(given or {})})
+    environment["HEADWAY_DATABASE_URL"] = logins.address(url, Login.USER)
+    urls = {kind: logins.address(url, login) for kind, login in _LOGIN_OF.items()}
+    engine = engines.connect(url, name="test", pool_size=5)
+    members = Crew(home, dags, environment, engine, urls)
+    try:
+        yield members
+        members.end_all()
+    finally:
+        members.kill_all()
+        engine.dispose()
