@@ -144,10 +144,18 @@ def test_a_parser_that_stops_gives_up_its_claims(
 ) -> None:
     claim(conn, me, A)
     claim(conn, other, B)
-    files.release(conn, me.id)
+    files.release_all(conn, me.id)
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (False, True)
+
+
+def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) -> None:
+    claim(conn, me, A, B)
+    files.release(conn, me.id, [B])
+
+    stored = files.board(conn, ["main"])
+    assert (stored[A].claimed, stored[B].claimed) == (True, False)
 
 
 def test_a_file_that_another_parser_had_last_is_left_to_that_one(

@@ -95,3 +95,29 @@ def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
                 return bool(conn.scalar(parsed_at) != before)
 
         until(manager, again)
+
+
+def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
+    engine: Engine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    for name in ("a_slow", "b_slow"):
+        write(folder / f"{name}.py", name, "import time\ntime.sleep(3600)\n")
+    for name in ("c", "d"):
+        write(folder / f"{name}.py", name)
+
+    claimed = text("SELECT relative_path FROM dag_file WHERE claimed ORDER BY 1")
+    with manager_of(engine, folder, file_parsing_sort_mode="alphabetical") as manager:
+
+        def only_slow_ones_are_claimed() -> bool:
+            with engine.connect() as conn:
+                return list(conn.scalars(claimed)) == ["a_slow.py", "b_slow.py"]
+
+        until(manager, lambda: len(manager.parsing.running) == 2)
+        assert not only_slow_ones_are_claimed()
+        until(manager, only_slow_ones_are_claimed)
+        with manager_of(engine, folder) as other:
+            until(other, lambda: dag_ids(engine) == ["c", "d"])
+    with engine.connect() as conn:
+        assert list(conn.scalars(claimed)) == []

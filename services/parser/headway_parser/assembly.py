@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.metadata import distributions
 from pathlib import Path
 from threading import Event
 from typing import Final
 
+from headway import __version__
 from headway.daemon import Registered
 from headway.db.notices import PARSER
 from headway.domain.errors import SettingsError
@@ -141,8 +141,8 @@ def release_of() -> str:
 
     Files are parsed again when it changes, since what they import may have.
     """
-    installed = sorted(f"{it.name}=={it.version}" for it in distributions())
-    told = "\n".join([sys.version, str(FORMAT_VERSION), *installed])
+    installed = {it.name for folder in sys.path for it in Path(folder).glob("*.dist-info")}
+    told = "\n".join([sys.version, __version__, str(FORMAT_VERSION), *sorted(installed)])
     return sha256(told.encode()).hexdigest()[:16]
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 from threading import Event
@@ -32,17 +32,23 @@ log = logging.getLogger(__name__)
 MOST_TRIES: Final = 5
 """How often a file is parsed again at once when a parse came to nothing."""
 
-AHEAD: Final = 2
+AHEAD: Final = 8
 """Files that are claimed for each place, so that none of these waits for the database."""
+
+LONGEST_CLAIM: Final = 1.0
+"""Seconds after which claimed files whose turn has not come are left to others."""
 
 FIRST_PRUNE: Final = 60.0
 """Seconds after the start when versions are pruned first: there is much to do before."""
 
-MOST_AT_ONCE: Final = 16
+MOST_AT_ONCE: Final = 32
 """Files that are stored in one transaction at the most."""
 
+GATHERING: Final = 0.1
+"""Seconds that what a child has said waits for more to be stored with it, if more will come."""
+
 MOMENT: Final = 0.05
-"""Seconds that a step waits for children at the longest, and what they said to be stored."""
+"""Seconds that a step waits for children at the longest."""
 
 
 @dataclass(slots=True)
@@ -66,6 +72,7 @@ class DagFileProcessorManager:
     asked: Event = field(default_factory=Event)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
+    _claimed_until: float = 0.0
     _results: list[tuple[Job, ParsedFile, float]] = field(default_factory=list)
     _store_by: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
@@ -95,7 +102,7 @@ class DagFileProcessorManager:
         """Stop the children, and give up what was claimed."""
         self.parsing.close()
         with self.engine.begin() as conn:
-            files.release(conn, self.me.id)
+            files.release_all(conn, self.me.id)
 
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
@@ -118,9 +125,11 @@ class DagFileProcessorManager:
         self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
 
     def _claim(self) -> None:
-        """Claim a few of the files that are due, of which others may have come first to some."""
-        room = AHEAD * self.parsing.places - len(self._claimed) - len(self.parsing.running)
-        if room < self.parsing.places or not self._due:
+        """Claim files that are due, of which others may have come first to some."""
+        if self._claimed and self.clock.monotonic() >= self._claimed_until:
+            self._give_up()
+        room = AHEAD * self.parsing.places - len(self._claimed)
+        if len(self._claimed) >= self.parsing.places or not (self._due and self.parsing.free):
             return
         jobs = [self._due.popleft() for _ in range(min(room, len(self._due)))]
         with self.engine.begin() as conn:
@@ -128,6 +137,14 @@ class DagFileProcessorManager:
             seen = {job.key: job.seen for job in jobs}
             got = files.claim(conn, self.me.id, seen, self._others)
         self._claimed += [job for job in jobs if job.key in got]
+        self._claimed_until = self.clock.monotonic() + LONGEST_CLAIM
+
+    def _give_up(self) -> None:
+        """Leave to others what slow files keep from being parsed here."""
+        with self.engine.begin() as conn:
+            files.release(conn, self.me.id, [job.key for job in self._claimed])
+        self._due.extendleft(reversed(self._claimed))
+        self._claimed.clear()
 
     def _settle(self) -> None:
         """Store what came of parses, several at once while there are more to come."""
@@ -158,14 +175,14 @@ class DagFileProcessorManager:
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
         if not self._results:
-            self._store_by = self.clock.monotonic() + MOMENT
+            self._store_by = self.clock.monotonic() + GATHERING
         self._results.append((job, result, finished.seconds))
 
     def _again(self, job: Job) -> None:
         self._claimed.append(replace(job, tries=job.tries + 1))
 
     def _parse_of(self, job: Job, result: ParsedFile, seconds: float) -> Parse:
-        read = job.hashes if result.read is None else result.read
+        read = _what_was_read(job, result)
         return Parse(
             file=job.key,
             result=result,
@@ -182,7 +199,7 @@ class DagFileProcessorManager:
         if taken is not None and taken.doubtful:
             self._claimed.append(replace(job, first=result))
         elif taken is not None:
-            read = job.hashes if result.read is None else result.read
+            read = _what_was_read(job, result)
             self.survey.shelves[job.key.bundle].considered[job.key.path] = read
         if job.key in self._outdated:
             self.asked.set()
@@ -195,6 +212,16 @@ class DagFileProcessorManager:
         more = prune(self.engine, self.me, given.version_retention_days, given.versions_to_keep)
         wait = MOMENT if more else given.retention_interval
         self._next_prune = self.clock.monotonic() + wait
+
+
+def _what_was_read(job: Job, result: ParsedFile) -> Mapping[str, str]:
+    """Return what the result depends on; a child that failed cannot tell of all that it read.
+
+    What it leaves out is taken as it was before: otherwise the file would seem to have changed.
+    """
+    if result.error is None and result.read is not None:
+        return result.read
+    return {**job.hashes, **(result.read or {})}
 
 
 def _is_outdated(running: Job | None, now: Job) -> bool:

@@ -57,7 +57,14 @@ CLAIM = text("""
     SELECT * FROM claimed UNION ALL SELECT * FROM entered
 """)
 
-RELEASE = text("UPDATE dag_file SET claimed = false WHERE parser_id = :parser AND claimed")
+RELEASE = text("""
+    UPDATE dag_file SET claimed = false
+     WHERE parser_id = :parser AND claimed
+       AND (bundle, relative_path) IN (
+           SELECT * FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])))
+""")
+
+RELEASE_ALL = text("UPDATE dag_file SET claimed = false WHERE parser_id = :parser AND claimed")
 
 # Of claims that another parser has taken over nothing is written.
 PARSED = text("""
@@ -229,9 +236,19 @@ def claim(
     return {FileKey(row.bundle, row.relative_path) for row in rows}
 
 
-def release(conn: Connection, parser: int) -> None:
+def release(conn: Connection, parser: int, keys: Sequence[FileKey]) -> None:
+    """Give up these claims of a parser."""
+    parameters = {
+        "parser": parser,
+        "bundles": [key.bundle for key in keys],
+        "paths": [key.path for key in keys],
+    }
+    conn.execute(RELEASE, parameters)
+
+
+def release_all(conn: Connection, parser: int) -> None:
     """Give up all that a parser has claimed."""
-    conn.execute(RELEASE, {"parser": parser})
+    conn.execute(RELEASE_ALL, {"parser": parser})
 
 
 def hold(conn: Connection, parser: int, keys: Collection[FileKey]) -> set[FileKey]:

@@ -72,10 +72,14 @@ def versions(conn: Connection, dag_id: str) -> list[Row]:
 def one(conn: Connection, dag_id: str, number: int | None) -> Stored | None:
     """Return the version of that number, or the one in force; None when there is none."""
     row = conn.execute(ONE, {"dag_id": dag_id, "number": number}).one_or_none()
-    return row and Stored(row.number, bytes(row.serialized), row.manifest_hash)
+    if row is None:
+        return None
+    return Stored(row.number, bytes(row.serialized), row.manifest_hash)
 
 
 def of_run(conn: Connection, dag_id: str, run_id: str) -> OfRun | None:
     """Return the version of a run that is there."""
     row = conn.execute(OF_RUN, {"dag_id": dag_id, "run_id": run_id}).one_or_none()
-    return row and OfRun(row.number, bytes(row.serialized), row.in_force, row.pinned)
+    if row is None:
+        return None
+    return OfRun(row.number, bytes(row.serialized), row.in_force, row.pinned)

@@ -101,7 +101,9 @@ class Extent:
 def lock_dag(conn: Connection, dag_id: str) -> LockedDag | None:
     """Lock the DAG, waiting for whoever has it; None when there is none."""
     row = conn.execute(LOCK_DAG, {"dag_id": dag_id}).one_or_none()
-    return row and LockedDag(row.dag_id, row.bundle, row.relative_path, row.active)
+    if row is None:
+        return None
+    return LockedDag(row.dag_id, row.bundle, row.relative_path, row.active)
 
 
 def extent(conn: Connection, dag_id: str) -> Extent:

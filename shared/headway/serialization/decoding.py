@@ -5,7 +5,6 @@ of five bytes may announce four thousand million elements.  So the form of the
 data is checked before any object is built, and elements are counted while it is.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgpack
@@ -17,6 +16,8 @@ DEEPEST: Final = 64
 
 MOST_ELEMENTS: Final = 1_000_000
 """Items of lists and maps, taken together, beyond which data is refused."""
+
+_TEXT: Final = frozenset({str})
 
 
 def decode(data: bytes, deepest: int = DEEPEST, most_elements: int = MOST_ELEMENTS) -> Any:
@@ -70,7 +71,7 @@ class _Elements:
         found = dict(pairs)
         if len(found) != len(pairs):
             raise ValueError("a map repeats a key")
-        if not all(isinstance(key, str) for key in found):
+        if not _TEXT.issuperset(map(type, found)):
             raise ValueError("a map has a key that is no string")
         return found
 
@@ -81,7 +82,7 @@ class _Elements:
 
 
 def _check_depth(value: Any, deepest: int) -> None:
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(deepest):
         level = [item for container in level for item in _containers_in(container)]
         if not level:
@@ -89,9 +90,9 @@ def _check_depth(value: Any, deepest: int) -> None:
     raise SerializationError(f"The data is nested more than {deepest} levels deep.")
 
 
-def _containers_in(value: Any) -> Iterable[Any]:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return (item for item in items if isinstance(item, dict | list))
+def _containers_in(value: Any) -> list[Any]:
+    items = value.values() if type(value) is dict else value
+    return [item for item in items if type(item) is dict or type(item) is list]
 
 
 def _refuse_extension(code: int, _data: bytes) -> object:

@@ -86,6 +86,7 @@ Table(
     Column("commit", Text),
     moment("created_at", now=True),
     UniqueConstraint("dag_id", "number"),
+    Index(None, "manifest_hash"),
     comment="What a DAG was, for ever: serialized structure and code.",
 )
 

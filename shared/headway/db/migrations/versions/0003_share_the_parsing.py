@@ -41,6 +41,7 @@ def _versions() -> None:
         sa.Column("reparse_on_run", sa.Boolean(), server_default=sa.text("false"), nullable=False),
     )
     op.add_column("dag_version", sa.Column("commit", sa.Text(), nullable=True))
+    op.create_index(op.f("dag_version_manifest_hash_idx"), "dag_version", ["manifest_hash"])
 
 
 def _files() -> None:
