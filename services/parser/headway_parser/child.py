@@ -15,8 +15,12 @@ from headway.sdk.tracebacks import message_of, traceback_of
 from headway.serialization import codec
 from headway_parser.imports import from_source
 from headway_parser.reading import ChangedError, FilesRead
+from headway_parser.refusals import Refusals
 
 TARGET: Final = "headway_parser.child:parse"
+
+SPARE: Final = 4 * 2**20
+"""Bytes that are given back to say that there is no more memory."""
 
 
 def parse(argument: Mapping[str, object], channel: socket) -> None:
@@ -28,16 +32,19 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     """
     faulthandler.enable()  # a crash of the interpreter says where, in what it prints
     path = str(argument["path"])
-    read = FilesRead(Path(str(argument["root"])))
+    read, refusals = FilesRead(Path(str(argument["root"]))), Refusals()
     sys.addaudithook(read.hook)
+    sys.addaudithook(refusals.hook)
+    spare = bytearray(SPARE)
     try:
         answer = _parse(read, path)
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
         answer = _failed(read, str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - here one DAG file is isolated
-        answer = _failed(read, _explain(error))
+    except BaseException as error:  # noqa: BLE001 - here one DAG file is isolated
+        del spare
+        answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
     send_frame(channel, answer)
 
 

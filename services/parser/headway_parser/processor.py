@@ -136,7 +136,8 @@ class DagFileProcessor:
     def _take(self, data: bytes) -> None:
         try:
             for frame in self._reader.feed(data):
-                self._answer = frame
+                if self._answer is None:  # the first one counts, however they come
+                    self._answer = frame
         except SerializationError as error:
             self._refuse(f"What the file left behind cannot be used: {error}")
 

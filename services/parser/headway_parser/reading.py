@@ -59,8 +59,8 @@ class FilesRead:
                 left -= stamp.size
                 if left < 0:
                     raise HeadwayError(
-                        f"The file reads more than {MOST_CODE:,} bytes of its DAGs folder, "
-                        "which is the limit. Keep data outside the folder, and read it inside tasks."
+                        f"The file reads more than {MOST_CODE:,} bytes of its DAGs folder, which "
+                        "is the limit. Keep data outside the folder, and read it inside tasks."
                     )
                 found[path] = (self.root / path).read_bytes()
             if stamp_of(self.root / path) != stamp:
@@ -68,17 +68,23 @@ class FilesRead:
         return found
 
     def hashes(self) -> dict[str, str]:
-        """Return the content of every path that was opened, as hashes."""
-        return {path: self._hash(path) for path in self.stamps}
+        """Return the content of every path that was opened, as hashes.
 
-    def _hash(self, path: str) -> str:
+        What cannot be read is left out: to others it may be no secret, nor too much.
+        """
+        found = {path: self._hash(path) for path in self.stamps}
+        return {path: each for path, each in found.items() if each is not None}
+
+    def _hash(self, path: str) -> str | None:
         stamp = self.stamps[path]
-        if stamp is None or stamp.size > MOST_CODE:
+        if stamp is None:
             return ABSENT
+        if stamp.size > MOST_CODE:
+            return None
         try:
             content = (self.root / path).read_bytes()
         except OSError:
-            return ABSENT
+            return None
         if stamp_of(self.root / path) != stamp:
             raise ChangedError(f"{path} was written while it was read.")
         return content_hash(content)
