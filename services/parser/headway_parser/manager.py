@@ -224,16 +224,6 @@ def _what_was_read(job: Job, result: ParsedFile) -> Mapping[str, str]:
     return {**job.hashes, **(result.read or {})}
 
 
-def _what_was_read(job: Job, result: ParsedFile) -> Mapping[str, str]:
-    """Return what the result depends on; a child that failed cannot tell of all that it read.
-
-    What it leaves out is taken as it was before: otherwise the file would seem to have changed.
-    """
-    if result.error is None and result.read is not None:
-        return result.read
-    return {**job.hashes, **(result.read or {})}
-
-
 def _is_outdated(running: Job | None, now: Job) -> bool:
     """Tell whether a parse that is under way began too early for what is asked for by now."""
     if running is None:
