@@ -94,7 +94,8 @@ class Shelf:
         """Return the stored files that are gone for certain; None if that cannot be told.
 
         A commit is what it is.  Of a folder, one that is empty proves nothing, for it may
-        not be mounted; and a large loss must last.
+        not be mounted; and a large loss must last, as must what is left of it when files
+        come back one after the other.
         """
         missing = sorted(rows.keys() - set(listing.paths))
         empty = self._empty_for_now(place, missing)
@@ -102,11 +103,14 @@ class Shelf:
         if not gone:
             self._loss = None
             return []
-        if not listing.complete or (place.commit is None and not listing.paths):
-            return None
-        if place.commit is None and len(missing) > LARGE_LOSS * len(rows) and len(missing) > 1:
-            return gone if self._lasts(frozenset(missing)) else []
-        return gone
+        if place.commit is not None:
+            return gone if listing.complete else None
+        lasts = self._lasts(frozenset(missing), len(rows))
+        if listing.complete and listing.paths:
+            return gone if lasts else []
+        if self._loss is not None:
+            self._loss = frozenset(), self._loss[1]  # what is left of it has its own while
+        return None
 
     def _empty_for_now(self, place: Place, missing: Collection[str]) -> set[str]:
         """Return the files that are there, and have only just ceased to be DAG files."""
@@ -117,7 +121,11 @@ class Shelf:
             return set()
         return {path for path, since in self._empty.items() if now - since < EMPTY_FOR}
 
-    def _lasts(self, missing: frozenset[str]) -> bool:
+    def _lasts(self, missing: frozenset[str], known: int) -> bool:
+        """Tell whether a loss is small, or has been the same for a while."""
+        large = len(missing) > 1 and len(missing) >= LARGE_LOSS * known
+        if self._loss is None and not large:
+            return True
         now = self.clock.monotonic()
         if self._loss is None or self._loss[0] != missing:
             self._loss = missing, now

@@ -16,6 +16,7 @@ from headway.db import engine as engines
 from headway.db.roles import Login
 from headway.runtime.tether import tethered
 from headway.testing import logins
+from headway.testing.machine import until
 from headway.testing.stack import PATIENCE, Services, environment_for
 
 _REGISTERED: Final = text("SELECT id FROM process WHERE kind = :kind AND pid = :pid")
@@ -43,6 +44,20 @@ class Member:
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
         os.kill(self.process.pid, number)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Have it stand still for as long as the context lasts; what it has started goes on."""
+        self.send(signal.SIGSTOP)
+        until(self._stands_still, f"{self.name} standing still")
+        try:
+            yield
+        finally:
+            self.send(signal.SIGCONT)
+
+    def _stands_still(self) -> bool:
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+        return all(it.read_text().rpartition(")")[2].split()[0] == "T" for it in threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +96,11 @@ class Crew(Services):
         member = Member(name, process, log, self.until(registered, f"{name} registered"))
         self.on_duty[self.on_duty.index(starting)] = member
         return member
+
+    def member(self, name: str) -> Member:
+        """Return the one on duty that is called so: its kind and its number."""
+        [found] = (member for member in self.on_duty if member.name == name)
+        return found
 
     def end(self, member: Member, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a service a signal that ends it, and return its exit status."""

@@ -73,6 +73,34 @@ def test_a_large_loss_must_last(shelf: Shelf, clock: FakeClock) -> None:
     assert gone(shelf, ["a"], *known) == ["b", "c", "d"]
 
 
+def test_a_half_is_a_large_loss_and_one_file_never_is(shelf: Shelf) -> None:
+    assert gone(shelf, ["a", "b"], "a", "b", "c", "d") == []
+    assert gone(shelf, ["a", "b"], "a", "b") == []
+    assert gone(shelf, ["a", "b", "c"], "a", "b", "c", "d", "e") == ["d", "e"]
+    assert gone(shelf, ["a"], "a", "b") == ["b"]
+
+
+def test_what_is_left_of_a_large_loss_must_last_as_well(shelf: Shelf, clock: FakeClock) -> None:
+    """Files that come back, from a copy or a mount, do so one after the other."""
+    known = ["a", "b", "c", "d"]
+    for before in ([], ["a"]):
+        gone(shelf, before, *known)
+        clock.advance(CONFIRMED_AFTER - 1)
+        assert gone(shelf, ["a", "b", "c"], *known) == []
+        clock.advance(CONFIRMED_AFTER - 1)
+        assert gone(shelf, ["a", "b", "c"], *known) == []
+        clock.advance(1)
+        assert gone(shelf, ["a", "b", "c"], *known) == ["d"]
+        assert gone(shelf, known, *known) == []
+
+
+def test_what_could_not_be_listed_is_no_evidence_for_later(shelf: Shelf, clock: FakeClock) -> None:
+    known = ["a", "b", "c"]
+    assert gone(shelf, ["a"], *known, complete=False) is None
+    clock.advance(CONFIRMED_AFTER)
+    assert gone(shelf, ["a"], *known) == []
+
+
 def test_a_large_loss_that_changes_is_another_one(shelf: Shelf, clock: FakeClock) -> None:
     known = ["a", "b", "c", "d", "e"]
     gone(shelf, ["a"], *known)
