@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlalchemy import Engine, text
 
-from headway.db import files
+from headway.db import file_claims, files
 from headway.db.files import FileKey
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
@@ -43,10 +43,10 @@ def parse(path: str, *found: DagSpec, code: bytes = b"code", error: str | None =
 def claim(engine: Engine, me: Identity, *paths: str) -> set[str]:
     """Claim these files as they are stored; return those that were got."""
     with engine.begin() as conn:
-        stored, others = files.board(conn, ["main"]), files.parsers(conn, 15) - {me.id}
+        stored, others = files.board(conn, ["main"]), file_claims.parsers(conn, 15) - {me.id}
         keys = [FileKey("main", path) for path in paths]
         seen = {key: stored[key].signature if key in stored else "" for key in keys}
-        return {key.path for key in files.claim(conn, me.id, seen, others)}
+        return {key.path for key in file_claims.claim(conn, me.id, seen, others)}
 
 
 def store_of(engine: Engine, me: Identity, *, paused: bool = False) -> Store:

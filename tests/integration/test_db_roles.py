@@ -143,8 +143,8 @@ def test_no_role_gets_round_the_guards(engine: Engine, database_url: str) -> Non
     assert allowed == set()
 
 
-def test_only_a_scheduler_enters_task_instances(database_url: str) -> None:
-    for login in set(Login) - {Login.SCHEDULER}:
+def test_only_schedulers_and_users_enter_task_instances(database_url: str) -> None:
+    for login in set(Login) - {Login.SCHEDULER, Login.USER}:
         assert refuses(database_url, login, "COPY task_instance (state) FROM STDIN")
         assert refuses(database_url, login, "INSERT INTO task_instance (state) VALUES ('none')")
         assert refuses(database_url, login, "INSERT INTO task_attempt (attempt) VALUES (1)")

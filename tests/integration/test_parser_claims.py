@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from headway.db import files, processes
+from headway.db import file_claims, files, processes
 from headway.db.files import FileKey, Outcome
 from headway.db.processes import Identity
 from headway.testing import seed
@@ -34,8 +34,8 @@ def conn(engine: Engine) -> Iterator[Connection]:
 
 
 def claim(conn: Connection, who: Identity, *keys: FileKey, seen: str = "") -> set[FileKey]:
-    others = files.parsers(conn, THRESHOLD) - {who.id}
-    return files.claim(conn, who.id, dict.fromkeys(keys, seen), others)
+    others = file_claims.parsers(conn, THRESHOLD) - {who.id}
+    return file_claims.claim(conn, who.id, dict.fromkeys(keys, seen), others)
 
 
 def test_a_file_is_claimed_once(conn: Connection, me: Identity, other: Identity) -> None:
@@ -90,11 +90,12 @@ def test_what_a_dead_parser_had_claimed_is_free(
     assert conn.scalar(up)
     conn.execute(late, {"id": me.id})
 
-    assert me.id in files.parsers(conn, 7200)
-    assert files.claim(conn, other.id, {A: ""}, files.parsers(conn, 0.5) - {other.id}) == {A}
-    assert files.hold(conn, me.id, [A]) == set()
+    assert me.id in file_claims.parsers(conn, 7200)
+    others = file_claims.parsers(conn, 0.5) - {other.id}
+    assert file_claims.claim(conn, other.id, {A: ""}, others) == {A}
+    assert file_claims.hold(conn, me.id, [A]) == set()
     assert files.parsed(conn, me.id, {A: DONE}) == set()
-    assert files.hold(conn, other.id, [A]) == {A}
+    assert file_claims.hold(conn, other.id, [A]) == {A}
     assert files.parsed(conn, other.id, {A: DONE}) == {A}
 
 
@@ -144,7 +145,7 @@ def test_a_parser_that_stops_gives_up_its_claims(
 ) -> None:
     claim(conn, me, A)
     claim(conn, other, B)
-    files.release_all(conn, me.id)
+    file_claims.release_all(conn, me.id)
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (False, True)
@@ -152,7 +153,7 @@ def test_a_parser_that_stops_gives_up_its_claims(
 
 def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) -> None:
     claim(conn, me, A, B)
-    files.release(conn, me.id, [B])
+    file_claims.release(conn, me.id, [B])
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (True, False)

@@ -11,6 +11,7 @@ from typing import Final
 
 from headway import __version__
 from headway.daemon import Registered
+from headway.db import processes
 from headway.db.notices import PARSER
 from headway.domain.errors import SettingsError
 from headway.runtime.bell import Bell
@@ -74,6 +75,8 @@ def assembled(
         bell.ring()
 
     kit = Kit(process, given, around, clock, ask)
+    with process.engine.begin() as conn:
+        processes.serve(conn, process.me, sorted(given.sources))
     process.listen({PARSER: ask})
     with ExitStack() as ending:
         sources = dict(_sources(kit))

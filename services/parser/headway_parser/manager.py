@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import Engine
 
-from headway.db import files, processes
+from headway.db import file_claims, processes
 from headway.db.files import FileKey
 from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
@@ -102,7 +102,7 @@ class DagFileProcessorManager:
         """Stop the children, and give up what was claimed."""
         self.parsing.close()
         with self.engine.begin() as conn:
-            files.release_all(conn, self.me.id)
+            file_claims.release_all(conn, self.me.id)
 
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
@@ -135,14 +135,14 @@ class DagFileProcessorManager:
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me, repeatable=True)
             seen = {job.key: job.seen for job in jobs}
-            got = files.claim(conn, self.me.id, seen, self._others)
+            got = file_claims.claim(conn, self.me.id, seen, self._others)
         self._claimed += [job for job in jobs if job.key in got]
         self._claimed_until = self.clock.monotonic() + LONGEST_CLAIM
 
     def _give_up(self) -> None:
         """Leave to others what slow files keep from being parsed here."""
         with self.engine.begin() as conn:
-            files.release(conn, self.me.id, [job.key for job in self._claimed])
+            file_claims.release(conn, self.me.id, [job.key for job in self._claimed])
         self._due.extendleft(reversed(self._claimed))
         self._claimed.clear()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import files, pins, processes
+from headway.db import file_claims, files, pins, processes
 from headway.db.engine import is_transient
 from headway.db.files import FileKey, Outcome
 from headway.db.guards import is_refusal
@@ -73,7 +73,7 @@ class Store:
     ) -> dict[FileKey, Taken]:
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me, repeatable=True)
-            held = files.hold(conn, self.me.id, [parse.file for parse in parses])
+            held = file_claims.hold(conn, self.me.id, [parse.file for parse in parses])
             ours = [parse for parse in parses if parse.file in held]
             taken = take_over(conn, ours, new_ones_paused=self.new_ones_paused)
             self._note(conn, ours, taken)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headway.db import bundles, files, pins
+from headway.db import bundles, file_claims, files, pins
 from headway.db.engine import reader
 from headway.db.files import Row
 from headway.db.processes import Identity
@@ -77,7 +77,7 @@ class Survey:
                     name: {it.relative_path: it.run_ids for it in pins.wanted(conn, name)}
                     for name in names
                 },
-                files.parsers(conn, self.threshold) - {self.me.id},
+                file_claims.parsers(conn, self.threshold) - {self.me.id},
             )
 
     def _compare(self, name: str, stored: Stored) -> Iterator[Job]:

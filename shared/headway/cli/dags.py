@@ -22,6 +22,7 @@ app.command()(dag_deletion.reparse)
 app.command()(dag_deletion.delete)
 
 COLUMNS = ("dag_id", "version", "tasks", "paused", "running", "next_run_after", "tags")
+PROBLEM_COLUMNS = ("bundle", "relative_path", "error")
 TASK_COLUMNS = ("task_id", "operator", "upstream", "trigger_rule", "pool", "retries")
 
 
@@ -41,11 +42,12 @@ def list_dags(
 
     with transaction() as conn:
         rows = views.dags(conn, inactive=inactive)
-        errors = files.errors(conn)
+        problems = {"Import errors": files.errors(conn), "Warnings": files.warnings(conn)}
     show(rows, COLUMNS, output)
-    if errors and output is Format.TABLE:
-        print("\nImport errors:")
-        show([asdict(error) for error in errors], ("relative_path", "error"), output)
+    for heading, found in problems.items():
+        if found and output is Format.TABLE:
+            print(f"\n{heading}:")
+            show([asdict(problem) for problem in found], PROBLEM_COLUMNS, output)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import typer
 
 from headway.cli import (
     backfill,
+    bundles,
     dags,
     database,
     events,
@@ -35,6 +36,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
+app.add_typer(bundles.app, name="bundles")
 app.command("events")(events.list_events)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)

@@ -1,6 +1,8 @@
-"""SQL on bundles that move from commit to commit: all parsers go to the same one."""
+"""SQL on bundles: what there is of each, and the commit that all parsers go to."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, text
 
@@ -19,6 +21,58 @@ MOVE = text("UPDATE dag_bundle SET commit = :commit WHERE name = :name")
 COMMITS = text("""
     SELECT name, commit FROM dag_bundle WHERE name = ANY (:names) AND commit IS NOT NULL
 """)
+
+LIST = text("""
+    SELECT name, dag_bundle.commit,
+           (SELECT count(*) FROM dag_file WHERE bundle = name) AS files,
+           (SELECT count(*) FROM dag WHERE bundle = name AND active) AS dags,
+           (SELECT count(*) FROM import_error WHERE bundle = name) AS errors,
+           (SELECT max(parsed_at) FROM dag_file WHERE bundle = name) AS parsed_at,
+           (SELECT count(*) FROM process
+             WHERE kind = 'parser' AND ended_at IS NULL AND name = ANY (bundles)) AS parsers
+      FROM (SELECT bundle AS name FROM dag_file
+             UNION SELECT bundle FROM dag WHERE active
+             UNION SELECT name FROM dag_bundle
+             UNION SELECT unnest(bundles) FROM process
+                    WHERE kind = 'parser' AND ended_at IS NULL) AS known
+      LEFT JOIN dag_bundle USING (name)
+     ORDER BY name
+""")
+
+FORGET = text("""
+    WITH files AS (
+        DELETE FROM dag_file WHERE bundle = :name
+    ), errors AS (
+        DELETE FROM import_error WHERE bundle = :name
+    ), commits AS (
+        DELETE FROM dag_bundle WHERE name = :name
+    )
+    UPDATE dag SET active = false WHERE bundle = :name AND active
+ RETURNING dag_id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRow:
+    """A bundle: its commit if it is of git, how much there is of it, and who looks at it."""
+
+    name: str
+    commit: str | None
+    files: int
+    dags: int
+    errors: int
+    parsed_at: datetime | None
+    parsers: int
+
+
+def list_all(conn: Connection) -> list[BundleRow]:
+    """Return every bundle that anything is known of, by name."""
+    return [BundleRow(*row) for row in conn.execute(LIST)]
+
+
+def forget(conn: Connection, name: str) -> list[str]:
+    """Forget a bundle's files and deactivate its DAGs; return the ids of those."""
+    return list(conn.scalars(FORGET, {"name": name}))
 
 
 def take_question(conn: Connection, name: str, parser: int, interval: float) -> bool:

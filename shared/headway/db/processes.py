@@ -46,6 +46,8 @@ CONFIRM_REPEATABLE = hot("""
        FOR SHARE
 """)
 
+SERVE = text("UPDATE process SET bundles = :bundles WHERE id = :id AND epoch = :epoch")
+
 BEAT = text("""
     UPDATE process_beat
        SET beat_at = clock_timestamp()
@@ -127,6 +129,11 @@ def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None
     statement = CONFIRM_REPEATABLE if repeatable else CONFIRM
     if conn.execute(statement, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
         raise FencedError(_FENCED)
+
+
+def serve(conn: Connection, me: Identity, bundles: Sequence[str]) -> None:
+    """Say which bundles this process, a parser, looks at."""
+    conn.execute(SERVE, {"id": me.id, "epoch": me.epoch, "bundles": list(bundles)})
 
 
 def beat(conn: Connection, me: Identity) -> None:

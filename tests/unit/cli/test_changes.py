@@ -48,8 +48,10 @@ CLEARED = TaskState.NONE
         ),
         (
             Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
-            "1 task instance cleared; the run waits to start; "
-            "it has version 3, while 5 is in force (--version latest takes that)",
+            (
+                "1 task instance cleared; the run waits to start; "
+                "it has version 3, while 5 is in force (--version latest takes that)"
+            ),
         ),
         (
             Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 3)),
@@ -57,8 +59,10 @@ CLEARED = TaskState.NONE
         ),
         (
             Change(FAILED, QUEUED, {TaskState.REMOVED: 2}, added=1, versions=Versions(3, 4, None)),
-            "2 task instances removed, 1 task added; the run waits to start; "
-            "it has version 4, instead of 3",
+            (
+                "2 task instances removed, 1 task added; the run waits to start; "
+                "it has version 4, instead of 3"
+            ),
         ),
         (
             Change(QUEUED, QUEUED, versions=Versions(3, 5, 5)),

@@ -22,6 +22,7 @@ READING = [
     "tasks list",
     "backfill show",
     "pools list",
+    "bundles list",
     "events",
     "explain",
     "simulate",
@@ -33,6 +34,7 @@ CHANGING = [
     "runs cancel",
     "runs delete",
     "dags delete",
+    "bundles forget",
     "tasks clear",
     "tasks mark",
     "tasks cancel",
@@ -104,7 +106,8 @@ def test_every_changing_command_takes_a_reason_and_may_be_told_not_to_ask(comman
 )
 def test_a_command_that_nobody_knows(path: tuple[str, ...]) -> None:
     """Commands that take none have no use for another word either; two take a name."""
-    status, output = run(*path, "frobnicate")
+    needed = ["--socket", "s", "--for", "parser"] if path == ("forker",) else []
+    status, output = run(*path, *needed, "frobnicate")
 
     assert status == 2
     assert "frobnicate" in output

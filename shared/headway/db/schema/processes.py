@@ -15,6 +15,8 @@ Table(
     Column("epoch", Integer, nullable=False, server_default=text("1")),
     Column("queues", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("slots", Integer, nullable=False, server_default=text("0")),
+    # Of a parser, the bundles that it looks at.
+    Column("bundles", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("exclusive", Boolean, nullable=False, server_default=text("false")),
     moment("started_at", now=True),
     moment("ended_at"),

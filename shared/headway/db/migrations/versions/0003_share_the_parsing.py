@@ -45,6 +45,10 @@ def _versions() -> None:
 
 
 def _files() -> None:
+    op.add_column(
+        "process",
+        sa.Column("bundles", sa.ARRAY(sa.Text()), server_default=sa.text("'{}'"), nullable=False),
+    )
     op.create_table(
         "dag_bundle",
         sa.Column("name", sa.Text(), nullable=False),

@@ -1,0 +1,31 @@
+"""Forget a bundle that no parser looks at any more."""
+
+from sqlalchemy import Connection
+
+from headway.actions.intervene import Author
+from headway.db import bundles, events
+from headway.db.events import Event
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import ConflictError, NotFoundError
+
+
+def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
+    """Deactivate the DAGs of a bundle, and return their ids; their history stays.
+
+    ConflictError while a parser looks at it, which would enter them again.
+    """
+    found = next((it for it in bundles.list_all(conn) if it.name == name), None)
+    if found is None:
+        raise NotFoundError(f"There is no bundle {name!r}; `headway bundles list` has all.")
+    if found.parsers:
+        parsers = "a parser looks" if found.parsers == 1 else f"{found.parsers} parsers look"
+        raise ConflictError(
+            f"The bundle {name} is not forgotten: {parsers} at it. Remove it from their settings "
+            "and restart them first."
+        )
+    gone = bundles.forget(conn, name)
+    details: dict[str, JsonValue] = {"bundle": name, "dags": [*sorted(gone)]}
+    if author.reason is not None:
+        details["reason"] = author.reason
+    events.add(conn, Event(actor=author.actor, action="bundle.forget", details=details))
+    return gone

@@ -1,0 +1,48 @@
+"""`headway bundles`: where DAG files come from."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.output import Format, Output
+from headway.cli.values import Reason, Yes
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+app = typer.Typer(help="Bundles of DAG files: list and forget them.", no_args_is_help=True)
+
+COLUMNS = ("name", "commit", "files", "dags", "errors", "parsed_at", "parsers")
+
+
+@app.command("list")
+def list_bundles(output: Output = Format.TABLE) -> None:
+    """List bundles: how many files and DAGs each has, and how many parsers look at it."""
+    from dataclasses import asdict
+
+    from headway.cli.output import show
+    from headway.cli.session import transaction
+    from headway.db import bundles
+
+    with transaction() as conn:
+        rows = [asdict(bundle) for bundle in bundles.list_all(conn)]
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def forget(
+    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
+    reason: Reason = None,
+    yes: Yes = False,
+) -> None:
+    """Deactivate the DAGs of a bundle that no parser looks at any more; their history stays."""
+    from headway.actions.bundles import forget_bundle
+    from headway.cli.acting import act, ask, rehearse
+    from headway.cli.changes import author
+
+    def work(conn: "Connection") -> list[str]:
+        return forget_bundle(conn, name, author(reason))
+
+    if not yes:
+        ask(f"The bundle {name} will be forgotten, and its {len(rehearse(work))} DAGs deactivated.")
+    print(f"Forgot the bundle {name}, and deactivated its {len(act(work))} DAGs.")
