@@ -139,15 +139,6 @@ BAD = {
         """,
         "Reading the file ended its process (exit code 0); it must not do that.",
     ),
-    "crashes": (
-        """
-        import ctypes
-        from headway.sdk import DAG
-
-        ctypes.string_at(0)
-        """,
-        "Reading the file ended its process (signal 11); it must not do that.",
-    ),
     "loops": (
         """
         from headway.sdk import DAG
@@ -188,6 +179,16 @@ def dag(dag_id: str, *task_ids: str) -> str:
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_has_one_clear_error(stack: Stack, name: str) -> None:
     assert stack.wait_for_import_error(f"{name}.py") == BAD[name][1]
+
+
+def test_a_crash_shows_where_it_was(stack: Stack) -> None:
+    write(stack, "crashes.py", "import ctypes\n# headway, DAG\nctypes.string_at(0)\n")
+
+    said, printed = stack.wait_for_import_error("crashes.py").split("\nIt printed:\n")
+    assert said == (
+        "Reading the file ended its process (signal 11, Segmentation fault); it must not do that."
+    )
+    assert f'File "{stack.dags}/crashes.py", line 3 in <module>' in printed
 
 
 def test_an_error_of_python_s_own_shows_where_it_is(stack: Stack) -> None:
