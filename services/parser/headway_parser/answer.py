@@ -1,7 +1,8 @@
 """What a child has said of a DAG file, checked before anything believes it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from signal import strsignal
@@ -22,6 +23,9 @@ LONGEST_ERROR: Final = 20_000
 
 LONGEST_OUTPUT: Final = 4_000
 """Characters of what a file has printed that are kept."""
+
+MOST_FILES: Final = 10_000
+"""Files of its bundle that a DAG file may depend on: each is looked at in every listing."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -93,7 +97,8 @@ def _check(path: str, frame: Frame) -> ParsedFile:
     if "error" in frame:
         said = _storable(str(frame["error"])).strip()[:LONGEST_ERROR]
         said = said or "Reading the file failed with an error without a message."
-        return ParsedFile(error=said, read=dict(_hashes(frame.get("read"))))
+        read = dict(_hashes(frame.get("read")))
+        return ParsedFile(error=said, read=read if len(read) <= MOST_FILES else None)
     dags, contents = frame.get("dags"), frame.get("files")
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
@@ -106,8 +111,19 @@ def _check(path: str, frame: Frame) -> ParsedFile:
         by_hash[by_path[name]] = content
     manifest = manifest_hash(by_path)
     versions = tuple(_version(path, data, manifest) for data in dags)
-    missing = dict.fromkeys(_paths(frame.get("missing")), ABSENT)
-    return ParsedFile(versions, by_path, by_hash, read={**missing, **by_path})
+    _check_unique(versions)
+    read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **by_path}
+    if len(read) > MOST_FILES:
+        raise SerializationError(
+            f"it depends on {len(read):,} files of its bundle; {MOST_FILES:,} is the limit."
+        )
+    return ParsedFile(versions, by_path, by_hash, read=read)
+
+
+def _check_unique(versions: Iterable[NewVersion]) -> None:
+    for dag_id, times in Counter(it.spec.dag_id for it in versions).items():
+        if times > 1:
+            raise SerializationError(f"it has the DAG {dag_id} twice.")
 
 
 def _storable(text: str) -> str:

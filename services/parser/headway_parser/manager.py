@@ -169,7 +169,7 @@ class DagFileProcessorManager:
                 self._again(job)
                 return
             result = explain_silence(result, None, "")
-        if result.changed:
+        if result.changed or self._is_contradicted(job, result):
             if job.tries < MOST_TRIES:
                 self._again(job)
                 return
@@ -177,6 +177,17 @@ class DagFileProcessorManager:
         if not self._results:
             self._store_by = self.clock.monotonic() + GATHERING
         self._results.append((job, result, finished.seconds))
+
+    def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
+        """Tell whether a file holds what it held before the parse, but another content is claimed.
+
+        It would seem to have changed for ever.
+        """
+        hash_of = self.survey.shelves[job.key.bundle].contents.hash
+        return any(
+            said != job.hashes.get(path, said) and hash_of(job.root / path) == job.hashes[path]
+            for path, said in (result.read or {}).items()
+        )
 
     def _again(self, job: Job) -> None:
         self._claimed.append(replace(job, tries=job.tries + 1))

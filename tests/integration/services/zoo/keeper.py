@@ -42,6 +42,17 @@ DELAY = text("""
      GROUP BY run.id
 """)
 
+SLOW = text("""
+    SELECT to_char(run.created_at, 'HH24:MI:SS.MS'), run.started_at - run.created_at AS started,
+           attempt.queued_at - run.created_at AS queued,
+           attempt.started_at - run.created_at AS task_started
+      FROM dag_run AS run
+      JOIN task_instance AS task ON task.dag_run_id = run.id
+      JOIN task_attempt AS attempt ON attempt.task_instance_id = task.id
+     WHERE run.dag_id = 'canary'
+       AND attempt.started_at > run.created_at + make_interval(secs => :seconds)
+""")
+
 PARSERS = text("SELECT id, pid FROM process WHERE kind = 'parser' ORDER BY id")
 IN_FORCE = text("""
     SELECT version.number FROM dag JOIN dag_version AS version ON version.id = dag.version_id
@@ -112,7 +123,7 @@ class Zoo:
             singer.join()
         assert song.silence is None, song.silence
         assert song.delays
-        assert max(song.delays) < LONGEST_DELAY, song.delays
+        assert max(song.delays) < LONGEST_DELAY, self._slow_runs()
 
     def edit_canary(self) -> None:
         """Edit the canary, and wait until that is in force."""
@@ -193,6 +204,12 @@ class Zoo:
                 _CLOCK.wait(ended, _PAUSE)
         except Exception as error:  # noqa: BLE001 - it belongs to the test, not to this thread
             song.silence = error
+
+    def _slow_runs(self) -> str:
+        """Tell when each of the canary's slow runs came how far."""
+        with self.stack.engine.connect() as conn:
+            slow = conn.execute(SLOW, {"seconds": LONGEST_DELAY}).all()
+        return "\n".join(str(row) for row in [*slow, self.stack.service_logs()])
 
     def _delay(self, run_id: str) -> float:
         """Wait until the run has started; return the seconds that it took."""
