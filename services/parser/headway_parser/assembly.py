@@ -23,6 +23,7 @@ from headway.runtime.scrub import scrubbed_environment
 from headway.serialization.codec import FORMAT_VERSION
 from headway_parser import child
 from headway_parser.bundles import FolderBundle, open_bundles
+from headway_parser.clerk import Clerk
 from headway_parser.contents import Contents
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister
@@ -133,7 +134,7 @@ def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFilePr
         clock,
         survey,
         parsing,
-        store,
+        Clerk(store.files, release, clock),
         notify=process.notifier.notify,
         asked=asked,
     )

@@ -49,13 +49,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
 
 
 def _parse(read: FilesRead, path: str) -> Frame:
-    root, preloaded = read.root, set(sys.modules)
+    root = read.root
     read.refuse_huge(path)
     from_source(root)
     dags = load_dag_file(root / path, root)
     specs = [to_spec(dag, path) for dag in dags]
-    for name in sys.modules.keys() - preloaded:
-        read.note(getattr(sys.modules[name], "__file__", None) or "")
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     contents = read.contents()

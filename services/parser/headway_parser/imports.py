@@ -2,10 +2,20 @@
 
 import sys
 from collections.abc import Callable
-from importlib.machinery import FileFinder
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder, ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 from headway.sdk.loading import SourceOnly
+
+
+class Extension(ExtensionFileLoader):
+    """Load a compiled module in a way that whoever watches which files are opened can see."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Open the file as any other, and load it."""
+        with Path(self.path).open("rb"):
+            return super().create_module(spec)
 
 
 def from_source(root: Path) -> None:
@@ -15,7 +25,8 @@ def from_source(root: Path) -> None:
     edits; and who watches which files are opened would not see the source.
     """
     sys.path_hooks.insert(0, _hook(root))
-    sys.path_importer_cache.clear()
+    for known in [it for it in sys.path_importer_cache if Path(it).is_relative_to(root)]:
+        del sys.path_importer_cache[known]
 
 
 def _hook(root: Path) -> Callable[[str], FileFinder]:
@@ -23,6 +34,6 @@ def _hook(root: Path) -> Callable[[str], FileFinder]:
         path = Path(folder)
         if not path.is_relative_to(root) or not path.is_dir():
             raise ImportError(f"{folder} is none of the bundle's folders")
-        return FileFinder(folder, (SourceOnly, [".py"]))
+        return FileFinder(folder, (Extension, EXTENSION_SUFFIXES), (SourceOnly, [".py"]))
 
     return find

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 from threading import Event
@@ -18,12 +18,10 @@ from headway.runtime.clock import Clock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
-from headway_parser.contents import signature_of
+from headway_parser.clerk import Clerk, Result
 from headway_parser.jobs import Job, in_order
-from headway_parser.parse import Parse
 from headway_parser.parsing import Finished, Parsing
 from headway_parser.retention import prune
-from headway_parser.storing import Store
 from headway_parser.survey import Survey
 from headway_parser.taking import Taken
 
@@ -40,12 +38,6 @@ LONGEST_CLAIM: Final = 1.0
 
 FIRST_PRUNE: Final = 60.0
 """Seconds after the start when versions are pruned first: there is much to do before."""
-
-MOST_AT_ONCE: Final = 32
-"""Files that are stored in one transaction at the most."""
-
-GATHERING: Final = 0.1
-"""Seconds that what a child has said waits for more to be stored with it, if more will come."""
 
 MOMENT: Final = 0.05
 """Seconds that a step waits for children at the longest."""
@@ -66,15 +58,13 @@ class DagFileProcessorManager:
     clock: Clock
     survey: Survey
     parsing: Parsing
-    store: Store
+    clerk: Clerk
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _claimed_until: float = 0.0
-    _results: list[tuple[Job, ParsedFile, float]] = field(default_factory=list)
-    _store_by: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
     _next_look: float = 0.0
@@ -91,16 +81,20 @@ class DagFileProcessorManager:
         self._claim()
         while self._claimed and self.parsing.free > 0:
             self.parsing.start(self._claimed.popleft())
-        self.parsing.wait(MOMENT)
+        if self.parsing.running:
+            self.parsing.wait(MOMENT)
+        else:
+            self.clerk.wait(MOMENT)
         for finished in self.parsing.finished():
             self._take(finished)
         self._settle()
         self._prune()
-        return bool(self.parsing.running or self._claimed or self._due or self._results)
+        return bool(self.parsing.running or self._claimed or self._due or self.clerk.busy)
 
     def close(self) -> None:
         """Stop the children, and give up what was claimed."""
         self.parsing.close()
+        self.clerk.close()
         with self.engine.begin() as conn:
             file_claims.release_all(conn, self.me.id)
 
@@ -119,8 +113,7 @@ class DagFileProcessorManager:
         running = {key: job for key, (job, _) in self.parsing.running.items()}
         self._outdated = {job.key for job in jobs if _is_outdated(running.get(job.key), job)}
         busy = {job.key for job in self._claimed} | running.keys()
-        busy |= {job.key for job, _, _ in self._results}
-        free = [job for job in jobs if job.key not in busy]
+        free = [it for it in jobs if it.key not in busy and not self.clerk.has(it.key)]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
         self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
 
@@ -147,18 +140,12 @@ class DagFileProcessorManager:
         self._claimed.clear()
 
     def _settle(self) -> None:
-        """Store what came of parses, several at once while there are more to come."""
-        more = bool(self._due or self._claimed)
-        if more and len(self._results) < MOST_AT_ONCE and self.clock.monotonic() < self._store_by:
-            return
-        if not self._results:
-            return
-        parses = [self._parse_of(job, result, seconds) for job, result, seconds in self._results]
-        taken = self.store.files(parses)
-        for job, result, _ in self._results:
-            self._conclude(job, result, taken.get(job.key))
-        self._results.clear()
-        self.notify(SCHEDULER)
+        """Have what is new stored, and see what became of what was."""
+        stored = self.clerk.collect(more=bool(self._due or self._claimed))
+        for result, taken in stored:
+            self._conclude(result, taken)
+        if stored:
+            self.notify(SCHEDULER)
 
     def _take(self, finished: Finished) -> None:
         """Keep what came of a parse, or have the file parsed once more."""
@@ -174,9 +161,7 @@ class DagFileProcessorManager:
                 self._again(job)
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
-        if not self._results:
-            self._store_by = self.clock.monotonic() + GATHERING
-        self._results.append((job, result, finished.seconds))
+        self.clerk.add(Result(job, result, finished.seconds))
 
     def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
         """Tell whether a file holds what it held before the parse, but another content is claimed.
@@ -192,26 +177,12 @@ class DagFileProcessorManager:
     def _again(self, job: Job) -> None:
         self._claimed.append(replace(job, tries=job.tries + 1))
 
-    def _parse_of(self, job: Job, result: ParsedFile, seconds: float) -> Parse:
-        read = _what_was_read(job, result)
-        return Parse(
-            file=job.key,
-            result=result,
-            signature=signature_of(read, self.survey.shelves[job.key.bundle].release),
-            paths=sorted(read),
-            seconds=seconds,
-            failures=job.failures,
-            commit=job.commit,
-            first=job.first,
-            runs=job.runs,
-        )
-
-    def _conclude(self, job: Job, result: ParsedFile, taken: Taken | None) -> None:
+    def _conclude(self, result: Result, taken: Taken | None) -> None:
+        job = result.job
         if taken is not None and taken.doubtful:
-            self._claimed.append(replace(job, first=result))
+            self._claimed.append(replace(job, first=result.parsed))
         elif taken is not None:
-            read = _what_was_read(job, result)
-            self.survey.shelves[job.key.bundle].considered[job.key.path] = read
+            self.survey.shelves[job.key.bundle].considered[job.key.path] = result.read
         if job.key in self._outdated:
             self.asked.set()
 
@@ -223,16 +194,6 @@ class DagFileProcessorManager:
         more = prune(self.engine, self.me, given.version_retention_days, given.versions_to_keep)
         wait = MOMENT if more else given.retention_interval
         self._next_prune = self.clock.monotonic() + wait
-
-
-def _what_was_read(job: Job, result: ParsedFile) -> Mapping[str, str]:
-    """Return what the result depends on; a child that failed cannot tell of all that it read.
-
-    What it leaves out is taken as it was before: otherwise the file would seem to have changed.
-    """
-    if result.error is None and result.read is not None:
-        return result.read
-    return {**job.hashes, **(result.read or {})}
 
 
 def _is_outdated(running: Job | None, now: Job) -> bool:

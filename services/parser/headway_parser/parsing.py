@@ -62,7 +62,7 @@ class Parsing:
         """Wait until a child has something to say, at most so long; not at all without any."""
         if not self.running:
             return
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             for _, processor in self.running.values():
                 processor.watch(selector)
             selector.select(seconds)

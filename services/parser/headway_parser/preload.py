@@ -4,23 +4,39 @@ It goes once through all that a child does, with a DAG of its own: what is made 
 first use (validators, signatures, time zones) is then there as well.
 """
 
+from typing import Final
+
 import pendulum
 
 import headway_parser.child  # noqa: F401 - what children are started with
 from headway import sdk
+from headway.runtime.frames import encode_frame
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
 
+SOURCE: Final = (
+    "from headway.sdk import DAG\nwith DAG('d') as dag:\n    x = [f'{n}' for n in (1, 2)]\n"
+)
+
+TIMES: Final = 10
+"""So often the interpreter must see what it is to run quickly."""
+
 
 def warm_up() -> None:
-    """Define a DAG, and put it into bytes."""
+    """Define a DAG, and put it into bytes, until that costs no more than it will in a child.
+
+    The interpreter rewrites what it runs for the first times, and each page that a child writes
+    to it has to copy.
+    """
     for name in sdk.__all__:
         getattr(sdk, name)  # imported when it is asked for
-    start = pendulum.datetime(2024, 1, 1, tz="UTC")
-    with sdk.DAG("warm_up", schedule="@daily", start_date=start) as dag:
-        first = sdk.BashOperator(task_id="first", bash_command="true")
-        first >> sdk.BashOperator(task_id="second", bash_command="true")
-    codec.encode(to_spec(dag, "warm_up.py"))
+    for _ in range(TIMES):
+        start = pendulum.datetime(2024, 1, 1, tz="UTC")
+        with sdk.DAG("warm_up", schedule="@daily", start_date=start) as dag:
+            first = sdk.BashOperator(task_id="first", bash_command="true")
+            first >> sdk.BashOperator(task_id="second", bash_command="true")
+        encode_frame({"dags": [codec.encode(to_spec(dag, "warm_up.py"))]})
+        compile(SOURCE, "warm_up.py", "exec")
 
 
 warm_up()

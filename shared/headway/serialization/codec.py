@@ -6,15 +6,21 @@ part of it is ever imported or called by name.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from enum import Enum
+from functools import cache
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgpack
-from pydantic import TypeAdapter, ValidationError
 
 from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec
 from headway.serialization import decoding as bounded
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FORMAT_VERSION: Final = 2
 READABLE: Final = (1, 2)
@@ -33,13 +39,15 @@ LARGEST: Final = 64 * 2**20
 MOST_ELEMENTS: Final = 5_000_000
 """Items of lists and maps in it, taken together: enough for a hundred thousand tasks."""
 
-_ADAPTER: Final = TypeAdapter(DagSpec)
+_SIMPLE: Final = frozenset({str, int, float, bool})
 
 
 def encode(spec: DagSpec) -> bytes:
-    """Return the canonical bytes of a DAG: equal specifications give equal bytes."""
-    fields = _ADAPTER.dump_python(spec, mode="json")
-    dag = _sorted({name: fields[name] for name in fields if name not in LATER or fields[name]})
+    """Return the canonical bytes of a DAG: equal specifications give equal bytes.
+
+    This is done in every child that parses or runs user code; none of them needs pydantic.
+    """
+    dag = {name: value for name, value in _plain(spec).items() if name not in LATER or value}
     data: bytes = msgpack.packb({"format": FORMAT_VERSION, "dag": dag})
     if len(data) > LARGEST:
         raise SerializationError(
@@ -66,8 +74,8 @@ def decode(data: bytes) -> DagSpec:
             "again."
         )
     try:
-        return _ADAPTER.validate_python(envelope.get("dag"))
-    except ValidationError as error:
+        return _adapter().validate_python(envelope.get("dag"))
+    except ValueError as error:
         raise SerializationError(f"The serialized DAG is malformed: {error}") from error
 
 
@@ -76,9 +84,29 @@ def fingerprint(data: bytes, manifest_hash: str) -> str:
     return sha256(sha256(data).digest() + manifest_hash.encode()).hexdigest()
 
 
-def _sorted(value: object) -> object:
+@cache
+def _adapter() -> "TypeAdapter[DagSpec]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(DagSpec)
+
+
+def _plain(value: object) -> Any:
+    """Return plain data, the keys of maps in order."""
+    if value is None or type(value) in _SIMPLE:
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(item) for item in value]
-    return value
+        return {key: _plain(value[key]) for key in sorted(value)}
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Enum):
+        return value.value
+    kind: Any = type(value)
+    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+
+
+@cache
+def _names(kind: Any) -> list[str]:
+    return sorted(field.name for field in fields(kind))

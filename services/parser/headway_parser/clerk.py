@@ -1,0 +1,118 @@
+"""Store what came of parses, in a thread of its own: no child is to wait for the database."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from headway.db.files import FileKey
+from headway.runtime.clock import Clock
+from headway_parser.answer import ParsedFile
+from headway_parser.contents import signature_of
+from headway_parser.jobs import Job
+from headway_parser.parse import Parse
+from headway_parser.taking import Taken
+
+MOST_AT_ONCE: Final = 32
+"""Files that are stored in one transaction at the most."""
+
+GATHERING: Final = 0.2
+"""Seconds for which a result waits for others to be stored with it, if more are to come."""
+
+StoreFiles: TypeAlias = Callable[[Sequence[Parse]], Mapping[FileKey, Taken]]
+
+
+class Result(NamedTuple):
+    """A job that was done, what came of it, and the seconds that it took."""
+
+    job: Job
+    parsed: ParsedFile
+    seconds: float
+
+    @property
+    def read(self) -> Mapping[str, str]:
+        """What the result depends on; a child that failed cannot tell of all that it read.
+
+        What it leaves out is taken as it was before: otherwise the file would seem to have
+        changed.
+        """
+        if self.parsed.error is None and self.parsed.read is not None:
+            return self.parsed.read
+        return {**self.job.hashes, **(self.parsed.read or {})}
+
+    def parse(self, release: str) -> Parse:
+        """Return this as it is stored by what reads files here."""
+        job = self.job
+        return Parse(
+            file=job.key,
+            result=self.parsed,
+            signature=signature_of(self.read, release),
+            paths=sorted(self.read),
+            seconds=self.seconds,
+            failures=job.failures,
+            commit=job.commit,
+            first=job.first,
+            runs=job.runs,
+        )
+
+
+@dataclass(slots=True)
+class Clerk:
+    """Results that wait to be stored: those that come while others are stored go together."""
+
+    store: StoreFiles
+    release: str
+    clock: Clock
+    _store_by: float = 0.0
+    _waiting: list[Result] = field(default_factory=list)
+    _under_way: tuple[Sequence[Result], "Future[Mapping[FileKey, Taken]]"] | None = None
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "clerk"))
+
+    def add(self, result: Result) -> None:
+        """Have a result stored."""
+        if not self._waiting:
+            self._store_by = self.clock.monotonic() + GATHERING
+        self._waiting.append(result)
+
+    def has(self, key: FileKey) -> bool:
+        """Tell whether a result of that file is still to be stored."""
+        under_way = self._under_way[0] if self._under_way else ()
+        return any(result.job.key == key for result in (*self._waiting, *under_way))
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is still to be stored."""
+        return bool(self._waiting or self._under_way)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something is stored, at most so long; not at all when nothing is to be."""
+        if self._under_way is not None:
+            wait([self._under_way[1]], seconds)
+
+    def collect(self, *, more: bool) -> list[tuple[Result, Taken | None]]:
+        """Return what was stored since, and begin with what waits; never wait.
+
+        With `more` results to come, few are not worth a transaction yet.  None stands for what another parser has taken over.  What could not be stored waits
+        for the next time, and the error goes through.
+        """
+        stored: list[tuple[Result, Taken | None]] = []
+        if self._under_way is not None and self._under_way[1].done():
+            results, future = self._under_way
+            self._under_way = None
+            self._waiting[:0] = results
+            taken = future.result()
+            del self._waiting[: len(results)]
+            stored = [(result, taken.get(result.job.key)) for result in results]
+        if self._under_way is None and self._waiting and (not more or self._is_enough()):
+            results = self._waiting[:MOST_AT_ONCE]
+            del self._waiting[: len(results)]
+            parses = [result.parse(self.release) for result in results]
+            self._under_way = results, self._thread.submit(self.store, parses)
+        return stored
+
+    def _is_enough(self) -> bool:
+        return len(self._waiting) >= MOST_AT_ONCE or self.clock.monotonic() >= self._store_by
+
+    def close(self) -> None:
+        """Wait for what is under way, and store nothing else."""
+        self._thread.shutdown(wait=True)
