@@ -92,8 +92,9 @@ class Clerk:
     def collect(self, *, more: bool) -> list[tuple[Result, Taken | None]]:
         """Return what was stored since, and begin with what waits; never wait.
 
-        With `more` results to come, few are not worth a transaction yet.  None stands for what another parser has taken over.  What could not be stored waits
-        for the next time, and the error goes through.
+        With `more` results to come, few are not worth a transaction yet.  None stands for
+        what another parser has taken over.  What could not be stored waits for the next time,
+        and the error goes through.
         """
         stored: list[tuple[Result, Taken | None]] = []
         if self._under_way is not None and self._under_way[1].done():

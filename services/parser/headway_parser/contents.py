@@ -1,15 +1,14 @@
 """The content of files as hashes: what tells that something has changed, on any machine."""
 
-import os
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from headway.runtime.clock import Clock
-from headway.serialization.manifest import manifest_hash
+from headway.serialization.manifest import content_hash, manifest_hash
+from headway_parser.regular import read_regular
+from headway_parser.stamps import Stamp, stamp_of
 
 ABSENT: Final = "absent"
 """What stands for the content of a file that is not there, or is none to read."""
@@ -19,15 +18,6 @@ LARGEST: Final = 256 * 2**20
 
 RACY_SECONDS: Final = 0.1
 """How old a file must be for its times to tell of the next change: clocks of disks are coarse."""
-
-
-class Stamp(NamedTuple):
-    """By what a file is known without reading it."""
-
-    inode: int
-    size: int
-    modified: int
-    changed: int
 
 
 @dataclass(slots=True)
@@ -62,17 +52,6 @@ class Contents:
             del self._known[path]
 
 
-def stamp_of(file: Path) -> Stamp | None:
-    """Return the stamp of a regular file; None for anything else."""
-    try:
-        status = os.stat(file)  # noqa: PTH116 - twice as fast, and done for every file
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
 def signature_of(files: Mapping[str, str], release: str) -> str:
     """Return what identifies all that a parse depends on: content by path, and what reads it."""
     return f"{release}:{manifest_hash(files)}"
@@ -80,15 +59,7 @@ def signature_of(files: Mapping[str, str], release: str) -> str:
 
 def _read(file: Path) -> str:
     try:
-        # A pipe in its place, since the stamp was taken, must not hold anybody up.
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+        content = read_regular(file, LARGEST + 1)
     except OSError:
         return ABSENT
-    with os.fdopen(descriptor, "rb") as opened:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            return ABSENT
-        try:
-            return sha256(opened.read(LARGEST)).hexdigest()
-        except OSError:
-            return ABSENT
+    return ABSENT if content is None or len(content) > LARGEST else content_hash(content)

@@ -8,8 +8,8 @@ from random import Random
 from headway.db.files import FileKey
 from headway.runtime.parser_settings import SortMode
 from headway_parser.answer import ParsedFile
-from headway_parser.contents import stamp_of
 from headway_parser.due import Reason
+from headway_parser.stamps import stamp_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

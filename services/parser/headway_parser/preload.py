@@ -11,6 +11,7 @@ import pendulum
 import headway_parser.child  # noqa: F401 - what children are started with
 from headway import sdk
 from headway.runtime.frames import encode_frame
+from headway.sdk.loading import SourceOnly
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
 
@@ -36,7 +37,7 @@ def warm_up() -> None:
             first = sdk.BashOperator(task_id="first", bash_command="true")
             first >> sdk.BashOperator(task_id="second", bash_command="true")
         encode_frame({"dags": [codec.encode(to_spec(dag, "warm_up.py"))]})
-        compile(SOURCE, "warm_up.py", "exec")
+        SourceOnly("warm_up", "warm_up.py").source_to_code(SOURCE, "warm_up.py")
 
 
 warm_up()

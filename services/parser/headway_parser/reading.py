@@ -7,7 +7,8 @@ from typing import Final
 
 from headway.domain.errors import HeadwayError
 from headway.serialization.manifest import content_hash
-from headway_parser.contents import ABSENT, Stamp, stamp_of
+from headway_parser.contents import ABSENT
+from headway_parser.stamps import Stamp, stamp_of
 
 MOST_CODE: Final = 8 * 2**20
 """Bytes of source that a DAG file may take in from its bundle."""

@@ -7,10 +7,11 @@ from typing import Final, NamedTuple
 
 from headway.db.files import FileKey, Row
 from headway.runtime.clock import Clock
-from headway_parser.contents import Contents, signature_of, stamp_of
+from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason, may_forget, why
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister, Listing
+from headway_parser.stamps import stamp_of
 
 LARGE_LOSS: Final = 0.5
 """The share of a folder's files that, gone at once, must be gone a while later as well."""

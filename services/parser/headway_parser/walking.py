@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from headway.runtime.clock import Clock
 from headway_parser.ignore import IGNORE_FILE, IgnoreError, Rules, read_rules
+from headway_parser.stamps import Stamp
 
 LONGEST: Final = 60.0
 """Seconds after which a walk is given up; what it has found out by then the next one knows."""
@@ -20,18 +21,6 @@ SUFFIXES: Final = (".py", ".zip")
 _CANNOT_BE: Final = frozenset({errno.ELOOP, errno.ENAMETOOLONG})
 
 Identity: TypeAlias = tuple[int, int]
-Stamp: TypeAlias = tuple[int, int, int, int, int]
-
-
-def stamp_of(status: os.stat_result) -> Stamp:
-    """Return what differs when a file has been written, replaced or touched."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
 
 
 def is_allowed(name: str) -> bool:
@@ -85,7 +74,7 @@ class Walk:
         """Return the rules for what is in a folder; IgnoreError or OSError if nobody knows."""
         file = self.root / folder / IGNORE_FILE
         try:
-            stamp = stamp_of(file.stat())
+            stamp = Stamp.of(file.stat())
         except FileNotFoundError:
             return above
         known = self.rules.get(folder)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_parser.listing import LARGEST, Listing, list_files, signature, too_large
+from headway_parser.listing import LARGEST, Lister, Listing
 
 DAG = "from headway.sdk import DAG\n"
 
@@ -18,11 +18,11 @@ def write(root: Path, *names: str, content: str = DAG) -> None:
 def test_files_are_found_wherever_they_lie_in_one_order(tmp_path: Path) -> None:
     write(tmp_path, "b.py", "a/z.py", "a/b/c.py", "a.py")
 
-    assert list_files(tmp_path) == Listing(("a.py", "a/b/c.py", "a/z.py", "b.py"), complete=True)
+    assert Lister().list(tmp_path) == Listing(("a.py", "a/b/c.py", "a/z.py", "b.py"), complete=True)
 
 
 def test_an_empty_folder_is_complete(tmp_path: Path) -> None:
-    assert list_files(tmp_path) == Listing((), complete=True)
+    assert Lister().list(tmp_path) == Listing((), complete=True)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_empty_folder_is_complete(tmp_path: Path) -> None:
 def test_what_is_no_source_is_left_out(tmp_path: Path, name: str) -> None:
     write(tmp_path, name)
 
-    assert list_files(tmp_path) == Listing((), complete=True)
+    assert Lister().list(tmp_path) == Listing((), complete=True)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_a_file_that_may_hold_a_dag_mentions_both_words(
 ) -> None:
     write(tmp_path, "a.py", content=content)
 
-    assert (list_files(tmp_path).paths == ("a.py",)) is found
+    assert (Lister().list(tmp_path).paths == ("a.py",)) is found
 
 
 def test_a_file_that_is_no_text_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"\xff\0dag headway\n")
 
-    assert list_files(tmp_path).paths == ("a.py",)
+    assert Lister().list(tmp_path).paths == ("a.py",)
 
 
 def test_a_file_that_is_too_large_is_not_passed_over_in_silence(tmp_path: Path) -> None:
@@ -65,12 +65,7 @@ def test_a_file_that_is_too_large_is_not_passed_over_in_silence(tmp_path: Path) 
     with (tmp_path / "sparse.py").open("wb") as sparse:
         sparse.truncate(200 * 2**20)
 
-    assert list_files(tmp_path).paths == ("fits.py", "huge.py", "sparse.py")
-    assert [too_large(tmp_path / name) for name in ("fits.py", "huge.py", "gone.py")] == [
-        False,
-        True,
-        False,
-    ]
+    assert Lister().list(tmp_path).paths == ("fits.py", "huge.py", "sparse.py")
 
 
 def test_links_are_followed_and_no_folder_is_entered_twice(tmp_path: Path) -> None:
@@ -81,7 +76,7 @@ def test_links_are_followed_and_no_folder_is_entered_twice(tmp_path: Path) -> No
     (root / "there").symlink_to(elsewhere, target_is_directory=True)
     (root / "too.py").symlink_to(elsewhere / "c.py")
 
-    assert list_files(root) == Listing(("a/b.py", "there/c.py", "too.py"), complete=True)
+    assert Lister().list(root) == Listing(("a/b.py", "there/c.py", "too.py"), complete=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
@@ -91,18 +86,18 @@ def test_what_only_looks_like_a_file_is_left_out_and_blocks_nothing(tmp_path: Pa
     (tmp_path / "dangling.py").symlink_to(tmp_path / "nowhere.py")
     write(tmp_path, "folder.py/inside.py")
 
-    assert list_files(tmp_path) == Listing(("folder.py/inside.py",), complete=True)
+    assert Lister().list(tmp_path) == Listing(("folder.py/inside.py",), complete=True)
 
 
 @pytest.mark.parametrize("name", ["a\nb.py", "a\x1bb.py", "\udcff.py", "a\nb/c.py", "\udcff/c.py"])
 def test_names_that_cannot_be_listed_or_stored_are_left_out(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, "good.py")
 
-    assert list_files(tmp_path).paths == ("good.py",)
+    assert Lister().list(tmp_path).paths == ("good.py",)
 
 
 def test_a_folder_that_is_not_there_is_not_complete(tmp_path: Path) -> None:
-    assert list_files(tmp_path / "nowhere") == Listing((), complete=False)
+    assert Lister().list(tmp_path / "nowhere") == Listing((), complete=False)
 
 
 def test_a_link_that_leads_to_itself_is_no_file_and_says_so(
@@ -111,7 +106,7 @@ def test_a_link_that_leads_to_itself_is_no_file_and_says_so(
     write(tmp_path, "good.py")
     (tmp_path / "itself.py").symlink_to(tmp_path / "itself.py")
 
-    assert list_files(tmp_path) == Listing(("good.py",), complete=True)
+    assert Lister().list(tmp_path) == Listing(("good.py",), complete=True)
     assert "itself.py: Too many levels of symbolic links" in caplog.text
 
 
@@ -121,36 +116,7 @@ def test_what_cannot_be_read_makes_the_listing_incomplete(tmp_path: Path, locked
     write(tmp_path, "good.py", "folder/a.py")
     (tmp_path / locked).chmod(0)
 
-    listing = list_files(tmp_path)
+    listing = Lister().list(tmp_path)
     (tmp_path / locked).chmod(0o700)
 
     assert listing == Listing(("good.py",), complete=False)
-
-
-def test_a_signature_stays_as_long_as_nothing_changes(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "b.py")
-
-    there = signature(tmp_path, ["b.py", "a.py"])
-
-    assert signature(tmp_path, ["a.py", "b.py"]) == there
-
-
-def test_a_signature_tells_every_change(tmp_path: Path) -> None:
-    paths = ["a.py", "b.py"]
-    seen = [signature(tmp_path, paths)]
-
-    write(tmp_path, "a.py")
-    seen.append(signature(tmp_path, paths))
-    write(tmp_path, "a.py", content=DAG + "#")
-    seen.append(signature(tmp_path, paths))
-    os.utime(tmp_path / "a.py", (1, 1))
-    seen.append(signature(tmp_path, paths))
-    write(tmp_path, "new.py", content=DAG + "#")
-    os.utime(tmp_path / "new.py", (1, 1))
-    (tmp_path / "new.py").replace(tmp_path / "a.py")
-    seen.append(signature(tmp_path, paths))
-    (tmp_path / "a.py").unlink()
-    seen.append(signature(tmp_path, paths))
-
-    assert len(set(seen[:-1])) == len(seen) - 1
-    assert seen[-1] == seen[0]

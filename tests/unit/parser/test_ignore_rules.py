@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway_parser.ignore import LARGEST, MOST_RULES
-from headway_parser.listing import Lister, list_files
+from headway_parser.listing import Lister
 
 DAG = "from headway.sdk import DAG\n"
 FILES = ("a.py", "b.py", "lib/a.py", "lib/b.py", "lib/deep/a.py", "x/lib/b.py", "a b.py", "#a.py")
@@ -55,10 +55,8 @@ def test_rules_hold_from_their_folder_down_and_deeper_ones_win(
 ) -> None:
     write(tmp_path, rules)
 
-    assert list_files(tmp_path).paths == left
+    assert Lister().list(tmp_path).paths == left
     assert set(left) == by_git(tmp_path)
-    lister = Lister()
-    assert tuple(sorted(name for name in FILES if lister.holds_dags(tmp_path, name))) == left
 
 
 RULE = st.builds(
@@ -85,7 +83,7 @@ def test_git_is_of_the_same_opinion(
     root = tmp_path_factory.mktemp("bundle")
     write(root, {"": "\n".join(top), "lib": "\n".join(below)})
 
-    assert set(list_files(root).paths) == by_git(root)
+    assert set(Lister().list(root).paths) == by_git(root)
 
 
 BROKEN = {
@@ -112,14 +110,13 @@ def test_what_nobody_understands_stops_its_folder_and_is_said_once(
     assert {listing.complete for listing in listings} == {False}
     assert listings[0].paths == ("#a.py", "a b.py", "a.py", "b.py", "x/lib/b.py")
     assert caplog.text.count("lib/.headwayignore") == 1
-    assert not lister.holds_dags(tmp_path, "lib/a.py")
 
 
 def test_rules_that_are_a_pipe_block_nothing(tmp_path: Path) -> None:
     write(tmp_path, {})
     os.mkfifo(tmp_path / ".headwayignore")
 
-    listing = list_files(tmp_path)
+    listing = Lister().list(tmp_path)
 
     assert (listing.paths, listing.complete) == ((), False)
 

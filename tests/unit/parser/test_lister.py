@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway_parser import listing, walking
-from headway_parser.listing import Lister, Listing, list_files
+from headway_parser.listing import Lister, Listing
 from headway_parser.regular import read_regular
 
 DAG = "from headway.sdk import DAG\n"
@@ -89,8 +89,8 @@ def test_without_safe_mode_every_file_counts_that_is_not_empty(tmp_path: Path) -
     write(tmp_path, "empty.py", content="")
     write(tmp_path, "notes.txt")
 
-    assert list_files(tmp_path, safe_mode=False).paths == ("a.py",)
-    assert list_files(tmp_path).paths == ()
+    assert Lister(safe_mode=False).list(tmp_path).paths == ("a.py",)
+    assert Lister().list(tmp_path).paths == ()
 
 
 def test_a_source_in_utf_16_is_listed_to_become_an_import_error(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_source_in_utf_16_is_listed_to_become_an_import_error(tmp_path: Path) 
     (tmp_path / "b.py").write_bytes(DAG.encode("utf-8-sig"))
     (tmp_path / "c.py").write_bytes(b"# \xe9\n" + DAG.encode())
 
-    assert list_files(tmp_path).paths == ("a.py", "b.py", "c.py")
+    assert Lister().list(tmp_path).paths == ("a.py", "b.py", "c.py")
 
 
 def test_a_name_that_cannot_be_stored_is_said_once(
@@ -124,7 +124,7 @@ def test_a_path_that_is_too_long_to_be_opened_is_no_hindrance(tmp_path: Path) ->
         here = there
     os.close(here)
 
-    listing = list_files(tmp_path)
+    listing = Lister().list(tmp_path)
     subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)  # Python would recurse
 
     assert listing == Listing(("good.py",), complete=True)
@@ -137,26 +137,6 @@ def test_a_link_never_gives_the_files_of_the_bundle_another_name(tmp_path: Path)
     lister = Lister()
 
     assert lister.list(tmp_path).paths == ("team/etl/a.py",)
-    assert lister.holds_dags(tmp_path, "team/etl/a.py")
-    assert not lister.holds_dags(tmp_path, "alias/etl/a.py")
-    assert not lister.holds_dags(tmp_path, "team/above/team/etl/a.py")
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["gone.py", ".hidden.py", "__pycache__/a.py", "folder.py", "pipe.py", "a.txt", "../out.py",
-     "no.py", "a.py/b.py", "", "/", "dangling.py"],
-)  # fmt: skip
-def test_one_path_is_judged_by_the_same_rules(tmp_path: Path, path: str) -> None:
-    root = tmp_path / "dags"
-    write(root, "a.py", ".hidden.py", "__pycache__/a.py", "a.txt", "../out.py", "folder.py/x.py")
-    write(root, "no.py", content="nothing")
-    os.mkfifo(root / "pipe.py")
-    (root / "dangling.py").symlink_to("nowhere")
-
-    assert Lister().holds_dags(root, "a.py")
-    assert Lister().holds_dags(root, "folder.py/x.py")
-    assert not Lister().holds_dags(root, path)
 
 
 @pytest.fixture
@@ -182,7 +162,7 @@ def test_a_file_that_goes_while_it_is_listed_is_gone(
     write(tmp_path, "a.py", "b.py")
     meanwhile((tmp_path / "a.py").unlink)
 
-    assert list_files(tmp_path) == Listing(("b.py",), complete=True)
+    assert Lister().list(tmp_path) == Listing(("b.py",), complete=True)
 
 
 def test_a_folder_that_is_swapped_while_it_is_listed_is_listed_again(
@@ -198,7 +178,7 @@ def test_a_folder_that_is_swapped_while_it_is_listed_is_listed_again(
 
     meanwhile(swap)
 
-    assert list_files(tmp_path / "dags") == Listing(("a.py", "x/b.py"), complete=True)
+    assert Lister().list(tmp_path / "dags") == Listing(("a.py", "x/b.py"), complete=True)
 
 
 def test_files_that_never_rest_make_the_listing_incomplete(
@@ -216,7 +196,7 @@ def test_files_that_never_rest_make_the_listing_incomplete(
 
     monkeypatch.setattr(walking.Walk, "_status", go)
 
-    assert list_files(tmp_path) == Listing((), complete=False)
+    assert Lister().list(tmp_path) == Listing((), complete=False)
 
 
 def test_a_walk_that_takes_for_ever_is_given_up(
@@ -225,7 +205,7 @@ def test_a_walk_that_takes_for_ever_is_given_up(
     write(tmp_path, "a.py", "b/c.py")
     monkeypatch.setattr(walking, "LONGEST", -1.0)
 
-    assert not list_files(tmp_path).complete
+    assert not Lister().list(tmp_path).complete
 
 
 def test_a_socket_is_no_file_and_no_problem(
@@ -236,7 +216,7 @@ def test_a_socket_is_no_file_and_no_problem(
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket.py")
 
-        assert list_files(tmp_path) == Listing(("good.py",), complete=True)
+        assert Lister().list(tmp_path) == Listing(("good.py",), complete=True)
 
 
 def test_a_package_is_one_dag_file(tmp_path: Path) -> None:
@@ -247,4 +227,4 @@ def test_a_package_is_one_dag_file(tmp_path: Path) -> None:
     (tmp_path / "bad.zip").write_bytes(b"being copied")
     (tmp_path / "empty.zip").touch()
 
-    assert list_files(tmp_path) == Listing(("bad.zip", "dags.zip"), complete=True)
+    assert Lister().list(tmp_path) == Listing(("bad.zip", "dags.zip"), complete=True)
