@@ -14,7 +14,7 @@ from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.parser_settings import ParserSettings
 from headway.testing import seed
-from headway_parser.assembly import Surroundings, assembled
+from headway_parser.assembly import Surroundings, assembled, parsing_of
 from headway_parser.manager import DagFileProcessorManager
 
 CLOCK = SystemClock()
@@ -38,7 +38,8 @@ def manager_of(
             ending,
         )
         read = settings.read(ParserSettings, **wanted)
-        manager = ending.enter_context(assembled(registered, read, around, CLOCK, Bell()))
+        parsing = parsing_of(read, around, CLOCK)
+        manager = ending.enter_context(assembled(registered, read, around, parsing, Bell()))
         yield manager
 
 

@@ -66,7 +66,7 @@ class Kit:
 
 @contextmanager
 def assembled(
-    process: Registered, given: ParserSettings, around: Surroundings, clock: Clock, bell: Bell
+    process: Registered, given: ParserSettings, around: Surroundings, parsing: Parsing, bell: Bell
 ) -> Iterator[DagFileProcessorManager]:
     """Give a manager of the bundles that the settings name, for as long as the context lasts."""
     asked = Event()
@@ -75,7 +75,7 @@ def assembled(
         asked.set()
         bell.ring()
 
-    kit = Kit(process, given, around, clock, ask)
+    kit = Kit(process, given, around, parsing.clock, ask)
     with process.engine.begin() as conn:
         processes.serve(conn, process.me, sorted(given.sources))
     process.listen({PARSER: ask})
@@ -83,7 +83,7 @@ def assembled(
         sources = dict(_sources(kit))
         for source in sources.values():
             ending.callback(source.close)
-        manager = _manager(kit, sources, asked)
+        manager = _manager(kit, sources, parsing, asked)
         if given.watch:
             watcher = Watcher(ask)
             ending.callback(watcher.close)
@@ -103,7 +103,9 @@ def _sources(kit: Kit) -> Iterator[tuple[str, Source]]:
             yield bundle.name, refresher
 
 
-def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFileProcessorManager:
+def _manager(
+    kit: Kit, sources: Mapping[str, Source], parsing: Parsing, asked: Event
+) -> DagFileProcessorManager:
     process, given, clock = kit.process, kit.given, kit.clock
     contents, release = Contents(clock), release_of()
     shelves = {
@@ -115,18 +117,6 @@ def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFilePr
     survey = Survey(
         process.engine, process.me, store, given.health_check_threshold, sources, shelves
     )
-    bounds = Bounds(
-        given.dag_file_processor_timeout,
-        given.max_parse_output_bytes,
-        given.max_parse_answer_bytes,
-    )
-    parsing = Parsing(
-        lambda: _start_forker(given, kit.around),
-        lambda job: _child_of(job, given, kit.around),
-        bounds,
-        given.parsing_processes,
-        clock,
-    )
     return DagFileProcessorManager(
         process.engine,
         process.me,
@@ -137,6 +127,21 @@ def _manager(kit: Kit, sources: Mapping[str, Source], asked: Event) -> DagFilePr
         Clerk(store.files, release, clock),
         notify=process.notifier.notify,
         asked=asked,
+    )
+
+
+def parsing_of(given: ParserSettings, around: Surroundings, clock: Clock) -> Parsing:
+    """Return what parses files as the settings say; nothing is started yet."""
+    return Parsing(
+        lambda: _start_forker(given, around),
+        lambda job: _child_of(job, given, around),
+        Bounds(
+            given.dag_file_processor_timeout,
+            given.max_parse_output_bytes,
+            given.max_parse_answer_bytes,
+        ),
+        given.parsing_processes,
+        clock,
     )
 
 

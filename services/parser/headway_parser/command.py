@@ -1,6 +1,7 @@
 """`headway parser`: keep the database true to bundles of DAG files until told to stop."""
 
 import logging
+from contextlib import closing
 from typing import Final
 
 from headway import daemon
@@ -9,7 +10,7 @@ from headway.runtime import service, settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Loop, Pace
 from headway.runtime.parser_settings import ParserSettings
-from headway_parser.assembly import Surroundings, assembled, folders_of
+from headway_parser.assembly import Surroundings, assembled, folders_of, parsing_of
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +24,14 @@ def run(database: str) -> int:
     folders_of(given)
     around = Surroundings(settings.home(), settings.private_paths(), settings.environment())
     bell, clock = service.stop_on_signals(), SystemClock()
+    parsing = parsing_of(given, around, clock)
+    parsing.begin_to_warm_up()
     with (
+        closing(parsing),
         daemon.registered("parser", database) as process,
-        assembled(process, given, around, clock, bell) as manager,
+        assembled(process, given, around, parsing, bell) as manager,
     ):
-        isolation = manager.parsing.warm_up().isolation
+        isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
         Loop("parser", manager.step, clock, is_transient, Pace(idle=IDLE), bell).run()
     return 0

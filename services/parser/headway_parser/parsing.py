@@ -2,13 +2,14 @@
 
 import selectors
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import NamedTuple
 
 from headway.db.files import FileKey
 from headway.runtime.clock import Clock
-from headway.runtime.forker import ChildSpec, Exit, Forker
+from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
 from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
@@ -33,14 +34,23 @@ class Parsing:
     clock: Clock
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
+    _warming: Thread | None = None
 
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
         return self.places - len(self.running)
 
+    def begin_to_warm_up(self) -> None:
+        """Start the fork server in a thread, while there is something else to be done."""
+        self._warming = Thread(target=self._warm_up_or_not, name="warming")
+        self._warming.start()
+
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
+        if self._warming is not None:
+            self._warming.join()
+            self._warming = None
         if self._forker is None or not self._forker.alive():
             if self._forker is not None:
                 self._forker.close()
@@ -76,8 +86,14 @@ class Parsing:
                 processor.close()
                 yield Finished(job, result, processor.seconds)
 
+    def _warm_up_or_not(self) -> None:
+        with suppress(ForkerError, OSError):  # who waits for it tries again, and says why not
+            self._forker = self.start_forker()
+
     def close(self) -> None:
         """Stop the children."""
+        if self._warming is not None:
+            self._warming.join()
         with ExitStack() as ending:
             if self._forker is not None:
                 ending.callback(self._forker.close)

@@ -56,15 +56,25 @@ class Refresher:
 
     def tick(self) -> None:
         """Ask the remote if it is time to, then go to the commit that is stored."""
+        try:
+            if self._is_to_ask():
+                self._move(self.bundle.newest())
+        finally:  # that commit may be checked out here already, wherever the remote is
+            self._follow()
+
+    def _is_to_ask(self) -> bool:
         name, interval = self.bundle.name, self.bundle.source.refresh_interval
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me)
-            mine = bundles.take_question(conn, name, self.me.id, interval)
-        if mine:
-            newest = self.bundle.newest()
-            with self.engine.begin() as conn:
-                processes.confirm(conn, self.me)
-                bundles.move(conn, name, newest)
+            return bundles.take_question(conn, name, self.me.id, interval)
+
+    def _move(self, newest: str) -> None:
+        with self.engine.begin() as conn:
+            processes.confirm(conn, self.me)
+            bundles.move(conn, self.bundle.name, newest)
+
+    def _follow(self) -> None:
+        name = self.bundle.name
         with reader(self.engine).connect() as conn:
             commit = bundles.commits(conn, [name]).get(name)
         if commit is not None and (self.place is None or self.place.commit != commit):
