@@ -72,12 +72,7 @@ def sound(zoo: Zoo) -> str:
 
 def inspect(zoo: Zoo) -> str:
     """Have the inspector look once more, which must be where another file has been read."""
-    before = zoo.file("inspector.py")["parsed_at"]
-    file = zoo.stack.dags / "inspector.py"
-    file.write_text(file.read_text() + "#\n")
-    zoo.stack.until(
-        lambda _: zoo.file("inspector.py")["parsed_at"] != before, "another parse of the inspector"
-    )
+    zoo.touch("inspector.py")
     zoo.stack.wait_for_no_import_error("inspector.py")
     return str(zoo.stack.dag("inspector")["description"])
 
@@ -210,6 +205,10 @@ def test_the_first_file_keeps_a_dag_id(zoo: Zoo) -> None:
     said = "The DAG id 'shared' in {} is taken by the file owner.py (bundle dags), which keeps it."
     for path in ("a_thief.py", "owner.py"):
         assert zoo.stack.wait_for_import_error(path).startswith(said.format(path))
+    zoo.kill_parser()
+    for path in ("a_thief.py", "owner.py"):
+        zoo.touch(path)
+    assert "taken by the file owner.py" in zoo.stack.wait_for_import_error("a_thief.py")
     assert tasks(zoo, "shared") == {"of_owner"}
 
 

@@ -1,6 +1,8 @@
 """The keeper of the zoo: puts a fault beside a canary, and looks at what it does to others."""
 
+import os
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,6 +105,7 @@ class Zoo:
     stack: Stack
     scratch: Path
     parser: int
+    _earlier: list[int] = field(default_factory=list)
     _edits: int = 1
 
     def write(self, name: str, source: str) -> Path:
@@ -130,6 +133,14 @@ class Zoo:
         self._edits += 1
         self.write("canary.py", dag("canary", "sing", f"sing_{self._edits}"))
         self.stack.wait_for_version("canary", self._edits)
+
+    def touch(self, path: str) -> None:
+        """Have a file parsed once more, by an edit that says nothing new."""
+        before, file = self.file(path)["parsed_at"], self.stack.dags / path
+        file.write_text(file.read_text() + "#\n")
+        self.stack.until(
+            lambda _: self.file(path)["parsed_at"] != before, f"another parse of {path}"
+        )
 
     def wait_until_parsing(self, path: str) -> None:
         """Wait until the file has been claimed by the parser."""
@@ -179,7 +190,7 @@ class Zoo:
 
     def check_unharmed(self) -> None:
         """Check that the parser is the one that was started, and that children left nothing."""
-        assert self.parsers() == [self.parser]
+        assert self.parsers() == [*self._earlier, self.parser]
         until(lambda: not self._leftovers(), "no process of a child left", 10)
         until(lambda: not list(self.scratch.glob("*/*/*")), "nothing in a scratch folder", 10)
 
@@ -187,6 +198,14 @@ class Zoo:
         """The process ids of all parsers that there ever were."""
         with self.stack.engine.connect() as conn:
             return [row.pid for row in conn.execute(PARSERS)]
+
+    def kill_parser(self) -> None:
+        """Kill the parser, and wait until another one is there and at work."""
+        before = self.parsers()
+        os.kill(self.parser, signal.SIGKILL)
+        self.stack.until(lambda _: self.parsers() != before, "another parser")
+        *self._earlier, self.parser = self.parsers()
+        self.edit_canary()
 
     def peak_memory(self) -> int:
         """The most bytes that the parser has ever held."""
