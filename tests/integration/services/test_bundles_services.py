@@ -17,6 +17,9 @@ from headway.testing.postgres import ThrowawayPostgres
 pytestmark = pytest.mark.services
 
 VERSIONS = text("SELECT dag_id, number FROM dag_version ORDER BY 1, 2")
+PARSED_LAST_BY = text("""
+    SELECT parser_id FROM dag_file WHERE relative_path = 'first.py' AND NOT claimed AND NOT asked
+""")
 ACTIVE = text("SELECT dag_id FROM dag WHERE active ORDER BY 1")
 
 
@@ -110,7 +113,9 @@ def test_a_remote_that_goes_away_takes_nothing_along(of_git: Crew, remote: Remot
     assert active(of_git) == ["first", "second"]
     assert tasks_of_a_run(of_git, "first") == ["one"]
     assert of_git.end(parser) == 0
-    of_git.start("parser", 2)  # it finds what was checked out
+    later = of_git.start("parser", 2)  # it finds what was checked out
+    assert of_git.headway("dags", "reparse", "first").returncode == 0
+    of_git.until(lambda conn: conn.scalar(PARSED_LAST_BY) == later.id, "a parse without the remote")
     push(remote, first=dag("first", "two"), second=dag("second"))
     assert active(of_git) == ["first", "second"]
 
