@@ -47,7 +47,8 @@ def list_dags(
     for heading, found in problems.items():
         if found and output is Format.TABLE:
             print(f"\n{heading}:")
-            show([asdict(problem) for problem in found], PROBLEM_COLUMNS, output)
+            rows = [{**asdict(problem), "error": _gist(problem.error)} for problem in found]
+            show(rows, PROBLEM_COLUMNS, output)
 
 
 @app.command()
@@ -157,3 +158,12 @@ def _set_paused(dag_id: str, *, paused: bool) -> None:
         changed = action.set_paused(conn, dag_id, actor(), paused=paused)
     state = "paused" if paused else "not paused"
     print(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.")
+
+
+def _gist(error: str) -> str:
+    """Return what an error says in the end, without the way that led there."""
+    if not error.startswith("Traceback"):
+        return error
+    lines = error.strip().splitlines()
+    indented = max(place for place, line in enumerate(lines) if line.startswith(" "))
+    return " ".join(lines[indented + 1 :])

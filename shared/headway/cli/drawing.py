@@ -39,13 +39,20 @@ class _Lanes:
     def _arrive(self, task_id: str) -> int:
         arriving = [place for place, target in enumerate(self.targets) if target == task_id]
         if not arriving:
-            return self._open(-1, task_id)
+            here = self._open(-1, task_id)
+            if self._last_sign(here) != " ":  # or it would seem to come after the one above
+                self.rows.append((self._line({here: " "}), None))
+            return here
         here, *others = arriving
         if others:
             self.rows.append((self._across(here, others, "┴", "╯"), None))
         for place in others:
             self.targets[place] = None
         return here
+
+    def _last_sign(self, place: int) -> str:
+        line = self.rows[-1][0] if self.rows else ""
+        return line[2 * place : 2 * place + 1] or " "
 
     def _open(self, after: int, target: str) -> int:
         free = [place for place, its in enumerate(self.targets) if its is None and place > after]
