@@ -8,6 +8,7 @@ from headway import daemon
 from headway.db.engine import is_transient
 from headway.runtime import service, settings
 from headway.runtime.clock import SystemClock
+from headway.runtime.forker import ForkerError
 from headway.runtime.loop import Loop, Pace
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.assembly import Surroundings, assembled, folders_of, parsing_of
@@ -33,5 +34,10 @@ def run(database: str) -> int:
     ):
         isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
-        Loop("parser", manager.step, clock, is_transient, Pace(idle=IDLE), bell).run()
+        Loop("parser", manager.step, clock, _passes, Pace(idle=IDLE), bell).run()
     return 0
+
+
+def _passes(error: BaseException) -> bool:
+    """Tell whether it is worth trying again: a fork server elsewhere may be starting anew."""
+    return is_transient(error) or isinstance(error, ForkerError)

@@ -1,0 +1,54 @@
+"""A parser whose children are forked by a program that knows of no database."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from sqlalchemy import Engine
+from tests.integration.parser_machine import CLOCK, PATIENCE, manager_of, until
+
+from headway.db import views
+from headway.runtime import settings
+from headway.runtime.scrub import scrubbed_environment
+
+
+@pytest.fixture
+def forker(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
+    """The socket of a fork server that runs by itself, as it would in a container, and it."""
+    path = tmp_path / "forker.sock"
+    command = ["-m", "headway.cli", "forker", "--socket", str(path), "--for", "parser"]
+    process = subprocess.Popen(
+        [sys.executable, *command], env=scrubbed_environment(settings.environment())
+    )
+    deadline = CLOCK.monotonic() + PATIENCE
+    while not path.exists():
+        assert process.poll() is None
+        assert CLOCK.monotonic() < deadline
+        CLOCK.wait(Event(), 0.02)
+    yield path, process
+    process.terminate()
+    process.wait(PATIENCE)
+
+
+def dag_ids(engine: Engine) -> list[str]:
+    with engine.connect() as conn:
+        return [row["dag_id"] for row in views.dags(conn)]
+
+
+def test_files_are_parsed_by_a_fork_server_that_runs_already(
+    engine: Engine, tmp_path: Path, forker: tuple[Path, "subprocess.Popen[bytes]"]
+) -> None:
+    path, process = forker
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "d.py").write_text("from headway.sdk import DAG\nDAG('d')\n")
+
+    with manager_of(engine, tmp_path / "dags", forker=path) as manager:
+        until(manager, lambda: dag_ids(engine) == ["d"])
+    assert process.poll() is None
+
+    (tmp_path / "dags" / "e.py").write_text("from headway.sdk import DAG\nDAG('e')\n")
+    with manager_of(engine, tmp_path / "dags", forker=path) as manager:
+        until(manager, lambda: dag_ids(engine) == ["d", "e"])
