@@ -144,6 +144,20 @@ def test_a_run_in_flight_ends_with_the_shape_and_the_code_that_it_began_with(sho
     assert (after.row["version"], shop.said(after, *NEW_TASKS)) == (3, {"new"})
 
 
+def test_a_run_in_flight_may_become_what_its_dag_is_now(shop: Shop) -> None:
+    shop.headway("runs", "clear", "shop", shop.run.run_id, "--version", "latest", "--yes")
+    shop.crew.until(lambda _: shop.run.attempts("hold")[0]["outcome"], "the end of what ran")
+    let_it_end(shop)
+
+    assert shop.run.row["version"] == 3
+    assert shop.run.states() == {
+        **dict.fromkeys(NEW_TASKS, "success"),
+        **dict.fromkeys(GONE, "removed"),
+    }
+    assert shop.said(shop.run, *NEW_TASKS) == {"new"}
+    assert [it["outcome"] for it in shop.run.attempts("hold")] == ["cancelled", "success"]
+
+
 def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop) -> None:
     let_it_end(shop)
     elsewhere = move_to_a_machine_without_dag_files(shop)
