@@ -57,6 +57,8 @@ def _parse(read: FilesRead, path: str) -> Frame:
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     contents = read.contents()
+    if contents.get(path) == b"":
+        raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
     return {
         "dags": [codec.encode(spec) for spec in specs],
         "files": contents,

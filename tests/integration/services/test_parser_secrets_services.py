@@ -48,7 +48,7 @@ with DAG("marking"):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Services, what there is to be found, and the folders that their parsers read."""
+    """Services, and what there is to be found: a file with a secret lies beside the DAGs, even."""
 
     stack: Stack
     targets: Mapping[str, Any]
@@ -68,11 +68,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     root = tmp_path_factory.mktemp("secrets")
     for name in ("strong", "weak", "secrets", "marks"):
         (root / name).mkdir()
-    for name in ("secrets/token", "headway.toml"):
+    for name in ("secrets/token", "strong/headway.toml"):
         (root / name).write_text(f"# {SECRET}\n")
         (root / name).chmod(0o600)
     (root / "strong" / "marking.py").write_text(MARKING.format(folder=str(root / "marks")))
-    given = {"AWS_SECRET_ACCESS_KEY": SECRET, "HEADWAY_CONFIG": str(root / "headway.toml")}
+    given = {"AWS_SECRET_ACCESS_KEY": SECRET, "HEADWAY_CONFIG": str(root / "strong/headway.toml")}
     with (
         server_with_socket(root / "server") as (socket_path, socket_login),
         running_stack(root / "home", root / "strong", given) as stack,
@@ -80,7 +80,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         logins = {kind: database(stack.environment_of(kind)) for kind in ("parser", "scheduler")}
         logins["owner"] = socket_login["tcp"]
         logins["socket"] = socket_login["unix"]
-        files = [root / "secrets/token", root / "headway.toml", root / "home/database-url"]
+        files = [root / "secrets/token", root / "strong/headway.toml", root / "home/database-url"]
         files.append(root / "home/postgres/password")
         targets = {
             "processes": processes(stack),

@@ -84,6 +84,7 @@ def test_a_dag_that_differs_each_time_has_one_version_and_a_warning(zoo: Zoo, na
     with zoo.stack.engine.connect() as conn:
         assert conn.scalar(VERSIONS, {"dag_id": name}) == 1
     zoo.stack.wait_for_no_import_error(f"{name}.py")
+    assert f"DAG {name} differs each time" in zoo.stack.headway("dags", "list").stdout
 
 
 def test_a_function_of_the_moment_is_no_change(zoo: Zoo) -> None:

@@ -165,6 +165,18 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(zoo: Zoo) -> Non
     assert zoo.in_force("replaced") == 2
 
 
+def test_a_file_that_is_emptied_while_it_is_read_keeps_its_dags(zoo: Zoo) -> None:
+    """Editors empty a file before they write it."""
+    file = zoo.write("emptied.py", dag("emptied", "never") + SLOWLY.format(1))
+    zoo.wait_until_parsing("emptied.py")
+    file.write_text("")
+    zoo.edit_canary()
+    assert zoo.in_force("emptied") == 1
+
+    file.write_text(dag("emptied", "new"))
+    zoo.stack.until(lambda _: tasks(zoo, "emptied") == {"new"}, "what was written then")
+
+
 def test_a_file_that_is_deleted_while_it_is_read_is_gone(zoo: Zoo) -> None:
     file = zoo.write("deleted.py", dag("deleted") + SLOWLY.format(1))
     zoo.wait_until_parsing("deleted.py")
@@ -239,14 +251,14 @@ def test_a_folder_that_is_swapped_for_another_is_followed(zoo: Zoo) -> None:
 
 def test_a_folder_that_is_emptied_takes_no_dag_along(zoo: Zoo) -> None:
     """It may be a mount that is missing."""
-    kept, root = active(zoo), zoo.stack.dags.parent
+    kept, root, here = active(zoo), zoo.stack.dags.parent, zoo.stack.dags.resolve().name
     empty = root / "empty"
     empty.mkdir()
     for target, said in (("empty", "empty is empty"), ("missing", "missing: is missing")):
         turn(zoo, target)
         until(partial(is_said, zoo, f"{root}/{said}"), "a word on it")
         assert active(zoo) == kept
-    turn(zoo, "second")
+    turn(zoo, here)
     with zoo.canary():
         zoo.edit_canary()
 

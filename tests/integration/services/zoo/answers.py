@@ -95,7 +95,11 @@ ANSWERS: Mapping[str, Fault] = {
     "sends_no_utf_8": hostile("say(b'\\x81\\xa5error\\xa1\\xff')", f"{UNUSABLE} …"),
     "repeats_a_key": hostile("say(b'\\x82\\xa1a\\x01\\xa1a\\x02')", f"{UNUSABLE} …repeats a key…"),
     "answers_twice": hostile(
-        "say(msgpack.packb({'error': 'first'})); say(msgpack.packb({'error': 'second'}))", "first"
+        """
+        twice = [msgpack.packb({"error": error}) for error in ("first", "second")]
+        put(b"".join(struct.pack("!I", len(content)) + content for content in twice))
+        """,
+        "first",
     ),
     "answers_for_another_file": hostile(
         "answer(codec.encode(spec(dag_id='canary', relative_path='canary.py')))",

@@ -14,19 +14,15 @@ PRINTED = (
 
 GREED = {
     "takes_a_terabyte": Fault("hoard = bytearray(2**40)", f"Traceback … {NO_MEMORY}"),
-    "takes_more_and_more": Fault(
+    "takes_the_last_byte": Fault(
         """
-        hoard = []
-        while True:
-            hoard.append(bytearray(2**16))
-        """,
-        f"Traceback … {NO_MEMORY}",
-    ),
-    "takes_little_by_little": Fault(
-        """
-        hoard = []
-        while True:
-            hoard.append(str(len(hoard)) * 50)
+        hoard, size = [], 2**24
+        while size:
+            try:
+                hoard.append(bytearray(size))
+            except MemoryError:
+                size //= 2
+        raise MemoryError
         """,
         f"Traceback … {NO_MEMORY}",
     ),
