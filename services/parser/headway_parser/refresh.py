@@ -91,7 +91,7 @@ class Refresher:
     def _try(self) -> None:
         try:
             self.tick()
-        except GitError as error:
+        except (GitError, OSError) as error:  # a disk that is full is no reason to end, either
             if str(error) != self._failing:
                 log.warning("action=keep bundle=%s reason=%r", self.bundle.name, str(error))
             self._failing = str(error)

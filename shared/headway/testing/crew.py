@@ -19,6 +19,9 @@ from headway.testing import logins
 from headway.testing.machine import until
 from headway.testing.stack import PATIENCE, Services, environment_for
 
+PATIENT: Final = {"HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "60"}
+"""On a machine that is busy with other things nobody is declared dead who is only late."""
+
 _REGISTERED: Final = text("SELECT id FROM process WHERE kind = :kind AND pid = :pid")
 _LOGIN_OF: Final = {
     "parser": Login.PARSER,
@@ -139,7 +142,7 @@ def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterat
     (home / "services").mkdir(parents=True, exist_ok=True)
     dags.mkdir(exist_ok=True)
     folder = {} if "HEADWAY_PARSER_BUNDLES" in (given or {}) else {"HEADWAY_PARSER_DAGS": str(dags)}
-    environment = environment_for(home, {**folder, **(given or {})})
+    environment = environment_for(home, {**PATIENT, **folder, **(given or {})})
     environment["HEADWAY_DATABASE_URL"] = logins.address(url, Login.USER)
     urls = {kind: logins.address(url, login) for kind, login in _LOGIN_OF.items()}
     engine = engines.connect(url, name="test", pool_size=5)

@@ -125,6 +125,33 @@ def test_a_remote_that_goes_away_takes_nothing_along(of_git: Crew, remote: Remot
     assert tasks_of_a_run(of_git, "first") == ["two"]
 
 
+def test_a_disk_that_fails_for_a_while_is_survived(of_git: Crew, remote: Remote) -> None:
+    lock = of_git.home / "bundles" / "team" / "lock"
+    lock.unlink()
+    lock.mkdir()  # not even root can write to it
+    push(remote, first=dag("first", "two"))
+    parser = of_git.member("parser-1")
+    of_git.until(lambda _: "Is a directory" in parser.logged(), "the failure told")
+    assert active(of_git) == ["first", "second"]
+
+    lock.rmdir()
+    of_git.wait_for_version("first", 2)
+    wait_until_active(of_git, "first")
+
+
+def test_parsers_follow_a_branch_together(of_git: Crew, remote: Remote) -> None:
+    other = of_git.start("parser", 2)
+    for round_ in range(1, 6):  # each DAG is there for three rounds, and another one in each
+        names = [f"dag_{number}" for number in range(round_, round_ + 3)]
+        push(remote, **{name: dag(name, f"task_{round_}") for name in names})
+        wait_until_active(of_git, *names)
+        for number, name in zip((3, 2, 1), names, strict=True):
+            of_git.wait_for_version(name, min(number, round_))
+    assert remote.git("rev-parse", "HEAD") in other.logged()
+    push(remote, nothing="# no D-A-G in here\n")
+    wait_until_active(of_git)
+
+
 def test_a_commit_without_a_dag_file_is_evidence(of_git: Crew, remote: Remote) -> None:
     """An empty folder may be a volume that is not mounted; a commit is what it is."""
     push(remote, nothing="# no D-A-G in here\n")

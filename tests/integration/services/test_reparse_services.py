@@ -1,6 +1,7 @@
 """DAGs that follow something outside of their files: at each run, or now and then."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,10 @@ IS_SETTLED = text("""
 """)
 IS_ASKED_FOR = text("SELECT parse_asked_at IS NOT NULL FROM dag_run WHERE run_id = :run_id")
 SELDOM = {"HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": "3600"}
+SOON_DEAD = {
+    "HEADWAY_PARSER_HEARTBEAT_INTERVAL": "0.5",
+    "HEADWAY_PARSER_HEALTH_CHECK_THRESHOLD": "3",
+}
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def outside(tmp_path: Path) -> Path:
 def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[Crew]:
     """Services with a DAG that is parsed for its runs, and else for nothing but an edit."""
     readable = {"HEADWAY_PARSER_READABLE": str(outside.parent)}
-    with crew(database_url, tmp_path, {**SELDOM, **readable}) as members:
+    with crew(database_url, tmp_path, {**SELDOM, **SOON_DEAD, **readable}) as members:
         put(members, "at_run", outside, "dynamic=True, reparse_on_run=True")
         for kind in ("parser", "scheduler", "worker"):
             members.start(kind)
@@ -98,15 +103,22 @@ def test_each_run_is_of_the_outside_as_it_is_when_it_starts(reparsing: Crew, out
 @contextmanager
 def held_up(members: Crew, outside: Path) -> Iterator[None]:
     """Have a parse of the DAG, which has read the outside already, wait for the context's end."""
-    gate = outside.with_name("gate")
-    os.mkfifo(gate, 0o644)
-    assert members.headway("dags", "reparse", "at_run").returncode == 0
-    writing = members.until(lambda _: _open_for_writing(gate), "a parse at the gate")
-    gate.unlink()
+    with gate_of(outside) as gate:
+        assert members.headway("dags", "reparse", "at_run").returncode == 0
+        writing = members.until(lambda _: _open_for_writing(gate), "a parse at the gate")
     try:
         yield
     finally:
         os.close(writing)
+
+
+@contextmanager
+def gate_of(outside: Path) -> Iterator[Path]:
+    """A pipe at which a parse stops that begins now, after it has read the outside."""
+    gate = outside.with_name("gate")
+    os.mkfifo(gate, 0o644)
+    yield gate
+    gate.unlink()
 
 
 def _open_for_writing(gate: Path) -> int | None:
@@ -178,6 +190,20 @@ def test_a_run_waits_for_a_parser(reparsing: Crew, outside: Path) -> None:
     assert (run.state, run.states()) == ("queued", {})
 
     reparsing.start("parser", 2)
+    assert shape(run.wait()) == (2, clients("ann", "bob", "cyd"))
+
+
+def test_a_run_whose_parser_dies_over_the_parse_is_parsed_for_by_another(
+    reparsing: Crew, outside: Path
+) -> None:
+    with gate_of(outside) as gate:
+        run = reparsing.trigger("at_run")
+        writing = reparsing.until(lambda _: _open_for_writing(gate), "the run's parse at the gate")
+    reparsing.end(reparsing.member("parser-1"), signal.SIGKILL)
+    os.close(writing)
+    outside.write_text("ann bob cyd")
+    reparsing.start("parser", 2)
+
     assert shape(run.wait()) == (2, clients("ann", "bob", "cyd"))
 
 
