@@ -3,6 +3,7 @@
 import faulthandler
 import sys
 from collections.abc import Mapping
+from mmap import mmap
 from pathlib import Path
 from socket import socket
 from typing import Final
@@ -20,7 +21,7 @@ from headway_parser.refusals import Refusals
 TARGET: Final = "headway_parser.child:parse"
 
 SPARE: Final = 4 * 2**20
-"""Bytes that are given back to say that there is no more memory."""
+"""Bytes that are given back so as to be able to say that there is no more memory."""
 
 
 def parse(argument: Mapping[str, object], channel: socket) -> None:
@@ -35,7 +36,7 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     read, refusals = FilesRead(Path(str(argument["root"]))), Refusals()
     sys.addaudithook(read.hook)
     sys.addaudithook(refusals.hook)
-    spare = bytearray(SPARE)
+    spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
         answer = _parse(read, path)
     except ChangedError as error:
@@ -43,7 +44,7 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     except HeadwayError as error:
         answer = _failed(read, str(error))
     except BaseException as error:  # noqa: BLE001 - here one DAG file is isolated
-        del spare
+        spare.close()
         answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
     send_frame(channel, answer)
 

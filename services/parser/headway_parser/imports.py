@@ -25,7 +25,7 @@ def from_source(root: Path) -> None:
     edits; and who watches which files are opened would not see the source.
     """
     sys.path_hooks.insert(0, _hook(root))
-    for known in [it for it in sys.path_importer_cache if Path(it).is_relative_to(root)]:
+    for known in [it for it in sys.path_importer_cache if f"{it}/".startswith(f"{root}/")]:
         del sys.path_importer_cache[known]
 
 

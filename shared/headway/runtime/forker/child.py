@@ -34,7 +34,8 @@ def run_child(
         _prepare(spec)
         if confinement is not None:
             confinement.enter()
-            die_with(nanny)  # which a change of user makes the kernel forget
+            if confinement.account is not None:
+                die_with(nanny)  # which a change of user makes the kernel forget
         _reset_signals()
         target = _load(spec.target)
         target(dict(spec.argument), socket.socket(fileno=channel))
@@ -61,6 +62,10 @@ def _take_files(channel: int, log: int, others: list[int]) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     close_all_but([0, 1, 2, channel, *others])
+
+
+def prepare_output() -> None:
+    """Make, in the nanny, what its children print with: descriptors 1 and 2, wherever they lead."""
     sys.stdout, sys.stderr = _output(1), _output(2)
 
 

@@ -11,7 +11,7 @@ import socket
 import traceback
 from typing import NoReturn
 
-from headway.runtime.forker.child import run_child
+from headway.runtime.forker.child import prepare_output, run_child
 from headway.runtime.forker.linux import become_subreaper
 from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
@@ -32,6 +32,7 @@ def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
     try:
         close_all_but([0, 1, 2, reins, lifeline])
         become_subreaper()
+        prepare_output()
         if room is not None:
             room.settle()
         _Nanny(socket.socket(fileno=reins), lifeline, room).serve()
