@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 from sqlalchemy import Connection, text
-from tests.integration.services.zoo.answers import ANSWERS, USURPER
+from tests.integration.services.zoo.answers import ANSWERS, READER, USURPER
 from tests.integration.services.zoo.keeper import Fault, Zoo, dag, running_zoo
 from tests.integration.services.zoo.shapes import MISSHAPEN, SHAPES
 
@@ -24,6 +24,7 @@ MOST_GROWTH = 100 * 2**20
 """Bytes by which the parser may have grown, whatever it was told."""
 
 FAULTS = {**ANSWERS, **MISSHAPEN}
+PATHS = text("SELECT cardinality(paths) FROM dag_file WHERE relative_path = 'reader.py'")
 VERSIONS = text("SELECT count(*) FROM dag_version WHERE dag_id = :dag_id")
 
 
@@ -48,6 +49,14 @@ def test_no_file_gets_at_another_s_dag(zoo: Zoo) -> None:
         USURPER.check(zoo.stack.wait_for_import_error("usurper.py"))
     assert zoo.in_force("canary") == version
     zoo.check_left_alone("usurper.py")
+
+
+def test_no_file_has_the_parser_look_at_all_that_it_names(zoo: Zoo) -> None:
+    with zoo.canary():
+        zoo.write("reader.py", dag("reader") + READER.code)
+        READER.check(zoo.stack.wait_for_import_error("reader.py"))
+    with zoo.stack.engine.connect() as conn:
+        assert conn.scalar(PATHS) == 1
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -120,6 +120,8 @@ def test_a_huge_file_is_refused_unread(zoo: Zoo) -> None:
         "in .headwayignore if it is none of Headway's."
     )
     zoo.check_left_alone("huge.py")
+    zoo.write("huge.py", dag("huge"))
+    zoo.stack.wait_for_no_import_error("huge.py")
 
 
 def test_a_link_out_of_the_bundle_is_refused(zoo: Zoo) -> None:
@@ -133,6 +135,9 @@ def test_a_link_out_of_the_bundle_is_refused(zoo: Zoo) -> None:
     assert error.endswith(NO_ACCESS)
     zoo.check_left_alone("link_out.py")
     assert zoo.in_force("outside") is None
+    (zoo.stack.dags / "link_out.py").unlink()
+    zoo.write("link_out.py", dag("inside"))
+    zoo.stack.wait_for_version("inside")
 
 
 def test_what_is_no_file_is_left_out(zoo: Zoo) -> None:

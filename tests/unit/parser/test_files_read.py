@@ -192,3 +192,7 @@ def test_an_error_is_the_answer(tmp_path: Path, source: str, message: str) -> No
     assert sorted(answer) == ["error", "read"]
     assert message in answer["error"]
     assert "d.py" in answer["read"]
+
+
+def test_a_file_that_is_empty_by_now_is_just_being_saved(tmp_path: Path) -> None:
+    assert parsed(tmp_path, "").keys() == {"changed"}

@@ -52,6 +52,12 @@ USURPER = hostile(
 )
 """A sound answer, but for whose DAG it is about."""
 
+READER = hostile(
+    "say(msgpack.packb({'error': 'e', 'read': {f'f{n}': 'absent' for n in range(100_000)}}))",
+    "e",
+)
+"""It wants a hundred thousand files to be looked at in each listing."""
+
 ANSWERS: Mapping[str, Fault] = {
     "sends_a_pickle": hostile(
         """
@@ -149,10 +155,6 @@ ANSWERS: Mapping[str, Fault] = {
     "errs_without_a_word": hostile(
         "say(msgpack.packb({'error': ''}))",
         "Reading the file failed with an error without a message.",
-    ),
-    "has_read_everything": hostile(
-        "say(msgpack.packb({'error': 'e', 'read': {f'f{n}': 'absent' for n in range(100_000)}}))",
-        "e",
     ),
     "depends_on_everything": hostile(
         """
