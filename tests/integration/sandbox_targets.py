@@ -4,6 +4,7 @@
 
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -102,6 +103,56 @@ def kill_parent() -> str:
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(0.3)
     return "sent"
+
+
+def own_rank() -> str:
+    """What libraries do to themselves: limits, niceness, the processors that they run on."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.setpriority(os.PRIO_PROCESS, 0, 19)
+    os.sched_setaffinity(0, os.sched_getaffinity(0))
+    return "ranked"
+
+
+def ruin_parent(how: str) -> str:
+    """Leave the nanny unable to raise the next child, or slow at it."""
+    nanny = os.getppid()
+    if how == "limit":
+        resource.prlimit(nanny, resource.RLIMIT_AS, (2**20, 2**20))
+    elif how == "rank":
+        os.setpriority(os.PRIO_PROCESS, nanny, 19)
+    elif how == "schedule":
+        os.sched_setscheduler(nanny, os.SCHED_IDLE, os.sched_param(0))
+    elif how == "pin":
+        os.sched_setaffinity(nanny, {min(os.sched_getaffinity(0))})
+    elif how == "stop":
+        os.kill(nanny, signal.SIGSTOP)
+    elif how == "stop_by_pipe":
+        reader, _ = os.pipe()
+        fcntl.fcntl(reader, 10, signal.SIGSTOP)  # F_SETSIG
+    return "ruined"
+
+
+def compute() -> str:
+    """Use what DAG files may import: threads of native libraries are made, and placed."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+    import pyspark.sql
+
+    assert pyspark.sql.SparkSession
+    numbers = np.random.default_rng(1).random((600, 600))
+    table = pa.Table.from_pandas(pd.DataFrame(numbers @ numbers))
+    return f"{table.num_rows} rows"
+
+
+def stop_all(argument: Argument, channel: socket.socket) -> None:
+    """Stop nanny and forker, so that nobody obeys orders any more, or hears of an end."""
+    if argument["forker"]:
+        os.kill(argument["forker"], signal.SIGSTOP)
+    os.kill(os.getppid(), signal.SIGSTOP)
+    send_frame(channel, {"told": [os.getpid(), os.getppid()]})
+    while True:
+        signal.pause()
 
 
 def clone_user_namespace() -> str:
@@ -238,5 +289,6 @@ ATTEMPTS: dict[str, Callable[..., Any]] = {
         write, append, raw, mount, connect, pair, kill, kill_parent, become,
         clone_user_namespace, capabilities, capabilities_of_a_program, surroundings,
         open_many, write_much, raise_limits, grab, fill_scratch, daemon,
+        own_rank, ruin_parent, compute,
     )
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """The filter of system calls, run here as the kernel would, for each architecture."""
 
 import errno
+import signal
 import socket
 
 import pytest
@@ -11,8 +12,12 @@ from headway.runtime.sandbox.system_calls import (
     ARCHITECTURES,
     CLONE,
     CLONE3,
+    FCNTL,
     IOCTL,
+    OF_ITSELF,
+    RANKS,
     REFUSED,
+    SIGNALLING,
     SOCKET,
     SOCKETPAIR,
 )
@@ -32,7 +37,7 @@ def verdict(
 ) -> int:
     known = ARCHITECTURES[machine]
     shown = {0: number, 4: known.audit if audit is None else audit}
-    shown |= {16 + 8 * place: value for place, value in enumerate([*arguments, 0, 0][:2])}
+    shown |= {16 + 8 * place: value for place, value in enumerate([*arguments, 0, 0, 0][:3])}
     code = program(known, network=network)
     at = accumulator = 0
     while True:
@@ -63,7 +68,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 def test_all_calls_but_the_listed_ones_are_allowed(machine: str) -> None:
     column = ARCHITECTURES[machine].column
     listed = {numbers[column]: name for name, numbers in REFUSED.items()}
-    special = {each[column] for each in (SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL)}
+    special = {each[column] for each in (SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL, *RANKS)}
 
     for number in range(500):
         if number in special:
@@ -75,6 +80,7 @@ def test_all_calls_but_the_listed_ones_are_allowed(machine: str) -> None:
 def test_no_two_calls_have_one_number(machine: str) -> None:
     column = ARCHITECTURES[machine].column
     tables = [*REFUSED.values(), SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL]
+    tables += [*OF_ITSELF.values(), *RANKS, *SIGNALLING, FCNTL]
     numbers = [each[column] for each in tables if each[column] is not None]
 
     assert len(numbers) == len(set(numbers))
@@ -121,3 +127,32 @@ def test_pairs_of_sockets(machine: str) -> None:
     assert verdict(machine, number, UNIX, STREAM | close_on_exec) == ALLOWED
     assert verdict(machine, number, UNIX, DATAGRAM) == refused(errno.EACCES)
     assert verdict(machine, number, INET, STREAM) == refused(errno.EACCES)
+
+
+@pytest.mark.parametrize("name", OF_ITSELF)
+def test_nobody_else_is_limited_or_scheduled(machine: str, name: str) -> None:
+    number = OF_ITSELF[name][ARCHITECTURES[machine].column]
+
+    assert verdict(machine, number, 0, 9) == ALLOWED
+    assert verdict(machine, number, 1, 9) == refused(errno.EPERM)
+
+
+def test_nobody_else_is_ranked(machine: str) -> None:
+    for rank, one_process in RANKS.items():
+        number = rank[ARCHITECTURES[machine].column]
+        assert verdict(machine, number, one_process, 0, 19) == ALLOWED
+        assert verdict(machine, number, one_process, 1, 19) == refused(errno.EPERM)
+        assert verdict(machine, number, 1 - one_process, 0, 19) == refused(errno.EPERM)
+        assert verdict(machine, number, 2, 0, 19) == refused(errno.EPERM)
+
+
+def test_nobody_is_stopped(machine: str) -> None:
+    column = ARCHITECTURES[machine].column
+    for call, place in SIGNALLING.items():
+        for sent in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+            arguments = [1] * place + [int(sent)]
+            assert verdict(machine, call[column], *arguments) == refused(errno.EPERM)
+        for sent in (signal.SIGTERM, signal.SIGKILL, signal.SIGCONT, signal.SIGCHLD):
+            assert verdict(machine, call[column], *[1] * place, int(sent)) == ALLOWED
+    assert verdict(machine, FCNTL[column], 1, 4) == ALLOWED
+    assert verdict(machine, FCNTL[column], 1, 10, signal.SIGSTOP) == refused(errno.EPERM)

@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import platform
+import signal
 import socket
 import struct
 from collections.abc import Iterable, Iterator
@@ -15,8 +16,12 @@ from headway.runtime.sandbox.system_calls import (
     ARCHITECTURES,
     CLONE,
     CLONE3,
+    FCNTL,
     IOCTL,
+    OF_ITSELF,
+    RANKS,
     REFUSED,
+    SIGNALLING,
     SOCKET,
     SOCKETPAIR,
     Architecture,
@@ -42,11 +47,16 @@ _NUMBER: Final = 0
 _ARCHITECTURE: Final = 4
 _FIRST: Final = 16
 _SECOND: Final = 24
+_WIDTH: Final = 8
 
 _NEW_NAMESPACES: Final = 0x7E020000
 _TYPE_STDIN: Final = 0x5412
 _TYPE_CONSOLE: Final = 0x541C
 _SOCKET_TYPE: Final = 0xF
+_SET_SIGNAL: Final = 10
+"""Of fcntl: which signal is sent when a file is ready, and F_SETOWN says to whom."""
+_STOPPING: Final = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+"""Who is stopped does not end, and keeps others from hearing that."""
 _FEW: Final = 3
 
 Instruction = tuple[int, int, int, int]
@@ -94,6 +104,13 @@ def _cases(column: int, *, network: bool) -> Iterator[tuple[int, list[Instructio
         number = numbers[column]
         if number is not None:
             yield number, [_refuse(errno.EPERM)]
+    for of_itself in OF_ITSELF.values():
+        yield of_itself[column], [_load(_FIRST), *_only(0)]
+    for rank, one_process in RANKS.items():
+        yield rank[column], [_load(_FIRST), *_unless(one_process), _load(_SECOND), *_only(0)]
+    for sending, argument in SIGNALLING.items():
+        yield sending[column], _unless_equal(_FIRST + argument * _WIDTH, _STOPPING)
+    yield FCNTL[column], _unless_equal(_SECOND, (_SET_SIGNAL,))
     yield CLONE3[column], [_refuse(errno.ENOSYS)]  # its flags cannot be seen from here
     yield CLONE[column], _unless_any(_FIRST, _NEW_NAMESPACES)
     yield IOCTL[column], _unless_equal(_SECOND, (_TYPE_STDIN, _TYPE_CONSOLE))
@@ -123,6 +140,15 @@ def _unless_equal(argument: int, values: Iterable[int]) -> list[Instruction]:
     for value in values:
         code += [(_JUMP_IF_EQUAL, 0, 1, value), _refuse(errno.EPERM)]
     return [*code, _give(_ALLOW)]
+
+
+def _unless(value: int) -> list[Instruction]:
+    """Refuse if what is loaded is anything but the value; otherwise go on."""
+    return [(_JUMP_IF_EQUAL, 1, 0, value), _refuse(errno.EPERM)]
+
+
+def _only(value: int) -> list[Instruction]:
+    return [*_unless(value), _give(_ALLOW)]
 
 
 def _only_internet() -> list[Instruction]:

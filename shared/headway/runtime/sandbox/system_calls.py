@@ -85,6 +85,36 @@ REFUSED: Final[Numbers] = {
     "io_uring_register": (427, 427),
 }
 
+OF_ITSELF: Final[Mapping[str, tuple[int, int]]] = {
+    # of a process named by the first argument; 0 is the caller
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+}
+
+RANKS: Final[Mapping[tuple[int, int], int]] = {
+    # "whose" as first argument, and which of those as second: setpriority, ioprio_set
+    (141, 140): 0,
+    (251, 30): 1,
+}
+"""Calls that rank a process, or a group, or all of a user, and what names one process."""
+
+SIGNALLING: Final[Mapping[tuple[int, int], int]] = {
+    # kill, tkill, rt_sigqueueinfo, pidfd_send_signal; tgkill, rt_tgsigqueueinfo
+    (62, 129): 1,
+    (200, 130): 1,
+    (129, 138): 1,
+    (424, 424): 1,
+    (234, 131): 2,
+    (297, 240): 2,
+}
+"""Calls that send a signal, and in which argument, from 0 on, its number stands."""
+
+FCNTL: Final = (72, 25)
 SOCKET: Final = (41, 198)
 SOCKETPAIR: Final = (53, 199)
 IOCTL: Final = (16, 29)
