@@ -3,7 +3,7 @@
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, event, text
 from tests.integration.parses import claim, parse, store_of, take_over, versions
 
 from headway.db import files
@@ -197,3 +197,64 @@ def test_a_file_that_another_parser_has_taken_over_is_left_to_it(
 
     assert [key.path for key in taken] == ["b.py"]
     assert owners(engine) == {"other": "b.py"}
+
+
+def test_a_dag_that_moves_to_another_file_is_never_switched_off(
+    engine: Engine, me: Identity
+) -> None:
+    moving = seed.dag(dag_id="moving")
+    take_over(engine, me, parse("a.py", seed.dag(), moving), parse("b.py"))
+    claim(engine, me, "a.py", "b.py")
+    store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", moving)])
+
+    assert owners(engine) == {"etl": "a.py", "moving": "b.py"}
+    assert errors(engine) == {}
+
+
+def test_an_id_that_comes_free_has_those_parsed_that_wanted_it(
+    engine: Engine, me: Identity
+) -> None:
+    take_over(engine, me, parse("a.py", seed.dag()), parse("b.py", seed.dag(), code=b"b"))
+    take_over(engine, me, parse("c.py", error="SyntaxError"))
+    [taken] = take_over(engine, me, parse("a.py"))
+
+    assert taken.freed
+    with engine.connect() as conn:
+        due = {key.path for key, row in files.board(conn, ["main"]).items() if row.due}
+    assert due == {"b.py"}
+
+
+def test_what_cannot_even_be_sent_is_an_error_of_its_file_alone(
+    engine: Engine, me: Identity
+) -> None:
+    """The driver refuses a NUL by an error that is none of a database's."""
+    cursed = seed.dag(dag_id="cursed\0")
+    claim(engine, me, "a.py", "b.py")
+    store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", cursed, code=b"b")])
+
+    assert owners(engine) == {"etl": "a.py"}
+    assert "The database refuses what the file defines" in errors(engine)["b.py"]
+
+
+def test_a_dag_that_was_deleted_between_two_statements_has_a_version(
+    engine: Engine, me: Identity
+) -> None:
+    """It is as it was when it was judged, and gone when it is entered."""
+    one = parse("a.py", seed.dag())
+    take_over(engine, me, one)
+    claim(engine, me, "a.py")
+
+    begun: list[bool] = []
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def delete(conn: Connection, cursor: object, statement: str, *rest: object) -> None:
+        if "INSERT INTO dag " in statement and not begun:
+            begun.append(True)
+            with engine.begin() as other:
+                other.execute(text("UPDATE dag SET version_id = NULL"))
+                other.execute(text("DELETE FROM dag"))
+
+    store_of(engine, me).files([one])
+    assert versions(engine) == [("etl", 1)]
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT version_id FROM dag")) is not None

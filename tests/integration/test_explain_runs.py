@@ -76,7 +76,7 @@ def test_a_run_of_a_paused_dag(engine: Engine, replica: Replica) -> None:
 def test_a_run_of_a_dag_that_no_file_defines(engine: Engine, replica: Replica) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
     with engine.begin() as conn:
-        assert entries.deactivate_missing(conn, [FileKey("main", "etl.py")], []) == ["etl"]
+        assert entries.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
 
     found = ask(engine, run_id(0))
 

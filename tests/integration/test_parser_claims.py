@@ -149,6 +149,7 @@ def test_a_parser_that_stops_gives_up_its_claims(
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (False, True)
+    assert (stored[A].asked, stored[B].asked) == (True, False)
 
 
 def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) -> None:
@@ -157,6 +158,7 @@ def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) ->
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (True, False)
+    assert (stored[A].asked, stored[B].asked) == (False, True)
 
 
 def test_a_file_that_another_parser_had_last_is_left_to_that_one(

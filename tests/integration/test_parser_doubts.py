@@ -91,3 +91,31 @@ def test_one_that_drifts_is_held_unless_it_says_that_it_is_dynamic(
 
     assert len(versions(engine)) == most
     assert bool(warnings(engine)) is not dynamic
+
+
+def test_a_file_is_checked_once_even_if_its_dags_are_others_each_time(
+    engine: Engine, me: Identity
+) -> None:
+    def shaped(dag_id: str, shape: str) -> DagSpec:
+        return replace(spec(shape), dag_id=dag_id)
+
+    take_over(engine, me, parse("a.py", shaped("one", "x"), shaped("two", "x")))
+    claim(engine, me, "a.py")
+    first = parse("a.py", shaped("one", "y"))
+    again = replace(parse("a.py", shaped("two", "y")), first=first.result)
+    taken = store_of(engine, me).files([again])[again.file]
+
+    assert not taken.doubtful
+    [warning] = warnings(engine)
+    assert "DAG two differs each time that its file is read: it was not there, then" in warning
+
+
+def test_a_warning_holds_nothing_that_cannot_be_stored(engine: Engine, me: Identity) -> None:
+    def odd(value: str) -> DagSpec:
+        return replace(spec("one"), params={"p\0" + "q" * 100_000: value})
+
+    take_over(engine, me, parse("a.py", odd("1")))
+    check(engine, me, odd("2"), odd("3"))
+
+    [warning] = warnings(engine)
+    assert len(warning) < 1_000

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Connection, Engine, event, text
 from tests.integration.parser_machine import manager_of, until
 
@@ -121,3 +122,29 @@ def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
             until(other, lambda: dag_ids(engine) == ["c", "d"])
     with engine.connect() as conn:
         assert list(conn.scalars(claimed)) == []
+
+
+def test_what_is_to_be_parsed_twice_is_not_left_to_others_in_between(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files have just been claimed for too long, and each differs each time."""
+    monkeypatch.setattr("headway_parser.manager.LONGEST_CLAIM", 0.0)
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    names = [f"d{number}" for number in range(6)]
+    for name in names:
+        more = f"import random\nDAG('x_{name}', tags=[str(random.random())])\n"
+        write(folder / f"{name}.py", name, more)
+
+    flapping = text("SELECT count(*) FROM dag_file WHERE warning IS NOT NULL")
+    with manager_of(engine, folder) as manager, engine.connect() as conn:
+        until(manager, lambda: len(dag_ids(engine)) == 2 * len(names))
+        with engine.begin() as other:
+            other.execute(text("UPDATE dag_file SET asked = true"))
+        conn.rollback()
+
+        def all_flap() -> bool:
+            conn.rollback()
+            return bool(conn.scalar(flapping) == len(names))
+
+        until(manager, all_flap)

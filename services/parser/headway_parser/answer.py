@@ -14,6 +14,7 @@ from headway.domain.soundness import check_sound
 from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
 from headway.serialization import codec
+from headway.serialization.decoding import Budget
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.timetables import registry
 from headway_parser.contents import ABSENT
@@ -26,6 +27,13 @@ LONGEST_OUTPUT: Final = 4_000
 
 MOST_FILES: Final = 10_000
 """Files of its bundle that a DAG file may depend on: each is looked at in every listing."""
+
+MOST_CODE: Final = 8 * 2**20
+"""Bytes of source that a DAG file may take in from its bundle."""
+
+LONGEST_NAME: Final = 1024
+MOST_NAMES: Final = 2**20
+"""Characters of the name of a file, and of all that one DAG file depends on."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -48,6 +56,12 @@ class ParsedFile:
     changed: bool = False
 
     @property
+    def size(self) -> int:
+        """The bytes that it takes to store it, about."""
+        code = sum(map(len, self.contents.values()))
+        return code + sum(len(version.serialized) for version in self.versions)
+
+    @property
     def manifest_hash(self) -> str:
         """What identifies the code."""
         return manifest_hash(self.files)
@@ -58,7 +72,12 @@ def check_answer(path: str, frame: Frame) -> ParsedFile:
     try:
         return _check(path, frame)
     except (SerializationError, DagError) as error:
-        return ParsedFile(error=f"What the file left behind cannot be used: {error}")
+        return ParsedFile(error=kept(f"What the file left behind cannot be used: {error}"))
+
+
+def kept(said: str) -> str:
+    """Return as much of an error or a warning as is stored."""
+    return _storable(said)[:LONGEST_ERROR]
 
 
 def explain_silence(exit_status: Exit, timeout: float | None, printed: str) -> ParsedFile:
@@ -98,26 +117,40 @@ def _check(path: str, frame: Frame) -> ParsedFile:
         said = _storable(str(frame["error"])).strip()[:LONGEST_ERROR]
         said = said or "Reading the file failed with an error without a message."
         read = dict(_hashes(frame.get("read")))
-        return ParsedFile(error=said, read=read if len(read) <= MOST_FILES else None)
+        return ParsedFile(error=said, read=read if _is_bounded(read) else None)
     dags, contents = frame.get("dags"), frame.get("files")
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
+    by_path, by_hash = _code(contents)
+    read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **by_path}
+    if not _is_bounded(read):
+        raise SerializationError(
+            f"it depends on {len(read):,} files of its bundle; {MOST_FILES:,} is the limit, with "
+            f"names of {MOST_NAMES:,} characters in all."
+        )
+    manifest, budget = manifest_hash(by_path), codec.budget()
+    versions = tuple(_version(path, data, manifest, budget) for data in dags)
+    _check_unique(versions)
+    return ParsedFile(versions, by_path, by_hash, read=read)
+
+
+def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, bytes]]:
+    """Return hashes by path, and contents by hash."""
     by_path: dict[str, str] = {}
     by_hash: dict[str, bytes] = {}
     for name, content in contents.items():
-        if not isinstance(content, bytes) or not _is_inside(name):
+        if not isinstance(name, str) or not isinstance(content, bytes) or not _is_inside(name):
             raise SerializationError(f"{name!r} is no file of the bundle.")
         by_path[name] = content_hash(content)
         by_hash[by_path[name]] = content
-    manifest = manifest_hash(by_path)
-    versions = tuple(_version(path, data, manifest) for data in dags)
-    _check_unique(versions)
-    read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **by_path}
-    if len(read) > MOST_FILES:
-        raise SerializationError(
-            f"it depends on {len(read):,} files of its bundle; {MOST_FILES:,} is the limit."
-        )
-    return ParsedFile(versions, by_path, by_hash, read=read)
+    size = sum(map(len, by_hash.values()))
+    if size > MOST_CODE:
+        raise SerializationError(f"it has {size:,} bytes of code; {MOST_CODE:,} is the limit.")
+    return by_path, by_hash
+
+
+def _is_bounded(read: Mapping[str, str]) -> bool:
+    return len(read) <= MOST_FILES and sum(map(len, read)) <= MOST_NAMES
 
 
 def _check_unique(versions: Iterable[NewVersion]) -> None:
@@ -146,14 +179,14 @@ def _paths(names: object) -> Iterator[str]:
 
 def _is_inside(name: str) -> bool:
     pure = PurePosixPath(name)
-    whole = bool(pure.parts) and "\0" not in name
-    return whole and not pure.is_absolute() and ".." not in pure.parts
+    whole = bool(pure.parts) and str(pure) == name and len(name) <= LONGEST_NAME
+    return whole and "\0" not in name and not pure.is_absolute() and ".." not in pure.parts
 
 
-def _version(path: str, data: object, manifest: str) -> NewVersion:
+def _version(path: str, data: object, manifest: str, budget: Budget) -> NewVersion:
     if not isinstance(data, bytes):
         raise SerializationError("a DAG in it is no bytes.")
-    spec = codec.decode(data)
+    spec = codec.decode(data, budget)
     if spec.relative_path != path:
         raise SerializationError(f"its DAG {spec.dag_id} claims to be of {spec.relative_path!r}.")
     check_sound(spec)

@@ -32,6 +32,7 @@ from headway_parser.pace import Pace
 from headway_parser.parsing import Parsing
 from headway_parser.processor import Bounds
 from headway_parser.refresh import Refresher
+from headway_parser.retention import Retention
 from headway_parser.shelf import Shelf
 from headway_parser.sources import Folder, Source
 from headway_parser.storing import Store
@@ -109,7 +110,9 @@ def _manager(
     process, given, clock = kit.process, kit.given, kit.clock
     contents, release = Contents(clock), release_of()
     shelves = {
-        name: Shelf(name, Lister(safe_mode=given.safe_mode), contents, release, clock)
+        name: Shelf(
+            name, process.me.id, Lister(safe_mode=given.safe_mode), contents, release, clock
+        )
         for name in sources
     }
     pace = Pace(given.min_file_process_interval, given.unchanged_file_process_interval)
@@ -125,6 +128,7 @@ def _manager(
         survey,
         parsing,
         Clerk(store.files, release, clock),
+        Retention(process.engine, process.me, given, clock),
         notify=process.notifier.notify,
         asked=asked,
     )
@@ -157,18 +161,22 @@ def release_of() -> str:
 
 def folders_of(given: ParserSettings) -> list[Path]:
     """Return the folders to be watched; SettingsError when one is not there at the start."""
-    folders = [source.path for source in given.sources.values() if source.path is not None]
+    folders = _named(given)
     for folder in folders:
         if not folder.is_dir():
             raise SettingsError(
-                f"There is no DAGs folder {folder.absolute()}; create it, or name another one "
+                f"There is no DAGs folder {folder}; create it, or name another one "
                 "by HEADWAY_PARSER_DAGS."
             )
-    return [folder.absolute() for folder in folders]
+    return folders
+
+
+def _named(given: ParserSettings) -> list[Path]:
+    return [it.path.absolute() for it in given.sources.values() if it.path is not None]
 
 
 def _start_forker(given: ParserSettings, around: Surroundings) -> Forker:
-    readable = [str(folder) for folder in folders_of(given) if folder.is_dir()]
+    readable = [str(folder) for folder in _named(given) if folder.is_dir()]
     sandbox = _sandbox(readable, given, around)
     if given.forker is not None:
         return Forker.connect(given.forker, sandbox=sandbox)

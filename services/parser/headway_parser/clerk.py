@@ -14,7 +14,8 @@ from headway_parser.parse import Parse
 from headway_parser.taking import Taken
 
 MOST_AT_ONCE: Final = 32
-"""Files that are stored in one transaction at the most."""
+MOST_BYTES: Final = 16 * 2**20
+"""Files that are stored in one transaction, and bytes, unless one alone has more."""
 
 GATHERING: Final = 0.2
 """Seconds for which a result waits for others to be stored with it, if more are to come."""
@@ -74,10 +75,11 @@ class Clerk:
             self._store_by = self.clock.monotonic() + GATHERING
         self._waiting.append(result)
 
-    def has(self, key: FileKey) -> bool:
-        """Tell whether a result of that file is still to be stored."""
+    @property
+    def jobs(self) -> dict[FileKey, Job]:
+        """The jobs of which the results are still to be stored."""
         under_way = self._under_way[0] if self._under_way else ()
-        return any(result.job.key == key for result in (*self._waiting, *under_way))
+        return {result.job.key: result.job for result in (*self._waiting, *under_way)}
 
     @property
     def busy(self) -> bool:
@@ -105,11 +107,22 @@ class Clerk:
             del self._waiting[: len(results)]
             stored = [(result, taken.get(result.job.key)) for result in results]
         if self._under_way is None and self._waiting and (not more or self._is_enough()):
-            results = self._waiting[:MOST_AT_ONCE]
+            results = self._batch()
             del self._waiting[: len(results)]
             parses = [result.parse(self.release) for result in results]
             self._under_way = results, self._thread.submit(self.store, parses)
         return stored
+
+    def _batch(self) -> list[Result]:
+        """Return the first of those that wait: as many as one transaction is to hold."""
+        batch: list[Result] = []
+        left = MOST_BYTES
+        for result in self._waiting[:MOST_AT_ONCE]:
+            left -= result.parsed.size
+            if batch and left < 0:
+                break
+            batch.append(result)
+        return batch
 
     def _is_enough(self) -> bool:
         return len(self._waiting) >= MOST_AT_ONCE or self.clock.monotonic() >= self._store_by

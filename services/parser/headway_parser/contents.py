@@ -13,8 +13,11 @@ from headway_parser.stamps import Stamp, stamp_of
 ABSENT: Final = "absent"
 """What stands for the content of a file that is not there, or is none to read."""
 
-LARGEST: Final = 256 * 2**20
-"""Bytes of a file beyond which its content is not looked at."""
+LARGEST: Final = 8 * 2**20
+"""Bytes of a file beyond which its content is not looked at: no DAG file may take that in."""
+
+MOST_KNOWN: Final = 200_000
+"""Files of which the content is remembered."""
 
 RACY_SECONDS: Final = 0.1
 """How old a file must be for its times to tell of the next change: clocks of disks are coarse."""
@@ -25,31 +28,26 @@ class Contents:
     """The hashes of the files below a folder; a file is read again when its stamp differs."""
 
     clock: Clock
-    _known: dict[str, tuple[Stamp, str]] = field(default_factory=dict)
+    _known: dict[Stamp, str] = field(default_factory=dict)
 
     def hashes(self, root: Path, paths: Iterable[str]) -> dict[str, str]:
         """Return the content of each of these relative paths; ABSENT where there is none."""
         return {path: self.hash(root / path) for path in paths}
 
     def hash(self, file: Path) -> str:
-        """Return the hash of a file's content."""
+        """Return the hash of a file's content, by whichever of its names."""
         stamp = stamp_of(file)
         if stamp is None:
-            self._known.pop(str(file), None)
             return ABSENT
-        known = self._known.get(str(file))
-        if known is not None and known[0] == stamp:
-            return known[1]
+        known = self._known.get(stamp)
+        if known is not None:
+            return known
         found = _read(file)
         if self.clock.now().timestamp() - stamp.changed / 1e9 > RACY_SECONDS:
-            self._known[str(file)] = stamp, found
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[stamp] = found
         return found
-
-    def forget(self, root: Path) -> None:
-        """Forget what is below a folder that is not used any more."""
-        prefix = f"{root}/"
-        for path in [path for path in self._known if path.startswith(prefix)]:
-            del self._known[path]
 
 
 def signature_of(files: Mapping[str, str], release: str) -> str:

@@ -1,6 +1,7 @@
 """Whether what a file defines may be believed: DAGs that differ from one parse to the next."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
 from typing import Final
@@ -26,28 +27,35 @@ class Verdict(Enum):
     DRIFTS = auto()
 
 
-def judge(
-    new: NewVersion, current: InForce | None, first: NewVersion | None, recent: int
-) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a parse is the check of: the same DAG as the parse right before has read it.
+
+    That is None when it read no such DAG.
+    """
+
+    first: NewVersion | None
+
+
+def judge(new: NewVersion, current: InForce | None, check: Check | None, recent: int) -> Verdict:
     """Decide on a DAG, given what is in force of it.
 
-    `first` is the same DAG as the parse right before has read it, of which this one is the
-    check; `recent` is how many versions this very code has made within the hour.
+    `recent` is how many versions this very code has made within the hour.
     """
     if current is None or current.manifest_hash != new.manifest_hash:
         return Verdict.TAKE
     if current.fingerprint == new.fingerprint:
         return Verdict.SAME
-    if first is None:
+    if check is None:
         return Verdict.PARSE_AGAIN
-    if first.fingerprint != new.fingerprint:
+    if check.first is None or check.first.fingerprint != new.fingerprint:
         return Verdict.FLAPS
     if recent >= MOST_PER_HOUR and not (new.spec.dynamic or new.spec.reparse_on_run):
         return Verdict.DRIFTS
     return Verdict.TAKE
 
 
-def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion) -> str:
+def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion | None) -> str:
     """Return what to tell the author of a DAG that is not taken over."""
     if verdict is Verdict.DRIFTS:
         return (
@@ -55,11 +63,13 @@ def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion) -> str:
             "code has not. The version in force stays. Make it the same at each parse, or say "
             "dynamic=True if it is meant to follow something else."
         )
+    how = "it was not there, then it was"
+    if first is not None:
+        how = first_difference(first.serialized, new.serialized)
     return (
-        f"DAG {new.spec.dag_id} differs each time that its file is read: "
-        f"{first_difference(first.serialized, new.serialized)}. The version in force stays. Such "
-        "things as the time, random numbers, sets and addresses of objects do not belong in a "
-        "DAG's definition."
+        f"DAG {new.spec.dag_id} differs each time that its file is read: {how}. The version in "
+        "force stays. Such things as the time, random numbers, sets and addresses of objects do "
+        "not belong in a DAG's definition."
     )
 
 
@@ -69,7 +79,7 @@ def first_difference(one: bytes, other: bytes) -> str:
     if found is None:
         return "its code"
     where, before, after = found
-    return f"{where} was {_shown(before)}, then {_shown(after)}"
+    return f"{_cut(where)} was {_shown(before)}, then {_shown(after)}"
 
 
 def _content(data: bytes) -> object:
@@ -90,5 +100,8 @@ def _differences(where: str, one: object, other: object) -> Iterator[tuple[str, 
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

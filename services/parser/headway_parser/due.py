@@ -16,16 +16,18 @@ class Reason(StrEnum):
     DUE = "due"
 
 
-def why(row: Row | None, mine: str, others: Collection[int], *, changed: bool) -> Reason | None:
+def why(
+    row: Row | None, mine: str, me: int, others: Collection[int], *, changed: bool
+) -> Reason | None:
     """Return why this parser is to parse the file; None when it is to leave it alone.
 
     `mine` is the signature of the content that this parser sees; `changed` is whether that is
     another one than it had parsed, or found stored, before.  `others` are the other parsers
     that are alive.
 
-    A parser acts on what changes before its own eyes.  What others have parsed otherwise
-    is left alone: two parsers that see different files, one of them being late, would
-    else go on correcting each other.
+    A parser acts on what changes before its own eyes.  What another has parsed otherwise
+    is left alone, as long as that one lives: two parsers that see different files, one of
+    them being late, would else go on correcting each other.
     """
     if row is None:
         return Reason.NEW
@@ -36,7 +38,8 @@ def why(row: Row | None, mine: str, others: Collection[int], *, changed: bool) -
     if row.asked:
         return Reason.ASKED
     if row.signature != mine:
-        return Reason.CHANGED if changed else None
+        orphaned = row.parser_id not in others and row.parser_id != me
+        return Reason.CHANGED if changed or orphaned else None
     return Reason.DUE if row.due else None
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 from threading import Event
@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Engine
 
 from headway.db import file_claims, processes
+from headway.db.engine import is_transient
 from headway.db.files import FileKey
 from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
@@ -21,7 +22,7 @@ from headway_parser.answer import ParsedFile, explain_silence
 from headway_parser.clerk import Clerk, Result
 from headway_parser.jobs import Job, in_order
 from headway_parser.parsing import Finished, Parsing
-from headway_parser.retention import prune
+from headway_parser.retention import Retention
 from headway_parser.survey import Survey
 from headway_parser.taking import Taken
 
@@ -35,9 +36,6 @@ AHEAD: Final = 8
 
 LONGEST_CLAIM: Final = 1.0
 """Seconds after which claimed files whose turn has not come are left to others."""
-
-FIRST_PRUNE: Final = 60.0
-"""Seconds after the start when versions are pruned first: there is much to do before."""
 
 MOMENT: Final = 0.05
 """Seconds that a step waits for children at the longest."""
@@ -59,28 +57,25 @@ class DagFileProcessorManager:
     survey: Survey
     parsing: Parsing
     clerk: Clerk
+    retention: Retention
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
+    _once_more: deque[Job] = field(default_factory=deque)
     _claimed_until: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
     _next_look: float = 0.0
     _next_beat: float = 0.0
-    _next_prune: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._next_prune = self.clock.monotonic() + FIRST_PRUNE
 
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
         self._beat()
         self._look()
         self._claim()
-        while self._claimed and self.parsing.free > 0:
-            self.parsing.start(self._claimed.popleft())
+        self._start()
         if self.parsing.running:
             self.parsing.wait(MOMENT)
         else:
@@ -88,15 +83,29 @@ class DagFileProcessorManager:
         for finished in self.parsing.finished():
             self._take(finished)
         self._settle()
-        self._prune()
-        return bool(self.parsing.running or self._claimed or self._due or self.clerk.busy)
+        self.retention.step()
+        waiting = self._due or self._claimed or self._once_more
+        return bool(waiting or self.parsing.running or self.clerk.busy)
 
     def close(self) -> None:
         """Stop the children, and give up what was claimed."""
         self.parsing.close()
         self.clerk.close()
-        with self.engine.begin() as conn:
-            file_claims.release_all(conn, self.me.id)
+        self.retention.close()
+        try:
+            with self.engine.begin() as conn:
+                file_claims.release_all(conn, self.me.id)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("The database is away; what was claimed is free when this has ended.")
+
+    def _start(self) -> None:
+        """Fill the places; what is parsed once more comes before what has not been."""
+        for queue in (self._once_more, self._claimed):
+            while queue and self.parsing.free > 0:
+                self.parsing.start(queue[0])
+                queue.popleft()
 
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
@@ -109,11 +118,15 @@ class DagFileProcessorManager:
         if not self.asked.is_set() and self.clock.monotonic() < self._next_look:
             return
         self.asked.clear()
-        jobs, self._others = self.survey.take()
-        running = {key: job for key, (job, _) in self.parsing.running.items()}
-        self._outdated = {job.key for job in jobs if _is_outdated(running.get(job.key), job)}
-        busy = {job.key for job in self._claimed} | running.keys()
-        free = [it for it in jobs if it.key not in busy and not self.clerk.has(it.key)]
+        try:
+            jobs, self._others = self.survey.take()
+        except BaseException:
+            self.asked.set()
+            raise
+        begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.clerk.jobs
+        waiting = {job.key: job for job in (*self._claimed, *self._once_more)}
+        self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
+        free = [it for it in jobs if it.key not in begun and it.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
         self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
 
@@ -141,7 +154,7 @@ class DagFileProcessorManager:
 
     def _settle(self) -> None:
         """Have what is new stored, and see what became of what was."""
-        stored = self.clerk.collect(more=bool(self._due or self._claimed))
+        stored = self.clerk.collect(more=bool(self._due or self._claimed or self._once_more))
         for result, taken in stored:
             self._conclude(result, taken)
         if stored:
@@ -175,29 +188,19 @@ class DagFileProcessorManager:
         )
 
     def _again(self, job: Job) -> None:
-        self._claimed.append(replace(job, tries=job.tries + 1))
+        self._once_more.append(replace(job, tries=job.tries + 1))
 
     def _conclude(self, result: Result, taken: Taken | None) -> None:
         job = result.job
         if taken is not None and taken.doubtful:
-            self._claimed.append(replace(job, first=result.parsed))
+            self._once_more.append(replace(job, first=result.parsed))
         elif taken is not None:
             self.survey.shelves[job.key.bundle].considered[job.key.path] = result.read
-        if job.key in self._outdated:
+        if job.key in self._outdated or (taken is not None and taken.freed):
             self.asked.set()
 
-    def _prune(self) -> None:
-        """Delete old versions of no use, a batch at a time."""
-        if self.clock.monotonic() < self._next_prune:
-            return
-        given = self.settings
-        more = prune(self.engine, self.me, given.version_retention_days, given.versions_to_keep)
-        wait = MOMENT if more else given.retention_interval
-        self._next_prune = self.clock.monotonic() + wait
 
-
-def _is_outdated(running: Job | None, now: Job) -> bool:
+def _is_outdated(taken: Mapping[FileKey, Job], now: Job) -> bool:
     """Tell whether a parse that is under way began too early for what is asked for by now."""
-    if running is None:
-        return False
-    return running.hashes != now.hashes or not set(now.runs) <= set(running.runs)
+    job = taken.get(now.key)
+    return job is not None and (job.hashes != now.hashes or not set(now.runs) <= set(job.runs))

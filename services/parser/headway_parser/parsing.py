@@ -64,10 +64,6 @@ class Parsing:
         )
         self.running[job.key] = job, processor
 
-    def has(self, job: Job) -> bool:
-        """Tell whether the job's file is being parsed."""
-        return job.key in self.running
-
     def wait(self, seconds: float) -> None:
         """Wait until a child has something to say, at most so long; not at all without any."""
         if not self.running:

@@ -2,12 +2,17 @@
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from headway.db import processes, retention
 from headway.db.processes import Identity
+from headway.runtime.clock import Clock
+from headway.runtime.parser_settings import ParserSettings
 
 log = logging.getLogger(__name__)
 
@@ -17,6 +22,9 @@ UNUSED: Final = 3600.0
 
 BATCH: Final = 100
 """Rows of one kind that one transaction deletes."""
+
+FIRST: Final = 60.0
+"""Seconds after the start when it is done first: there is much else to do before."""
 
 Step: TypeAlias = Callable[[Connection], int]
 
@@ -47,3 +55,41 @@ def _once(engine: Engine, me: Identity, step: Step) -> int:
     with engine.begin() as conn:
         processes.confirm(conn, me)
         return step(conn)
+
+
+@dataclass(slots=True)
+class Retention:
+    """Prune from time to time, in a thread of its own: it may take long."""
+
+    engine: Engine
+    me: Identity
+    settings: ParserSettings
+    clock: Clock
+    _next: float = field(init=False)
+    _under_way: Future[bool] | None = None
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "retention"))
+
+    def __post_init__(self) -> None:
+        self._next = self.clock.monotonic() + FIRST
+
+    def step(self) -> None:
+        """Begin if it is time to, and see what became of the last time."""
+        given, now = self.settings, self.clock.monotonic()
+        if self._under_way is not None and self._under_way.done():
+            future, self._under_way = self._under_way, None
+            self._next = now + (0 if self._went_on(future) else given.retention_interval)
+        if self._under_way is None and now >= self._next:
+            arguments = given.version_retention_days, given.versions_to_keep
+            self._under_way = self._thread.submit(prune, self.engine, self.me, *arguments)
+
+    def close(self) -> None:
+        """Wait for what is under way."""
+        self._thread.shutdown(wait=True)
+
+    def _went_on(self, future: Future[bool]) -> bool:
+        """Return whether there is more to prune; what fails in the database is left for later."""
+        try:
+            return future.result()
+        except DBAPIError as error:
+            log.warning("action=prune reason=%r", str(error.orig).strip())
+            return False

@@ -38,20 +38,18 @@ class Shelf:
     """
 
     name: str
+    me: int
     lister: Lister
     contents: Contents
     release: str
     clock: Clock
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    _place: Place | None = None
     _loss: tuple[frozenset[str], float] | None = None
     _empty: dict[str, float] = field(default_factory=dict)
+    _commit: tuple[str, frozenset[str]] | None = None
 
     def listed(self, place: Place) -> Listing:
         """Return the files that are there now."""
-        if self._place is not None and self._place.root != place.root:
-            self.contents.forget(self._place.root)
-        self._place = place
         return self.lister.list(place.root)
 
     def jobs(
@@ -67,7 +65,8 @@ class Shelf:
             row, before = rows.get(path), self.considered.get(path)
             hashes = self.contents.hashes(place.root, {path, *(row.paths if row else ())})
             mine = signature_of(hashes, self.release)
-            reason = why(row, mine, others, changed=self._changed(place, before))
+            changed = self._changed(place, before)
+            reason = why(row, mine, self.me, others, changed=changed)
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
             if path in wanted and (row is None or not row.claimed):
@@ -94,10 +93,11 @@ class Shelf:
     ) -> list[str] | None:
         """Return the stored files that are gone for certain; None if that cannot be told.
 
-        A commit is what it is.  Of a folder, one that is empty proves nothing, for it may
-        not be mounted; and a large loss must last, as must what is left of it when files
-        come back one after the other.
+        A commit is what it is, unless its checkout lacks what it had.  Of a folder, one that
+        is empty proves nothing, for it may not be mounted; and a large loss must last, as must
+        what is left of it when files come back one after the other.
         """
+        whole = place.commit is not None and self._is_whole(place.commit, listing)
         missing = sorted(rows.keys() - set(listing.paths))
         empty = self._empty_for_now(place, missing)
         gone = [it for it in missing if it not in empty and may_forget(rows[it], others)]
@@ -105,13 +105,21 @@ class Shelf:
             self._loss = None
             return []
         if place.commit is not None:
-            return gone if listing.complete else None
+            return gone if whole else None
         lasts = self._lasts(frozenset(missing), len(rows))
         if listing.complete and listing.paths:
             return gone if lasts else []
         if self._loss is not None:
             self._loss = frozenset(), self._loss[1]  # what is left of it has its own while
         return None
+
+    def _is_whole(self, commit: str, listing: Listing) -> bool:
+        """Tell whether a listing has all that was there when the commit was looked at first."""
+        if not listing.complete:
+            return False
+        if self._commit is None or self._commit[0] != commit:
+            self._commit = commit, frozenset(listing.paths)
+        return self._commit[1] <= set(listing.paths)
 
     def _empty_for_now(self, place: Place, missing: Collection[str]) -> set[str]:
         """Return the files that are there, and have only just ceased to be DAG files."""

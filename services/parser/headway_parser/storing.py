@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError
 
 from headway.db import file_claims, files, pins, processes
 from headway.db.engine import is_transient
 from headway.db.files import FileKey, Outcome
 from headway.db.guards import is_refusal
 from headway.db.processes import Identity
+from headway.domain.errors import FencedError
 from headway.runtime.seam import nothing
-from headway_parser.answer import ParsedFile
+from headway_parser.answer import ParsedFile, kept
 from headway_parser.pace import Pace
 from headway_parser.parse import Parse, apart
 from headway_parser.taking import Taken, take_over
@@ -49,7 +49,7 @@ class Store:
             processes.confirm(conn, self.me)
             gone = files.forget(conn, bundle, paths, others)
             if gone:
-                files.retry_failed(conn)
+                files.retry_failed(conn, gone)
         told = ",".join(paths), ",".join(gone)
         log.info("action=forget bundle=%s files=%s dags=%s", bundle, *told)
 
@@ -58,10 +58,13 @@ class Store:
     ) -> dict[FileKey, Taken]:
         try:
             return self._at_once(parses, before_commit)
-        except DBAPIError as error:
+        except FencedError:
+            raise
+        except Exception as error:  # whatever it is that one file defines, others go on
             if is_transient(error) or is_refusal(error):
                 raise
             if len(parses) == 1:
+                log.exception("action=refuse file=%s", parses[0].file.path)
                 return self._at_once([_refused(parses[0], error)], before_commit)
         taken: dict[FileKey, Taken] = {}
         for parse in parses:
@@ -97,15 +100,15 @@ class Store:
                 paths=parse.paths,
                 seconds=parse.seconds,
                 due_in=self.pace.due_in(parse, changed=what.changed, failed=failed),
-                error=what.error,
-                warning=what.warning,
+                error=what.error and kept(what.error),
+                warning=what.warning and kept(what.warning),
             )
         if outcomes:
             files.parsed(conn, self.me.id, outcomes)
 
 
-def _refused(parse: Parse, error: DBAPIError) -> Parse:
-    said = str(error.orig or error).strip().splitlines()[0]
+def _refused(parse: Parse, error: Exception) -> Parse:
+    said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     result = ParsedFile(error=f"The database refuses what the file defines: {said}")
     return replace(parse, result=replace(result, read=parse.result.read))
 

@@ -9,7 +9,7 @@ from headway.db import entries, files, versions
 from headway.db.entries import Entry
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
-from headway_parser.doubts import Verdict, judge, warning_of
+from headway_parser.doubts import Check, Verdict, judge, warning_of
 from headway_parser.parse import Parse
 
 
@@ -17,13 +17,15 @@ from headway_parser.parse import Parse
 class Taken:
     """What was taken over of a file: whether anything is new, and what is to be said of it.
 
-    Of one that is `doubtful` nothing was: it is to be parsed once more.
+    Of one that is `doubtful` nothing was: it is to be parsed once more.  `freed` says that DAG
+    ids have come free, for which others may have failed.
     """
 
     error: str | None = None
     warning: str | None = None
     changed: bool = False
     doubtful: bool = False
+    freed: bool = False
 
 
 def take_over(
@@ -38,8 +40,10 @@ def take_over(
     verdicts = _judge(conn, good)
     doubtful = [it for it in good if Verdict.PARSE_AGAIN in _of(it, verdicts)]
     sure = [it for it in good if it not in doubtful]
+    freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
     new = {dag_id for dag_id in entered if verdicts[dag_id] is Verdict.TAKE}
+    new |= entered - entries.in_force(conn, entered).keys()  # what was deleted meanwhile
     _put_in_force(conn, sure, new)
     conflicts = _conflicts(conn, sure, entered)
     return {
@@ -47,7 +51,10 @@ def take_over(
         **{it.file: Taken(doubtful=True) for it in doubtful},
         **{
             it.file: Taken(
-                conflicts.get(it.file), _warning(it, verdicts), not new.isdisjoint(it.dag_ids)
+                error=conflicts.get(it.file),
+                warning=_warning(it, verdicts),
+                changed=not new.isdisjoint(it.dag_ids),
+                freed=freed,
             )
             for it in sure
         },
@@ -65,7 +72,7 @@ def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
         dag_id: judge(
             new,
             in_force.get(dag_id),
-            _before(parse).get(dag_id),
+            _check(parse, dag_id),
             recent.get((dag_id, new.manifest_hash), 0),
         )
         for parse in good
@@ -73,13 +80,23 @@ def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
     }
 
 
+def _leave_out(conn: Connection, sure: Sequence[Parse]) -> bool:
+    """Deactivate the DAGs that these files no longer have; return whether there were any.
+
+    This is before any is entered: one of these files may have taken a DAG over from another.
+    """
+    if not sure:
+        return False
+    freed = entries.deactivate_missing(conn, {parse.file: parse.dag_ids for parse in sure})
+    if freed:
+        files.retry_failed(conn, freed)
+    return bool(freed)
+
+
 def _enter(conn: Connection, sure: Sequence[Parse], *, new_ones_paused: bool) -> set[str]:
-    """Enter the DAGs of these files, and deactivate those that they no longer have."""
+    """Enter the DAGs of these files."""
     found = [Entry(*it.file, new.spec) for it in sure for new in it.result.versions]
-    entered = entries.enter(conn, found, paused=new_ones_paused) if found else set()
-    if sure and entries.deactivate_missing(conn, [it.file for it in sure], entered):
-        files.retry_failed(conn)
-    return entered
+    return entries.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
 def _put_in_force(conn: Connection, sure: Sequence[Parse], new: set[str]) -> None:
@@ -128,7 +145,7 @@ def _conflict(dag_id: str, here: FileKey, owner: FileKey) -> str:
 def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
     before = _before(parse)
     said = [
-        warning_of(verdicts[dag_id], new, before[dag_id])
+        warning_of(verdicts[dag_id], new, before.get(dag_id))
         for dag_id, new in _by_id(parse.result.versions).items()
         if verdicts[dag_id] in (Verdict.FLAPS, Verdict.DRIFTS)
     ]
@@ -137,6 +154,10 @@ def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
 
 def _of(parse: Parse, verdicts: Mapping[str, Verdict]) -> set[Verdict]:
     return {verdicts[dag_id] for dag_id in parse.dag_ids}
+
+
+def _check(parse: Parse, dag_id: str) -> Check | None:
+    return None if parse.first is None else Check(_before(parse).get(dag_id))
 
 
 def _before(parse: Parse) -> dict[str, NewVersion]:

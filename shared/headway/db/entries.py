@@ -51,12 +51,20 @@ PUT_IN_FORCE = text("""
      WHERE dag.dag_id = it.dag_id
 """)
 
+# Each DAG is asked for in its own file: it may have gone to another one of these.
 DEACTIVATE = text("""
-    UPDATE dag SET active = false
-      FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])) AS it (bundle, relative_path)
-     WHERE (dag.bundle, dag.relative_path) = (it.bundle, it.relative_path) AND dag.active
-       AND NOT dag_id = ANY (CAST(:present AS text[]))
- RETURNING dag_id
+    WITH gone AS MATERIALIZED (
+        SELECT dag.dag_id
+          FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[]), CAST(:present AS json[]))
+               AS it (bundle, relative_path, present)
+          JOIN dag USING (bundle, relative_path)
+         WHERE dag.active
+           AND NOT dag.dag_id IN (SELECT json_array_elements_text(it.present))
+         ORDER BY dag.dag_id
+           FOR NO KEY UPDATE OF dag
+    )
+    UPDATE dag SET active = false FROM gone WHERE dag.dag_id = gone.dag_id
+ RETURNING dag.dag_id
 """)
 
 RECENT = text("""
@@ -129,14 +137,12 @@ def recent(conn: Connection, dag_ids: Iterable[str]) -> dict[tuple[str, str], in
     return {(row.dag_id, row.manifest_hash): row.versions for row in rows}
 
 
-def deactivate_missing(
-    conn: Connection, files: Sequence[FileKey], present: Collection[str]
-) -> list[str]:
-    """Deactivate the DAGs of these files that are not present any more; return their ids."""
+def deactivate_missing(conn: Connection, present: Mapping[FileKey, Collection[str]]) -> list[str]:
+    """Deactivate the DAGs of these files but those present in each; return the ids."""
     parameters = {
-        "bundles": [key.bundle for key in files],
-        "paths": [key.path for key in files],
-        "present": list(present),
+        "bundles": [key.bundle for key in present],
+        "paths": [key.path for key in present],
+        "present": [dumps(list(dag_ids)) for dag_ids in present.values()],
     }
     return list(conn.scalars(DEACTIVATE, parameters))
 

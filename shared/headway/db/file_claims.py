@@ -48,14 +48,17 @@ CLAIM = text("""
     SELECT * FROM claimed UNION ALL SELECT * FROM entered
 """)
 
+# Why it was claimed nobody may know any more, so whoever comes first is asked for it.
 RELEASE = text("""
-    UPDATE dag_file SET claimed = false
+    UPDATE dag_file SET claimed = false, asked = true
      WHERE parser_id = :parser AND claimed
        AND (bundle, relative_path) IN (
            SELECT * FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])))
 """)
 
-RELEASE_ALL = text("UPDATE dag_file SET claimed = false WHERE parser_id = :parser AND claimed")
+RELEASE_ALL = text("""
+    UPDATE dag_file SET claimed = false, asked = true WHERE parser_id = :parser AND claimed
+""")
 
 # In a statement of its own, and in order: who waits finds what the one before has left.
 HOLD = text("""

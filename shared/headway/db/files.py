@@ -66,12 +66,21 @@ FORGET = text("""
  RETURNING dag_id
 """)
 
-# What failed may have failed for a DAG id that has just come free.
+# Where its error speaks of a DAG id, a file may have failed for that.
 RETRY_FAILED = text("""
+    WITH failed AS MATERIALIZED (
+        SELECT bundle, relative_path
+          FROM import_error
+          JOIN dag_file AS file USING (bundle, relative_path)
+         WHERE EXISTS (SELECT FROM unnest(CAST(:dag_ids AS text[])) AS freed
+                        WHERE position(freed IN error) > 0)
+         ORDER BY bundle, relative_path
+           FOR NO KEY UPDATE OF file SKIP LOCKED
+    )
     UPDATE dag_file AS file
        SET due_at = now()
-      FROM import_error AS error
-     WHERE (file.bundle, file.relative_path) = (error.bundle, error.relative_path)
+      FROM failed
+     WHERE (file.bundle, file.relative_path) = (failed.bundle, failed.relative_path)
 """)
 
 ERRORS = text("SELECT bundle, relative_path, error, at FROM import_error ORDER BY 1, 2")
@@ -179,9 +188,9 @@ def forget(
     return list(conn.scalars(FORGET, parameters))
 
 
-def retry_failed(conn: Connection) -> None:
-    """Have the files with an error parsed again, because a DAG id has come free."""
-    conn.execute(RETRY_FAILED)
+def retry_failed(conn: Connection, freed: Collection[str]) -> None:
+    """Have the files parsed again that may have failed because these DAG ids were taken."""
+    conn.execute(RETRY_FAILED, {"dag_ids": list(freed)})
 
 
 def errors(conn: Connection) -> list[ImportProblem]:

@@ -5,6 +5,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+# Before the DAG's row, as a parser does that stores what the file defines.
+LOCK_FILE = text("""
+    SELECT FROM dag_file AS file
+      JOIN dag USING (bundle, relative_path)
+     WHERE dag.dag_id = :dag_id
+       FOR NO KEY UPDATE OF file
+""")
+
 LOCK_DAG = text("""
     SELECT dag_id, bundle, relative_path, active FROM dag WHERE dag_id = :dag_id
        FOR NO KEY UPDATE
@@ -99,7 +107,8 @@ class Extent:
 
 
 def lock_dag(conn: Connection, dag_id: str) -> LockedDag | None:
-    """Lock the DAG, waiting for whoever has it; None when there is none."""
+    """Lock the DAG and its file, waiting for whoever has them; None when there is none."""
+    conn.execute(LOCK_FILE, {"dag_id": dag_id})
     row = conn.execute(LOCK_DAG, {"dag_id": dag_id}).one_or_none()
     if row is None:
         return None

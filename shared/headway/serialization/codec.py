@@ -37,7 +37,8 @@ LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
 
 MOST_ELEMENTS: Final = 5_000_000
-"""Items of lists and maps in it, taken together: enough for a hundred thousand tasks."""
+MOST_CONTAINERS: Final = 600_000
+"""Items of lists and maps in it, and lists and maps: enough for a hundred thousand tasks."""
 
 _SIMPLE: Final = frozenset({str, int, float, bool})
 
@@ -57,12 +58,20 @@ def encode(spec: DagSpec) -> bytes:
     return data
 
 
-def decode(data: bytes) -> DagSpec:
-    """Return the DAG that `encode` made these bytes of; SerializationError for any other bytes."""
+def budget() -> bounded.Budget:
+    """Return what DAGs may hold that are decoded together."""
+    return bounded.Budget(MOST_ELEMENTS, MOST_CONTAINERS)
+
+
+def decode(data: bytes, left: bounded.Budget | None = None) -> DagSpec:
+    """Return the DAG that `encode` made these bytes of; SerializationError for any other bytes.
+
+    It is taken from the budget that is `left`, by default one of its own.
+    """
     if len(data) > LARGEST:
         raise SerializationError(f"A serialized DAG of {len(data):,} bytes is over the limit.")
     try:
-        envelope = bounded.decode(data, most_elements=MOST_ELEMENTS)
+        envelope = bounded.decode(data, budget=left or budget())
     except SerializationError as error:
         raise SerializationError(f"These bytes are no serialized DAG: {error}") from error
     if not isinstance(envelope, dict) or "format" not in envelope:

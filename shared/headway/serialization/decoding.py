@@ -5,6 +5,7 @@ of five bytes may announce four thousand million elements.  So the form of the
 data is checked before any object is built, and elements are counted while it is.
 """
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgpack
@@ -20,22 +21,54 @@ MOST_ELEMENTS: Final = 1_000_000
 _TEXT: Final = frozenset({str})
 
 
-def decode(data: bytes, deepest: int = DEEPEST, most_elements: int = MOST_ELEMENTS) -> Any:
+@dataclass(slots=True)
+class Budget:
+    """What may still be decoded: items of lists and maps, and lists and maps themselves."""
+
+    elements: int = MOST_ELEMENTS
+    containers: int = MOST_ELEMENTS
+
+    def take(self, elements: int) -> None:
+        """Take a list or a map of so many elements; ValueError when it is too much."""
+        self.elements -= elements
+        self.containers -= 1
+        if self.elements < 0:
+            raise ValueError("too many elements")
+        if self.containers < 0:
+            raise ValueError("too many lists and maps")
+
+    def of_list(self, items: list[Any]) -> list[Any]:
+        """Take a list."""
+        self.take(len(items))
+        return items
+
+    def of_map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+        """Take a map; ValueError unless its keys are strings, each there once."""
+        self.take(len(pairs))
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a map repeats a key")
+        if not _TEXT.issuperset(map(type, found)):
+            raise ValueError("a map has a key that is no string")
+        return found
+
+
+def decode(data: bytes, deepest: int = DEEPEST, budget: Budget | None = None) -> Any:
     """Return what `data` holds: None, bool, int, float, str, bytes, list and dict only.
 
-    The keys of a map are strings, each there once.  Anything else, and anything
-    larger or deeper than allowed, is a SerializationError.
+    The keys of a map are strings, each there once.  Anything else, and anything larger than
+    the budget or deeper than allowed, is a SerializationError.
     """
-    elements = _Elements(most_elements)
+    budget = budget or Budget()
     try:
         _check_form(data)
         value = msgpack.unpackb(
             data,
-            object_pairs_hook=elements.of_map,
-            list_hook=elements.of_list,
+            object_pairs_hook=budget.of_map,
+            list_hook=budget.of_list,
             ext_hook=_refuse_extension,
-            max_array_len=most_elements,
-            max_map_len=most_elements,
+            max_array_len=max(budget.elements, 0),
+            max_map_len=max(budget.elements, 0),
             max_ext_len=0,
         )
     except (ValueError, msgpack.UnpackException) as error:
@@ -55,30 +88,6 @@ def _check_form(data: bytes) -> None:
     unpacker = msgpack.Unpacker(max_buffer_size=max(len(data), 1))
     unpacker.feed(data)
     unpacker.skip()
-
-
-class _Elements:
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._left = most
-
-    def of_list(self, items: list[Any]) -> list[Any]:
-        self._take(len(items))
-        return items
-
-    def of_map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-        self._take(len(pairs))
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise ValueError("a map repeats a key")
-        if not _TEXT.issuperset(map(type, found)):
-            raise ValueError("a map has a key that is no string")
-        return found
-
-    def _take(self, count: int) -> None:
-        self._left -= count
-        if self._left < 0:
-            raise ValueError(f"more than {self._most:,} elements")
 
 
 def _check_depth(value: Any, deepest: int) -> None:

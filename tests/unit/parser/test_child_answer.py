@@ -180,3 +180,39 @@ def test_what_changed_while_it_was_read_has_no_result() -> None:
 
 def test_an_import_error_is_of_bounded_length() -> None:
     assert len(error_of({"error": "x" * 1_000_000})) == 20_000
+
+
+@pytest.mark.parametrize("name", ["./a.py", "a//b.py", "a/./b.py", "a/", "x" * 1025])
+def test_a_name_that_is_not_written_as_it_is_found_is_none(name: str) -> None:
+    assert check_answer("d.py", {"error": "no", "read": {name: HASH}}).read == {}
+
+
+def test_names_are_bounded_together() -> None:
+    names = [f"{'x' * 1000}{number}" for number in range(2_000)]
+
+    assert "files of its bundle" in error_of({"dags": [], "files": {}, "missing": names})
+
+
+def test_code_is_bounded() -> None:
+    files = {f"{number}.py": bytes([number]) * 2**20 for number in range(9)}
+
+    assert "9,437,184 bytes of code" in error_of({"dags": [], "files": files})
+
+
+def test_all_dags_of_a_file_have_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = dag("one"), dag("two")
+    budget = codec.budget()
+    before = budget.containers
+    codec.decode(one, budget)
+    monkeypatch.setattr(codec, "MOST_CONTAINERS", 2 * (before - budget.containers) - 1)
+
+    assert check_answer("d.py", {"dags": [one], "files": {"d.py": SOURCE}}).error is None
+    assert "too many lists and maps" in error_of({"dags": [one, two], "files": {"d.py": SOURCE}})
+
+
+def test_what_cannot_be_used_is_said_in_few_storable_words() -> None:
+    name = "\0" + "x" * 100_000
+    said = error_of({"dags": [], "files": {name: b""}})
+
+    assert len(said) <= 20_000
+    assert "\0" not in said

@@ -93,12 +93,23 @@ def test_a_huge_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Contents(FakeClock()).hash(file) == ABSENT
 
 
-def test_a_folder_that_is_not_used_any_more_is_forgotten(file: Path) -> None:
+def test_a_file_is_read_once_by_whatever_name(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = Contents(later(file))
-    known.hash(file)
-    known.forget(file.parent)
+    (file.parent / "again").symlink_to(file.parent)
+    first = known.hash(file)
+    monkeypatch.setattr(contents, "_read", lambda _: pytest.fail("it was read again"))
 
-    assert known._known == {}
+    assert known.hash(file.parent / "again" / "a.py") == first
+
+
+def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "MOST_KNOWN", 2)
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+    known = Contents(later(tmp_path / "c"))
+
+    assert len({known.hash(tmp_path / name) for name in "abc"}) == 3
+    assert len(known._known) <= 2
 
 
 def test_a_signature_tells_every_content_and_every_release_apart() -> None:

@@ -21,7 +21,7 @@ ROW = Row(
 def reason(
     row: Row | None, mine: str = "stored", *, changed: bool = False, alive: bool = True
 ) -> Reason | None:
-    return why(row, mine, {OTHER} if alive else set(), changed=changed)
+    return why(row, mine, ME, {OTHER} if alive else set(), changed=changed)
 
 
 def test_a_file_that_nobody_knows_is_new() -> None:
@@ -41,6 +41,11 @@ def test_what_another_parser_sees_differently_is_left_to_it() -> None:
     """This one has parsed what it sees; the other has stored something else since."""
     assert reason(ROW, mine="late") is None
     assert reason(replace(ROW, due=True), mine="late") is None
+
+
+def test_what_a_parser_that_is_gone_saw_differently_is_parsed() -> None:
+    assert reason(ROW, mine="late", alive=False) is Reason.CHANGED
+    assert reason(replace(ROW, parser_id=ME), mine="late", alive=False) is None
 
 
 def test_what_is_due_or_asked_for_is_parsed() -> None:

@@ -30,7 +30,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def shelf(clock: FakeClock) -> Shelf:
-    return Shelf("dags", Lister(safe_mode=False), Contents(clock), "release", clock)
+    return Shelf("dags", ME, Lister(safe_mode=False), Contents(clock), "release", clock)
 
 
 def rows(*paths: str, parser: int = ME) -> dict[str, Row]:
@@ -113,6 +113,13 @@ def test_a_large_loss_that_changes_is_another_one(shelf: Shelf, clock: FakeClock
 
 def test_a_commit_says_what_it_has_whatever_is_lost(shelf: Shelf) -> None:
     assert gone(shelf, ["a"], "a", "b", "c", "d", commit="c0ffee") == ["b", "c", "d"]
+
+
+def test_a_checkout_that_has_lost_files_proves_nothing(shelf: Shelf) -> None:
+    assert gone(shelf, ["a", "b"], "a", "b", commit="c0ffee") == []
+    assert gone(shelf, ["a"], "a", "b", commit="c0ffee") is None
+    assert gone(shelf, [], "a", "b", commit="c0ffee") is None
+    assert gone(shelf, ["a"], "a", "b", commit="next") == ["b"]
 
 
 def test_what_another_parser_had_last_is_its_own_to_miss(shelf: Shelf) -> None:
