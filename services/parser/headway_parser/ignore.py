@@ -1,6 +1,7 @@
 """`.headwayignore`: what of a folder is no DAG file, in the syntax of `.gitignore`."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,9 +16,9 @@ LARGEST: Final = 64 * 2**10
 MOST_RULES: Final = 200
 MOST_STARS: Final = 3
 """Wildcards of a rule: what a rule may cost grows by a power of the name's length with each."""
+MOST_FOLDERS: Final = 1
+"""`**` of a rule that stand for folders: these are tried at every `/` of a path."""
 MOST_REMEMBERED: Final = 100_000
-
-_STARS: Final = re.compile(r"\*\*(?=/|$)|\*")
 
 
 class IgnoreError(HeadwayError):
@@ -34,23 +35,27 @@ class Rules:
     stamp: object
     _verdicts: dict[str, bool] = field(default_factory=dict)
 
-    def ignore(self, path: str, *, is_folder: bool) -> bool:
-        """Whether these rules leave out a path of the bundle whose folder they do not."""
+    def ignore(self, path: str, *, is_folder: bool, pause: Callable[[], None]) -> bool:
+        """Whether these rules leave out a path of the bundle whose folder they do not.
+
+        `pause` is called before each rule that is tried; what it raises goes through.
+        """
         name = f"{path}/" if is_folder else path
         if name not in self._verdicts:
             if len(self._verdicts) > MOST_REMEMBERED:
                 self._verdicts.clear()
-            self._verdicts[name] = self._judge(name, is_folder=is_folder)
+            self._verdicts[name] = self._judge(name, is_folder=is_folder, pause=pause)
         return self._verdicts[name]
 
-    def _judge(self, name: str, *, is_folder: bool) -> bool:
+    def _judge(self, name: str, *, is_folder: bool, pause: Callable[[], None]) -> bool:
         below = name.removeprefix(f"{self.folder}/") if self.folder else name
         for pattern in reversed(self.spec.patterns):
+            pause()
             if pattern.include is not None and _names(pattern, below):
                 return pattern.include
         if self.above is None:
             return False
-        return self.above.ignore(name.removesuffix("/"), is_folder=is_folder)
+        return self.above.ignore(name.removesuffix("/"), is_folder=is_folder, pause=pause)
 
 
 def read_rules(file: Path) -> GitIgnoreSpec:
@@ -78,9 +83,15 @@ def _read(file: Path) -> bytes:
 
 
 def _check(file: Path, rule: str) -> None:
-    stars = len(_STARS.findall(rule))
+    names = rule.removeprefix("!").removesuffix("/**").split("/")
+    folders = names.count("**")
+    stars = folders + sum(name.count("*") for name in names if name != "**")
     if stars > MOST_STARS:
         raise IgnoreError(f"{file}: the rule {rule!r} has {stars} wildcards; {MOST_STARS} at most.")
+    if folders > MOST_FOLDERS:
+        raise IgnoreError(
+            f"{file}: the rule {rule!r} has {folders} `**` before a name; {MOST_FOLDERS} at most."
+        )
     try:
         GitIgnoreSpec.from_lines([rule])
     except (ValueError, re.error):

@@ -11,7 +11,7 @@ from headway.sdk.packages import SUFFIX, mentions_dags, names_modules
 from headway_parser.ignore import Rules
 from headway_parser.regular import read_regular
 from headway_parser.stamps import Stamp
-from headway_parser.walking import Identity, Walk
+from headway_parser.walking import Identity, LateError, Walk
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,9 @@ _SETTLED: Final = 2.0
 """Seconds after which a change cannot have the timestamp of the one before."""
 
 _TRIES: Final = 3
+
+LONGEST: Final = 5.0
+"""Seconds that a listing may take: meanwhile nothing else is done, and others wait for a beat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Lister:
     `__pycache__` and what `.headwayignore` names are left out; in safe mode also what does
     not mention both "dag" and "headway".  A symbolic link is followed, but no folder is
     entered twice; only regular files count.  What is worth a warning is logged once.
+    A listing that takes too long ends early, and the next one gets further: what was read
+    need not be read again.
     """
 
     safe_mode: bool = True
@@ -57,10 +62,13 @@ class Lister:
 
     def list(self, root: Path) -> Listing:
         """List the DAG files below `root`; one that changes meanwhile is listed again."""
+        deadline = self.clock.monotonic() + LONGEST
         for _ in range(_TRIES):
             before = _identity(root)
-            walk = Walk(root, self._rules, self.clock)
+            walk = Walk(root, self._rules, self.clock, deadline)
             listing = self._list(walk)
+            if walk.late:
+                break
             if not walk.changed and before is not None and _identity(root) == before:
                 break
         else:
@@ -69,11 +77,16 @@ class Lister:
         return Listing(listing, complete=not walk.problems)
 
     def _list(self, walk: Walk) -> tuple[str, ...]:
-        seen, found = set(), []
-        for path, status in walk.files():
-            seen.add(path)
-            if self._may_hold_dags(walk, path, status):
-                found.append(path)
+        seen: set[str] = set()
+        found: list[str] = []
+        try:
+            for path, status in walk.files():
+                seen.add(path)
+                if self._may_hold_dags(walk, path, status):
+                    found.append(path)
+        except LateError:
+            walk.problems.append(f"{walk.root}: listing it takes more than {LONGEST:g} s")
+            return tuple(sorted(found))
         if len(seen) < len(self._verdicts):
             self._verdicts = {path: self._verdicts[path] for path in seen & self._verdicts.keys()}
         return tuple(sorted(found))

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -13,14 +13,18 @@ from headway.runtime.clock import Clock
 from headway_parser.ignore import IGNORE_FILE, IgnoreError, Rules, read_rules
 from headway_parser.stamps import Stamp
 
-LONGEST: Final = 60.0
-"""Seconds after which a walk is given up; what it has found out by then the next one knows."""
+DEEPEST: Final = 64
+"""Folders that may lie in one another."""
 
 SUFFIXES: Final = (".py", ".zip")
 # A path of these can be opened by nobody, so nothing that is in force is there.
 _CANNOT_BE: Final = frozenset({errno.ELOOP, errno.ENAMETOOLONG})
 
 Identity: TypeAlias = tuple[int, int]
+
+
+class LateError(Exception):
+    """The time for a walk is over."""
 
 
 def is_allowed(name: str) -> bool:
@@ -30,36 +34,40 @@ def is_allowed(name: str) -> bool:
 
 @dataclass(slots=True)
 class Walk:
-    """One walk below `root`.
+    """One walk below `root`, until `deadline` by the monotonic clock.
 
     `problems` are why files may be missing from it, `remarks` what was left out on purpose.
-    `changed` says that something went while it was looked at.
+    `changed` says that something went while it was looked at, `late` that it was not ended.
     """
 
     root: Path
     rules: dict[str, Rules]
     clock: Clock
+    deadline: float
     folders: dict[Identity, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     changed: bool = False
+    late: bool = False
     _plain: list[tuple[str, Rules | None]] = field(default_factory=list)
     _linked: list[tuple[str, Rules | None]] = field(default_factory=list)
-    _deadline: float = 0.0
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the regular files that are called like DAG files, each with its status.
 
         Links to folders are followed last, so that a link to a folder of the bundle does
-        not give its files another name; no folder is entered twice.
+        not give its files another name; no folder is entered twice.  Raises LateError as
+        soon as it is late.
         """
-        self._deadline = self.clock.monotonic() + LONGEST
         self._plain = [("", None)]
         while self._plain or self._linked:
-            if self.clock.monotonic() > self._deadline:
-                self.problems.append(f"{self.root}: listing it takes more than {LONGEST:g} s")
-                return
             yield from self._enter(*(self._plain or self._linked).pop())
+
+    def hurry(self) -> None:
+        """Raise LateError if it is late."""
+        if self.clock.monotonic() > self.deadline:
+            self.late = True
+            raise LateError
 
     def complain(self, path: str, error: OSError) -> None:
         """Note that a path could not be looked at."""
@@ -89,7 +97,7 @@ class Walk:
             if self.folders.setdefault(identity, folder) != folder:
                 return
             with os.scandir(self.root / folder) as scanned:
-                entries = sorted(scanned, key=attrgetter("name"), reverse=True)
+                entries = sorted(self._each(scanned), key=attrgetter("name"), reverse=True)
             rules = above
             if any(entry.name == IGNORE_FILE for entry in entries):
                 rules = self.rules_of(folder, above)
@@ -99,11 +107,16 @@ class Walk:
             self.problems.append(f"{error} Nothing in its folder is looked at until it is mended.")
         else:
             prefix = f"{folder}/" if folder else ""
-            for entry in entries:
+            for entry in self._each(entries):
                 path = prefix + entry.name
                 found = self._look_at(entry, path, rules)
                 if found is not None and stat.S_ISREG(found.st_mode):
                     yield path, found
+
+    def _each(self, entries: Iterable[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+        for entry in entries:
+            self.hurry()
+            yield entry
 
     def _look_at(
         self, entry: os.DirEntry[str], path: str, rules: Rules | None
@@ -128,12 +141,15 @@ class Walk:
         is_folder = entry.is_dir()
         if not is_folder and not entry.name.endswith(SUFFIXES):
             return None
-        if rules is not None and rules.ignore(path, is_folder=is_folder):
+        if rules is not None and rules.ignore(path, is_folder=is_folder, pause=self.hurry):
             return None
-        if is_folder:
+        if not is_folder:
+            return entry.stat()
+        if path.count("/") >= DEEPEST:
+            self.remarks.append(f"{self._shown(path)}: lies in {DEEPEST} folders, and is left out")
+        else:
             (self._linked if entry.is_symlink() else self._plain).append((path, rules))
-            return None
-        return entry.stat()
+        return None
 
     def _shown(self, path: str) -> str:
         return ascii(str(self.root / path))[1:-1]

@@ -2,13 +2,14 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headway_parser.ignore import LARGEST, MOST_RULES
+from headway_parser.ignore import LARGEST, MOST_RULES, IgnoreError, Rules, read_rules
 from headway_parser.listing import Lister
 
 DAG = "from headway.sdk import DAG\n"
@@ -92,6 +93,7 @@ BROKEN = {
     "a range the wrong way round": b"[z-a].py\n",
     "wildcards that would take for ever": b"*a*a*a*a*a*a.py\n",
     "folders that would take for ever": b"**/a/**/a/**/a/**/b\n",
+    "folders that would take long": b"/**/a/**/b\n",
     "too many rules": b"x\n" * (MOST_RULES + 1),
     "too large": b"#" * (LARGEST + 1),
 }
@@ -130,3 +132,41 @@ def test_rules_are_read_again_when_they_change(tmp_path: Path) -> None:
     assert lister.list(tmp_path).paths == ("a.py", "lib/deep/b.py")
     (tmp_path / ".headwayignore").unlink()
     assert lister.list(tmp_path).paths == ("a.py", "lib/deep/b.py", "x/b.py")
+
+
+@pytest.mark.parametrize("rule", ["**/lib/**", "/**/deep/", "lib/**/a.py", "!**/lib/**"])
+def test_a_common_rule_is_not_taken_for_one_that_costs_too_much(tmp_path: Path, rule: str) -> None:
+    write(tmp_path, {"": rule})
+
+    assert set(Lister().list(tmp_path).paths) == by_git(tmp_path)
+
+
+def test_the_time_is_looked_at_before_each_rule(tmp_path: Path) -> None:
+    (tmp_path / ".headwayignore").write_text("x\n" * MOST_RULES)
+    rules = Rules("", read_rules(tmp_path / ".headwayignore"), None, None)
+    pauses: list[None] = []
+
+    assert not rules.ignore("a.py", is_folder=False, pause=lambda: pauses.append(None))
+    assert len(pauses) == MOST_RULES
+
+
+PIECE = st.sampled_from(["a", "b", "/", "/", "**/", "/**/", "*", "?", "[ab]"])
+PATHS = ("a/" * 64 + "c", "/".join(["a" * 255] * 15), "a" * 255, "ab/" * 64 + "a.py")
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(pieces=st.lists(PIECE, min_size=1, max_size=8))
+def test_no_rule_that_is_allowed_takes_long(tmp_path: Path, pieces: list[str]) -> None:
+    """The processor's time counts, and the limit is ten times what the worst rule needs."""
+    file = tmp_path / ".headwayignore"
+    file.write_text("".join(pieces))
+    try:
+        rules = Rules("", read_rules(file), None, None)
+    except IgnoreError:
+        return
+    for path in PATHS:
+        began = time.process_time()
+        rules.ignore(path, is_folder=False, pause=lambda: None)
+        assert time.process_time() - began < 1.5

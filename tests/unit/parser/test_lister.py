@@ -5,10 +5,12 @@ import socket
 import subprocess
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from headway.testing.clock import FakeClock
 from headway_parser import listing, walking
 from headway_parser.listing import Lister, Listing
 from headway_parser.regular import read_regular
@@ -203,9 +205,89 @@ def test_a_walk_that_takes_for_ever_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "a.py", "b/c.py")
-    monkeypatch.setattr(walking, "LONGEST", -1.0)
+    monkeypatch.setattr(listing, "LONGEST", -1.0)
 
     assert not Lister().list(tmp_path).complete
+
+
+class BusyClock(FakeClock):
+    """A clock that is a millisecond on each time that somebody looks at it."""
+
+    def monotonic(self) -> float:
+        self.advance(0.001)
+        return super().monotonic()
+
+
+def test_one_folder_of_many_entries_is_given_up_as_well(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.txt").touch()
+    clock = BusyClock()
+    walk = walking.Walk(tmp_path, {}, clock, deadline=0.02)
+
+    with pytest.raises(walking.LateError):
+        list(walk.files())
+    assert walk.late
+    assert clock.monotonic() < 0.03
+
+
+def test_all_tries_together_take_no_longer_than_one_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py")
+    clock = FakeClock()
+
+    def go_slowly(walk: walking.Walk, *_: object) -> None:
+        clock.advance(0.6 * listing.LONGEST)
+        walk.changed = True
+
+    monkeypatch.setattr(walking.Walk, "_status", go_slowly)
+
+    assert not Lister(clock=clock).list(tmp_path).complete
+    assert clock.monotonic() <= 2 * 0.6 * listing.LONGEST
+
+
+def test_a_disk_that_is_slow_is_read_in_several_listings(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{folder}/{number}.py" for folder in "abc" for number in range(10)]
+    write(tmp_path, *names)
+    clock = FakeClock(datetime.now(UTC))
+    lister, read = Lister(clock=clock), listing.read_regular
+
+    def read_slowly(path: Path, most: int) -> bytes | None:
+        clock.advance(listing.LONGEST / 10)
+        return read(path, most)
+
+    monkeypatch.setattr(listing, "read_regular", read_slowly)
+    listings = [lister.list(tmp_path) for _ in range(3)]
+
+    assert [it.complete for it in listings] == [False, False, True]
+    assert [len(it.paths) for it in listings] == [11, 22, 30]
+    assert len(reads) == 30
+
+
+def test_a_listing_that_ends_earlier_than_the_one_before_forgets_nothing(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.py", "b.py")
+    lister = Lister()
+    lister.list(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(listing, "LONGEST", -1.0)
+        lister.list(tmp_path)
+    lister.list(tmp_path)
+
+    assert reads == ["b.py", "a.py"]
+
+
+def test_folders_that_lie_too_deep_are_left_out_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    deep = "a/" * walking.DEEPEST
+    write(tmp_path, f"{deep}good.py", f"{deep}b/c.py")
+
+    assert Lister().list(tmp_path) == Listing((f"{deep}good.py",), complete=True)
+    assert "a/b: lies in 64 folders, and is left out" in caplog.text
 
 
 def test_a_socket_is_no_file_and_no_problem(
