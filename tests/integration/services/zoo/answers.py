@@ -161,7 +161,10 @@ ANSWERS: Mapping[str, Fault] = {
         never = [f"f{number}" for number in range(10_001)]
         say(msgpack.packb({"dags": [], "files": {}, "missing": never}))
         """,
-        f"{UNUSABLE} it depends on 10,001 files of its bundle; 10,000 is the limit.",
+        (
+            f"{UNUSABLE} it depends on 10,001 files of its bundle; 10,000 is the limit, with "
+            "names of 1,048,576 characters in all."
+        ),
     ),
 }
 """Of each nothing is believed, and nothing that it names is imported."""

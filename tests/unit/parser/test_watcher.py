@@ -1,0 +1,90 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from headway_parser.watching import Watcher
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def rung() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def watcher(rung: Event) -> Iterator[Watcher]:
+    made = Watcher(rung.set)
+    yield made
+    made.close()
+
+
+def is_noticed(rung: Event, file: Path) -> bool:
+    """Tell whether a change of the file rings, once the watcher had time to begin."""
+    for _ in range(int(PATIENCE / 0.2)):
+        rung.clear()
+        file.write_text("x")
+        if rung.wait(0.2):
+            return True
+    return False
+
+
+def settle(rung: Event) -> None:
+    """Wait until what has happened was told."""
+    rung.clear()
+    while rung.wait(0.3):
+        rung.clear()
+
+
+def test_a_change_rings(watcher: Watcher, rung: Event, tmp_path: Path) -> None:
+    watcher.watch([tmp_path])
+
+    assert is_noticed(rung, tmp_path / "a.py")
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_a_folder_that_is_made_anew_is_watched_again(
+    watcher: Watcher, rung: Event, tmp_path: Path, between: bool
+) -> None:
+    """Its inode may have the number of the one that is gone."""
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    watcher.watch([folder])
+    assert is_noticed(rung, folder / "a.py")
+    shutil.rmtree(folder)
+    if between:
+        (tmp_path / "takes the number").mkdir()
+    folder.mkdir()
+    settle(rung)
+
+    watcher.watch([folder])
+    assert is_noticed(rung, folder / "a.py")
+
+
+def test_a_folder_that_another_one_has_taken_the_place_of_is_watched(
+    watcher: Watcher, rung: Event, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    watcher.watch([folder])
+    assert is_noticed(rung, folder / "a.py")
+    folder.rename(tmp_path / "aside")
+    folder.mkdir()
+    settle(rung)
+
+    watcher.watch([folder])
+    assert is_noticed(rung, folder / "a.py")
+
+
+def test_a_folder_that_is_gone_for_now_is_no_harm(
+    watcher: Watcher, rung: Event, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dags"
+    watcher.watch([folder])
+    folder.mkdir()
+    watcher.watch([folder])
+
+    assert is_noticed(rung, folder / "a.py")
