@@ -52,7 +52,7 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
 def _parse(read: FilesRead, path: str) -> Frame:
     root = read.root
     read.refuse_huge(path)
-    from_source(root)
+    from_source(root, read.note)
     dags = load_dag_file(root / path, root)
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:

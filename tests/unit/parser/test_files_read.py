@@ -85,18 +85,18 @@ def test_a_file_that_comes_after_it_was_looked_for_counts_as_written(tmp_path: P
         files.contents()
 
 
-def parsed(root: Path, source: str) -> Frame:
-    """What a child answers on a file `d.py` of this source.
+def parsed(root: Path, source: str, name: str = "d.py") -> Frame:
+    """What a child answers on a file of this source.
 
     It runs in a process of its own: what it does to a process cannot be undone.
     """
-    (root / "d.py").write_text(source)
+    (root / name).write_text(source)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         child = os.fork()
         if child == 0:
             try:
-                parse({"root": str(root), "path": "d.py"}, theirs)
+                parse({"root": str(root), "path": name}, theirs)
             finally:
                 os._exit(0)
         theirs.close()
@@ -145,6 +145,89 @@ def test_what_a_file_looked_for_in_vain_is_told(tmp_path: Path) -> None:
     answer = parsed(tmp_path, f"{DAG}{HERE}{PROBES['a file that may be missing']}")
 
     assert answer["missing"] == ["none.json"]
+
+
+def test_a_module_that_is_not_there_was_looked_for(tmp_path: Path) -> None:
+    answer = parsed(tmp_path, f"import helper\n{DAG}")
+
+    assert "No module named 'helper'" in answer["error"]
+    absent = {path for path, content in answer["read"].items() if content == ABSENT}
+    assert absent == {"helper.py", "helper/__init__.py"}
+
+
+IN_VAIN = {
+    "import local_settings": ["local_settings.py", "local_settings/__init__.py"],
+    "from lib import helper": ["lib/helper.py", "lib/helper/__init__.py"],
+    "import lib.helper": ["lib/helper.py", "lib/helper/__init__.py"],
+    "import lib.names, importlib; importlib.import_module('.sub', 'lib')": [
+        "lib/sub.py",
+        "lib/sub/__init__.py",
+    ],
+    "import importlib.util as u; assert u.find_spec('other') is None": [
+        "other.py",
+        "other/__init__.py",
+    ],
+    "import lib.optional": ["inner.py", "inner/__init__.py"],
+    "import winreg": [],  # Python's own
+    "__import__('x' * 300)": [f"{'x' * 300}.py", f"{'x' * 300}/__init__.py"],
+    "__import__('a\\0b')": [],
+}
+
+
+@pytest.mark.parametrize(("statement", "missing"), IN_VAIN.items(), ids=IN_VAIN)
+def test_a_module_that_may_be_missing_is_told(
+    tmp_path: Path, statement: str, missing: list[str]
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    (tmp_path / "lib" / "names.py").write_text("")
+    (tmp_path / "lib" / "optional.py").write_text("try: import inner\nexcept ImportError: pass\n")
+
+    answer = parsed(tmp_path, f"try: {statement}\nexcept ImportError: pass\n{DAG}")
+
+    assert answer["missing"] == missing
+
+
+def test_a_module_is_looked_for_beside_its_file_and_in_the_bundle(tmp_path: Path) -> None:
+    (tmp_path / "team").mkdir()
+
+    answer = parsed(tmp_path, f"import helper\n{DAG}", "team/d.py")
+
+    absent = {path for path, content in answer["read"].items() if content == ABSENT}
+    names = {"helper.py", "helper/__init__.py"}
+    assert absent == names | {f"team/{name}" for name in names}
+
+
+def test_what_installed_packages_look_for_in_vain_is_their_own_business(tmp_path: Path) -> None:
+    package = tmp_path / "installed" / "site-packages"
+    package.mkdir(parents=True)
+    (package / "packaged.py").write_text("try: import speedups\nexcept ImportError: pass\n")
+    root = tmp_path / "dags"
+    root.mkdir()
+
+    answer = parsed(root, f"import sys\nsys.path.append({str(package)!r})\nimport packaged\n{DAG}")
+
+    assert answer["missing"] == []
+
+
+def test_a_module_that_comes_while_it_is_looked_for_is_found(tmp_path: Path) -> None:
+    """It is written after the finders before have looked, and within a tick of the disk."""
+    late = """
+import sys
+class Late:
+    def find_spec(self, name, path=None, target=None):
+        if name == 'helper':
+            (here / 'helper.py').write_text('NAME = 1')
+sys.meta_path.insert(-1, Late())
+import helper
+assert helper.NAME == 1
+"""
+    answer = parsed(tmp_path, f"{HERE}{late}{DAG}")
+
+    assert (sorted(answer["files"]), answer["missing"]) == (
+        ["d.py", "helper.py"],
+        ["helper/__init__.py"],
+    )
 
 
 def test_a_module_is_imported_from_its_source(tmp_path: Path) -> None:
