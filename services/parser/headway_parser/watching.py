@@ -1,10 +1,11 @@
 """Notice at once that files have changed; the listing finds what no event tells of."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 from watchfiles import Change, watch
 
@@ -17,12 +18,20 @@ DEBOUNCE_MS: Final = 50
 STEP_MS: Final = 20
 
 
+class Place(NamedTuple):
+    """A folder to be watched, with all below it or without, and which one it is."""
+
+    path: Path
+    deep: bool
+    identity: tuple[int, int]
+
+
 class Watcher:
     """Ring when something changes below some folders, from threads of its own."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
-        self._watched: frozenset[tuple[Path, bool]] = frozenset()
+        self._watched: frozenset[Place] = frozenset()
         self._ended = Event()
         self._threads: list[Thread] = []
 
@@ -30,6 +39,7 @@ class Watcher:
         """Watch these folders from now on, and no others.
 
         Where a folder is a symbolic link, that it is turned elsewhere is noticed as well.
+        Call it from time to time: a folder that was made anew is watched from then on.
         """
         wanted = frozenset(_places(folders))
         alive = all(thread.is_alive() for thread in self._threads)
@@ -38,7 +48,7 @@ class Watcher:
         self.close()
         self._watched, self._ended = wanted, Event()
         for deep in (True, False):
-            paths = [path for path, recursive in wanted if recursive is deep]
+            paths = [place.path for place in wanted if place.deep is deep]
             if paths:
                 arguments = (paths, deep, self._ended)
                 thread = Thread(target=self._run, args=arguments, name="watcher", daemon=True)
@@ -53,8 +63,9 @@ class Watcher:
         self._threads.clear()
 
     def _run(self, paths: list[Path], deep: bool, ended: Event) -> None:
+        roots = {str(path) for path in paths}
         try:
-            for _ in watch(
+            for changes in watch(
                 *paths,
                 watch_filter=_counts,
                 debounce=DEBOUNCE_MS,
@@ -65,17 +76,25 @@ class Watcher:
                 ignore_permission_denied=True,
             ):
                 self._ring()
+                if any(change is Change.deleted and path in roots for change, path in changes):
+                    return  # another one in its place has events of its own
         except (OSError, RuntimeError) as error:  # no such folder, or no more watches to be had
             log.warning("action=unwatched reason=%r: changes are found by the listing", str(error))
             ended.wait()  # or it would be tried again at each listing
 
 
-def _places(folders: Iterable[Path]) -> Iterable[tuple[Path, bool]]:
+def _places(folders: Iterable[Path]) -> Iterator[Place]:
     for folder in folders:
         if folder.is_dir():
-            yield folder.resolve(), True
+            yield from _place(folder.resolve(), deep=True)
         if folder.is_symlink():
-            yield folder.parent, False
+            yield from _place(folder.parent, deep=False)
+
+
+def _place(path: Path, *, deep: bool) -> Iterator[Place]:
+    with suppress(OSError):  # it has just gone
+        status = path.stat()
+        yield Place(path, deep, (status.st_dev, status.st_ino))
 
 
 def _counts(_change: Change, path: str) -> bool:
