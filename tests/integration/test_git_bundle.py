@@ -15,6 +15,7 @@ from headway.domain.errors import SettingsError
 from headway.runtime.bundle_settings import BundleSettings
 from headway.runtime.settings import ParserSettings, read
 from headway_parser.bundles import GitBundle, GitError, open_bundles
+from headway_parser.bundles.checkout import MOST_SAID
 from headway_parser.bundles.git_command import GitCommand, git_environment
 
 Open = Callable[..., GitBundle]
@@ -223,6 +224,22 @@ def test_a_link_that_leads_out_is_no_part_of_the_bundle(
 
     assert sorted(path.name for path in root.iterdir()) == ["a", "inside"]
     assert "link=link: it leads out" in caplog.text
+
+
+def test_links_that_lead_out_are_named_on_one_line_each_and_not_without_end(
+    remote: Remote, open_bundle: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(MOST_SAID + 5):
+        (remote.folder / f"a\naction=grant {number}").symlink_to("/etc")
+
+    with caplog.at_level(logging.WARNING):
+        root = open_bundle().check_out(remote.commit(a="1"))
+
+    said = [record.getMessage() for record in caplog.records]
+    assert [path.name for path in root.iterdir()] == ["a"]
+    assert len(said) == MOST_SAID + 1
+    assert all("\n" not in line for line in said)
+    assert said[-1] == "action=leave_out links=25: they all lead out of the repository"
 
 
 def test_hooks_and_submodules_do_nothing(

@@ -2,33 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.bundles.folder import FolderBundle
 from headway_parser.bundles.git import GitBundle
 from headway_parser.bundles.git_command import GitCommand, GitError
 
-__all__ = ["Bundle", "FolderBundle", "GitBundle", "GitError", "open_bundles"]
-
-
-class Bundle(Protocol):
-    """A set of DAG files, known by one name on all parsers."""
-
-    @property
-    def name(self) -> str:
-        """The name that its DAGs are stored with."""
-
-    @property
-    def root(self) -> Path | None:
-        """The folder where its files are now, None before the first checkout.
-
-        It may be another one each time: take it once for whatever must fit together.
-        """
-
-    @property
-    def commit(self) -> str | None:
-        """Which commit these files are of; None for a folder."""
+__all__ = ["FolderBundle", "GitBundle", "GitError", "open_bundles"]
 
 
 def open_bundles(

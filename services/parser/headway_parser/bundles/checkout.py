@@ -17,6 +17,9 @@ from headway_parser.bundles.git_command import GitCommand, GitError
 
 log = logging.getLogger(__name__)
 
+MOST_SAID: Final = 20
+"""Links that are named when they are left out of a tree."""
+
 KEPT: Final = 2
 """Trees that stay: the one in force, and the one before, which may still be being parsed."""
 
@@ -189,4 +192,11 @@ def _remove_links_that_lead_out(draft: Path) -> None:
     out = [link for link in links if not Path(os.path.realpath(link)).is_relative_to(draft)]
     for link in out:
         link.unlink()
-        log.warning("action=leave_out link=%s: it leads out of the repository", link.name)
+    for link in out[:MOST_SAID]:
+        log.warning("action=leave_out link=%s: it leads out of the repository", _shown(link.name))
+    if len(out) > MOST_SAID:
+        log.warning("action=leave_out links=%d: they all lead out of the repository", len(out))
+
+
+def _shown(name: str) -> str:
+    return ascii(name)[1:-1]
