@@ -82,6 +82,10 @@ def test_the_remote_is_asked_by_one_parser_at_a_time(engine: Engine, me: Identit
     with engine.begin() as conn:
         assert bundles.take_question(conn, "git", me.id, 60)
         assert not bundles.take_question(conn, "git", other.id, 60)
+        bundles.give_back_question(conn, "git", other.id)  # it is not that one's
+        assert not bundles.take_question(conn, "git", other.id, 60)
+        bundles.give_back_question(conn, "git", me.id)
+        assert bundles.take_question(conn, "git", me.id, 60)
         conn.execute(text("UPDATE dag_bundle SET asked_at = now() - interval '61 seconds'"))
         assert bundles.take_question(conn, "git", other.id, 60)
         assert bundles.commits(conn, ["git"]) == {}

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Thread
+from typing import Final
 
 from sqlalchemy import Engine
 
@@ -17,13 +18,17 @@ from headway_parser.shelf import Place
 
 log = logging.getLogger(__name__)
 
+FIRST_RETRY: Final = 2.0
+"""Seconds after which a bundle without any files is tried again; twice as many each time."""
+
 
 @dataclass(slots=True)
 class Refresher:
     """Keep a bundle at the commit that all parsers are to be at; `moved` is called when it moves.
 
     One parser at a time asks the remote; what it says is stored for all.  While the remote
-    is away everything stays as it is.
+    is away everything stays as it is.  An error that is neither the remote's nor the
+    database's being away ends the thread, and is raised by `place`.
     """
 
     engine: Engine
@@ -31,10 +36,19 @@ class Refresher:
     bundle: GitBundle
     clock: Clock
     moved: Callable[[], None]
-    place: Place | None = None
     bell: Bell = field(default_factory=Bell)
+    _place: Place | None = None
     _failing: str | None = None
+    _failures: int = 0
+    _bug: Exception | None = None
     _thread: Thread | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """What is checked out; None before anything is."""
+        if self._bug is not None:
+            raise self._bug
+        return self._place
 
     @property
     def watched(self) -> None:
@@ -58,7 +72,7 @@ class Refresher:
         """Ask the remote if it is time to, then go to the commit that is stored."""
         try:
             if self._is_to_ask():
-                self._move(self.bundle.newest())
+                self._ask()
         finally:  # that commit may be checked out here already, wherever the remote is
             self._follow()
 
@@ -67,6 +81,15 @@ class Refresher:
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me)
             return bundles.take_question(conn, name, self.me.id, interval)
+
+    def _ask(self) -> None:
+        try:
+            newest = self.bundle.newest()
+        except (GitError, OSError):
+            with self.engine.begin() as conn:
+                bundles.give_back_question(conn, self.bundle.name, self.me.id)
+            raise
+        self._move(newest)
 
     def _move(self, newest: str) -> None:
         with self.engine.begin() as conn:
@@ -77,18 +100,30 @@ class Refresher:
         name = self.bundle.name
         with reader(self.engine).connect() as conn:
             commit = bundles.commits(conn, [name]).get(name)
-        if commit is not None and (self.place is None or self.place.commit != commit):
-            self.place = Place(self.bundle.check_out(commit), commit)
+        if commit is not None and (self._place is None or self._place.commit != commit):
+            self._place = Place(self.bundle.check_out(commit), commit)
             log.info("action=check_out bundle=%s commit=%s", name, commit)
             self.moved()
 
     def _run(self) -> None:
-        while not self.bell.stopped.is_set():
-            self.bell.answer()
-            self._try()
-            self.bell.wait(self.clock, self.bundle.source.refresh_interval)
+        try:
+            while not self.bell.stopped.is_set():
+                self.bell.answer()
+                self._failures = 0 if self._try() else self._failures + 1
+                self.bell.wait(self.clock, self._wait())
+        except Exception as error:  # noqa: BLE001 - `place` raises it where the process ends by it
+            self._bug = error
+            self.moved()
 
-    def _try(self) -> None:
+    def _wait(self) -> float:
+        """Return the seconds until the next try: few while there are no files at all."""
+        interval = self.bundle.source.refresh_interval
+        if self._place is not None or not self._failures:
+            return interval
+        return min(FIRST_RETRY * 2.0 ** min(self._failures - 1, 30), interval)
+
+    def _try(self) -> bool:
+        """Tick; return whether that went well."""
         try:
             self.tick()
         except (GitError, OSError) as error:  # a disk that is full is no reason to end, either
@@ -101,3 +136,5 @@ class Refresher:
             log.warning("action=keep bundle=%s: the database is away", self.bundle.name)
         else:
             self._failing = None
+            return True
+        return False

@@ -16,6 +16,11 @@ TAKE_QUESTION = text("""
  RETURNING name
 """)
 
+# If another one has taken it since, it is that one's.
+GIVE_BACK_QUESTION = text("""
+    UPDATE dag_bundle SET asked_at = NULL WHERE name = :name AND parser_id = :parser
+""")
+
 MOVE = text("UPDATE dag_bundle SET commit = :commit WHERE name = :name")
 
 COMMITS = text("""
@@ -83,6 +88,11 @@ def take_question(conn: Connection, name: str, parser: int, interval: float) -> 
     conn.execute(ENTER, {"name": name})
     taken = conn.execute(TAKE_QUESTION, {"name": name, "parser": parser, "interval": interval})
     return taken.rowcount > 0
+
+
+def give_back_question(conn: Connection, name: str, parser: int) -> None:
+    """Have the remote asked again by whoever comes next: this parser got no answer."""
+    conn.execute(GIVE_BACK_QUESTION, {"name": name, "parser": parser})
 
 
 def move(conn: Connection, name: str, commit: str) -> None:
