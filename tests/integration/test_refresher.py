@@ -134,7 +134,8 @@ def test_a_bug_ends_the_process_by_way_of_the_place(
     monkeypatch.setattr(GitBundle, "newest", fail)
     refresher, waits = run(engine, me, bundle, 1)
 
-    assert (waits, refresher.moved) == ([], [None])
+    assert waits == []
+    assert refresher.moved == Moved([None])
     with pytest.raises(type(bug), match="bug"):
         _ = refresher.place
 

@@ -252,11 +252,12 @@ def test_a_disk_that_is_slow_is_read_in_several_listings(
     names = [f"{folder}/{number}.py" for folder in "abc" for number in range(10)]
     write(tmp_path, *names)
     clock = FakeClock(datetime.now(UTC))
-    lister, read = Lister(clock=clock), listing.read_regular
+    lister = Lister(clock=clock)
 
     def read_slowly(path: Path, most: int) -> bytes | None:
         clock.advance(listing.LONGEST / 10)
-        return read(path, most)
+        reads.append(path.name)
+        return read_regular(path, most)
 
     monkeypatch.setattr(listing, "read_regular", read_slowly)
     listings = [lister.list(tmp_path) for _ in range(3)]
