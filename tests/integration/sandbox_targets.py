@@ -146,11 +146,14 @@ def compute() -> str:
 
 
 def stop_all(argument: Argument, channel: socket.socket) -> None:
-    """Stop nanny and forker, so that nobody obeys orders any more, or hears of an end."""
-    if argument["forker"]:
-        os.kill(argument["forker"], signal.SIGSTOP)
-    os.kill(os.getppid(), signal.SIGSTOP)
-    send_frame(channel, {"told": [os.getpid(), os.getppid()]})
+    """Stop the nanny, and another one (the forker): nobody obeys any more, or hears of an end."""
+    stopped = list(filter(None, (argument["also"], os.getppid())))
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    if not argument.get("silent"):
+        send_frame(channel, {"told": [os.getpid(), os.getppid()]})
+    while argument.get("again"):
+        os.kill(stopped[-1], signal.SIGSTOP)
     while True:
         signal.pause()
 

@@ -29,9 +29,14 @@ def launch(path: Path, *options: str) -> Program:
     return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE)
 
 
+def listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 def wait_until(path: Path, program: Program) -> None:
     deadline = time.monotonic() + LONG
-    while not path.is_socket():
+    while not listens(path):  # it is bound a moment earlier
         assert program.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -14,6 +14,9 @@ from headway_parser.answer import ParsedFile, check_answer, explain_silence, fai
 
 _CHUNK: Final = 256 * 2**10
 
+END_SECONDS: Final = 10.0
+"""Seconds after which a child that was killed, and has not ended, is given up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -40,6 +43,7 @@ class DagFileProcessor:
     _answer: Frame | None = None
     _refused: str | None = None
     _timed_out: bool = False
+    _killed_at: float | None = None
 
     @classmethod
     def start(
@@ -82,7 +86,13 @@ class DagFileProcessor:
         self._listen()
         if exited is None:
             self._limit()
-            return None
+            return self._given_up()
+        if exited.exceeded is not None:
+            return failure(
+                f"Reading the file started more than {exited.exceeded}, and was stopped. "
+                "Start them inside tasks.",
+                self._text(),
+            )
         if self._refused is not None:
             return failure(self._refused, self._text())
         if self._answer is not None:
@@ -100,7 +110,20 @@ class DagFileProcessor:
     def _limit(self) -> None:
         if self.seconds > self.bounds.seconds and not self._timed_out:
             self._timed_out = True
-            self.child.kill()
+            self._kill()
+
+    def _kill(self) -> None:
+        if self._killed_at is None:
+            self._killed_at = self.clock.monotonic()
+        self.child.kill()
+
+    def _given_up(self) -> ParsedFile | None:
+        """Return the error of a file whose child does not end though it was killed."""
+        now = self.clock.monotonic()
+        if self._killed_at is None or now < self._killed_at + END_SECONDS:
+            return None
+        why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
+        return failure(f"{why} Its process could not be stopped, and was given up.", self._text())
 
     def _hear(self) -> None:
         """Take what the child has printed."""
@@ -143,7 +166,7 @@ class DagFileProcessor:
 
     def _refuse(self, why: str) -> None:
         self._refused = why
-        self.child.kill()
+        self._kill()
 
     def _text(self) -> str:
         return self._printed.decode("utf-8", "replace")

@@ -25,6 +25,11 @@ def die_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def go_on_without_parent() -> None:
+    """Have this process continue, should it have been stopped, as soon as its parent is gone."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 class Process(NamedTuple):
     """Where a process stands among the others."""
 

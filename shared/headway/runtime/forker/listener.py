@@ -8,17 +8,21 @@ import socket
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from headway.runtime.forker.peer import credentials
 from headway.runtime.forker.records import ForkerError
 from headway.runtime.forker.server import attend, import_all, shield
+from headway.runtime.forker.tree import reap, see_off
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import close_all_but
 from headway.runtime.frames import send_frame
 from headway.runtime.linux import become_undumpable
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
+
+_END_SECONDS: Final = 8.0
+"""Seconds that servers have to end, which give their nannies some of them."""
 
 
 def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()) -> None:
@@ -68,18 +72,16 @@ class _Listener:
             if self._listening.fileno() in ready:
                 self._accept()
         os.close(self._held)
-        while self._servers:
-            self._servers.discard(os.waitpid(-1, 0)[0])
+        see_off(self._servers, self._wakeup, self._bury, _END_SECONDS)
 
     def _end(self, _number: int, _frame: object) -> None:
         self._ending = True
 
     def _reap(self) -> None:
-        while self._servers:
-            pid, _status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            self._servers.discard(pid)
+        reap(self._bury)
+
+    def _bury(self, pid: int, _status: int) -> None:
+        self._servers.discard(pid)
 
     def _accept(self) -> None:
         try:

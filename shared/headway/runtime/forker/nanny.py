@@ -12,7 +12,7 @@ import traceback
 from typing import NoReturn
 
 from headway.runtime.forker.child import prepare_output, run_child
-from headway.runtime.forker.linux import become_subreaper
+from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
 from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
 from headway.runtime.forker.wakeup import Wakeup
@@ -32,6 +32,7 @@ def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
     try:
         close_all_but([0, 1, 2, reins, lifeline])
         become_subreaper()
+        go_on_without_parent()  # to find the lifeline cut
         prepare_output()
         if room is not None:
             room.settle()

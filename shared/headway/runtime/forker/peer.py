@@ -1,6 +1,7 @@
 """The process at the other end of the control: one that was started, or one that was found."""
 
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -46,6 +47,7 @@ class Program:
     def end(self, control: socket.socket, seconds: float) -> None:
         """Have it end well, or kill it; return when it has ended."""
         control.close()
+        self._process.send_signal(signal.SIGCONT)  # should somebody have stopped it
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -59,11 +59,15 @@ class ChildSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
-    """How a child ended: with a code, by a signal, or, where `lost` says why, unknown."""
+    """How a child ended: with a code, by a signal, or, where `lost` says why, unknown.
+
+    Where it was killed for having more of something than it may, `exceeded` says than what.
+    """
 
     code: int | None = None
     signal: int | None = None
     lost: str | None = None
+    exceeded: str | None = None
 
     @classmethod
     def from_wait_status(cls, status: int) -> "Exit":

@@ -10,19 +10,22 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
 from headway.runtime.forker.nest import Nest, Room, fork_nanny, make_folder
 from headway.runtime.forker.records import Exit, ForkerError
-from headway.runtime.forker.tree import kill_descendants, reap
+from headway.runtime.forker.tree import kill_descendants, kill_stopped, reap, see_off
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
 from headway.runtime.frames import Frame, send_frame
 from headway.runtime.linux import become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox, scratch
 from headway.runtime.sandbox.trial import find_out
+
+_END_SECONDS: Final = 5.0
+"""Seconds that nannies have to end; the supervisor waits for longer."""
 
 
 def serve(control: socket.socket, preload: Sequence[str]) -> None:
@@ -162,7 +165,8 @@ class _Server:
         Its child dies with it and the rest of that tree falls to this process.
         The supervisor is told only when all are dead.
         """
-        reap(self._bury)
+        if reap(self._bury):
+            kill_stopped(self._nannies)
         while self._fallen:
             kill_descendants(self._bury, spared=self._nannies)
             nanny = self._fallen.pop()
@@ -182,8 +186,7 @@ class _Server:
     def _end(self) -> None:
         """Let go of the lifeline, which ends all nannies; wait for them."""
         os.close(self._held)
-        while self._nannies:
-            self._bury(*os.waitpid(-1, 0))
+        see_off(self._nannies, self._wakeup, self._bury, _END_SECONDS)
         kill_descendants(self._bury)
 
 

@@ -6,14 +6,18 @@ nothing of the kind; there a process that leaves its group gets away.
 """
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
+from headway.runtime.clock import SystemClock
 from headway.runtime.forker.linux import Process, own_number, processes
+from headway.runtime.forker.wakeup import Wakeup
 
+_CLOCK: Final = SystemClock()
 _MOST_PASSES: Final = 10
 
 OnExit = Callable[[int, int], None]
@@ -50,6 +54,35 @@ def kill_namespace(_leader: int, on_exit: OnExit) -> None:
     while reap(on_exit):
         _signal(-1, signal.SIGKILL)
         on_exit(*os.waitpid(-1, 0))
+
+
+def see_off(children: Collection[int], wakeup: Wakeup, on_exit: OnExit, seconds: float) -> None:
+    """Wait for these children, which have been told to end; kill those that do not in time.
+
+    `on_exit` takes each out of `children`.
+    """
+    for pid in list(children):
+        _signal(pid, signal.SIGCONT)  # one that was stopped has heard nothing
+    deadline = _CLOCK.monotonic() + seconds
+    while reap(on_exit) and children and (left := deadline - _CLOCK.monotonic()) > 0:
+        select.select([wakeup], [], [], left)
+        wakeup.clear()
+    for pid in list(children):
+        _signal(pid, signal.SIGKILL)
+    while children:
+        on_exit(*os.waitpid(-1, 0))
+
+
+def kill_stopped(children: Collection[int]) -> None:
+    """Kill those of these children that somebody has stopped: they obey no order any more.
+
+    Some child of this process must be there.  Linux only.
+    """
+    if sys.platform != "linux":
+        return
+    while (news := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WNOHANG)) is not None:
+        if news.si_pid in children:
+            _signal(news.si_pid, signal.SIGKILL)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:

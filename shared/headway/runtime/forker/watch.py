@@ -90,8 +90,7 @@ class Watch:
         self._count_at = _CLOCK.monotonic() + _COUNT_SECONDS
         there = sum(process.threads for process in descendants().values())
         if there > self._most:
-            why = f"It had {there} processes and threads; {self._most} are allowed."
-            self._exit = Exit(lost=f"{why} All were killed.")
+            self._exit = Exit(exceeded=f"{self._most} processes and threads")
 
     def _too_late(self) -> bool:
         return self._kill_at is not None and self._kill_at <= _CLOCK.monotonic()
