@@ -11,6 +11,7 @@ from typing import Final
 
 from headway.domain.errors import HeadwayError, SettingsError
 from headway.runtime.scrub import masked, scrubbed_environment
+from headway_parser.bundles.git_login import without_passwords
 
 TIMEOUT: Final = 120.0
 """Seconds after which a git command is killed."""
@@ -75,10 +76,11 @@ class GitCommand:
         `more` are further variables.  `holds` are descriptors that stay open in it, and in
         what it starts, also when this process dies.
         """
-        options = [part for option in _OPTIONS for part in ("-c", option)]
+        shown, logins = without_passwords(arguments)
+        options = [part for option in (*_OPTIONS, *logins.options) for part in ("-c", option)]
         with subprocess.Popen(
-            [self.program, *options, *arguments],
-            env={**self.environment, **more},
+            [self.program, *options, *shown],
+            env={**self.environment, **logins.environment, **more},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
