@@ -70,6 +70,9 @@ class DagFileProcessorManager:
     _next_look: float = 0.0
     _next_beat: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.survey.beat = self._beat
+
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
         self._beat()
@@ -195,7 +198,7 @@ class DagFileProcessorManager:
         if taken is not None and taken.doubtful:
             self._once_more.append(replace(job, first=result.parsed))
         elif taken is not None:
-            self.survey.shelves[job.key.bundle].considered[job.key.path] = result.read
+            self.survey.shelves[job.key.bundle].conclude(job.key.path, result.read, job.hashes)
         if job.key in self._outdated or (taken is not None and taken.freed):
             self.asked.set()
 

@@ -19,6 +19,9 @@ LARGE_LOSS: Final = 0.5
 CONFIRMED_AFTER: Final = 15.0
 """That while, in seconds."""
 
+MOST_REPEATS: Final = 3
+"""How often in a row a file that holds what it held counts as changed, on its own word."""
+
 EMPTY_FOR: Final = 5.0
 """Seconds for which a file that is there must hold no DAG: whoever saves one may empty it first."""
 
@@ -44,6 +47,7 @@ class Shelf:
     release: str
     clock: Clock
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
     _loss: tuple[frozenset[str], float] | None = None
     _empty: dict[str, float] = field(default_factory=dict)
     _commit: tuple[str, frozenset[str]] | None = None
@@ -71,6 +75,8 @@ class Shelf:
                 self.considered[path] = hashes
             if path in wanted and (row is None or not row.claimed):
                 reason = Reason.ASKED
+            if reason is Reason.CHANGED and self._repeats(path, hashes) >= MOST_REPEATS:
+                reason = None
             if reason is not None:
                 yield Job(
                     key=FileKey(self.name, path),
@@ -82,6 +88,19 @@ class Shelf:
                     failures=0 if row is None else row.failures,
                     runs=wanted.get(path, ()),
                 )
+
+    def conclude(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
+        """Note what a parse says that it has read, and what was there when it began."""
+        self.considered[path] = read
+        self._parsed[path] = hashes, self._repeats(path, hashes) + 1
+
+    def _repeats(self, path: str, hashes: Mapping[str, str]) -> int:
+        """Return how many parses in a row have found these contents.
+
+        What they say of others may be untrue: a child can claim to have read what nobody has.
+        """
+        last, times = self._parsed.get(path, ({}, 0))
+        return times if all(hashes.get(name, it) == it for name, it in last.items()) else 0
 
     def _changed(self, place: Place, before: Mapping[str, str] | None) -> bool:
         if before is None:

@@ -11,6 +11,7 @@ from headway.db import bundles, file_claims, files, pins
 from headway.db.engine import reader
 from headway.db.files import Row
 from headway.db.processes import Identity
+from headway.runtime.seam import nothing
 from headway_parser.jobs import Job
 from headway_parser.listing import Listing
 from headway_parser.shelf import Place, Shelf
@@ -42,7 +43,8 @@ def _nothing(_folders: Iterable[Path]) -> None:
 class Survey:
     """The bundles of a parser, by name: where each comes from, and what is known of it.
 
-    `watch` is given the folders in which changes are to be noticed.
+    `watch` is given the folders in which changes are to be noticed; `beat` is called between
+    two bundles, since a slow disk may hold up each.
     """
 
     engine: Engine
@@ -52,6 +54,7 @@ class Survey:
     sources: Mapping[str, Source]
     shelves: Mapping[str, Shelf]
     watch: Callable[[Iterable[Path]], None] = _nothing
+    beat: Callable[[], None] = nothing
     _warned: set[str] = field(default_factory=set)
 
     def take(self) -> tuple[list[Job], frozenset[int]]:
@@ -81,6 +84,7 @@ class Survey:
             )
 
     def _compare(self, name: str, stored: Stored) -> Iterator[Job]:
+        self.beat()
         place, shelf = self._place(name, stored), self.shelves[name]
         if place is None:
             return

@@ -9,7 +9,7 @@ from headway.testing.clock import FakeClock
 from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason
 from headway_parser.listing import Lister, Listing
-from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, Place, Shelf
+from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, MOST_REPEATS, Place, Shelf
 
 ME, OTHER = 1, 2
 ROW = Row(
@@ -205,6 +205,24 @@ def test_two_that_see_different_files_do_not_correct_each_other(
     assert reasons(shelf, tmp_path, {"a.py": other}) == {}
     (tmp_path / "a.py").write_text("edited")
     assert reasons(shelf, tmp_path, {"a.py": other}) == {"a.py": Reason.CHANGED}
+
+
+def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("dag")
+    parsed = 0
+    for number in range(10):
+        name = f"lib/{number}"
+        stored = {"a.py": replace(ROW, signature="lies", paths=("a.py", name))}
+        if reasons(shelf, tmp_path, stored):
+            parsed += 1
+            here = shelf.contents.hashes(tmp_path, ("a.py", name))
+            shelf.conclude("a.py", {"a.py": here["a.py"], name: "lies"}, here)
+    assert parsed == MOST_REPEATS
+
+    (tmp_path / "a.py").write_text("edited")
+    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
 
 
 def test_a_file_that_a_run_waits_for_is_parsed_though_nothing_has_changed(
