@@ -26,6 +26,8 @@ What holds, on Linux:
    the forker holds the other end of the nannies' lifeline, a pipe.
 4. When a nanny is killed (a child of the same user can do that), its child dies with
    it, the forker kills the rest of the tree, and the child is reported lost.
+5. A nanny that somebody has stopped is killed by the forker, on Linux; `close` also ends a
+   forker, and nannies, that were stopped.
 
 What does not hold: a child that kills its nanny *and* the forker may leave daemons
 behind; a descendant that became another user (a setuid program) is waited for, not
@@ -34,7 +36,7 @@ platform (pids cgroup), or a sandbox.  On macOS there is no subreaper: the child
 killed, and what has left it survives.
 
 A child that runs code nobody vouches for has a `Sandbox`.  Its nanny is then process 1
-of a PID namespace, where the kernel allows that: 1 to 4 hold without exception, and a
+of a PID namespace, where the kernel allows that: 1 to 5 hold without exception, and a
 child's process id means nothing outside.  Sandboxed children have nannies of their own,
 each with a scratch folder; `headway.runtime.sandbox` holds the layers, docs/isolation.md
 what they stop.  The forker may also be a program of its own (`headway forker`), which
