@@ -33,10 +33,10 @@ LIMITS = {
 }
 
 LONGEST_DELAY = 1.0
-"""Seconds from the trigger of a canary's run until a worker starts its task, by the database."""
+"""Seconds from the creation of a canary's run until the scheduler has queued its task."""
 
 DELAY = text("""
-    SELECT extract(epoch FROM min(attempt.started_at) - run.created_at)
+    SELECT extract(epoch FROM min(attempt.queued_at) - run.created_at)
       FROM dag_run AS run
       JOIN task_instance AS task ON task.dag_run_id = run.id
       JOIN task_attempt AS attempt ON attempt.task_instance_id = task.id
@@ -52,7 +52,7 @@ SLOW = text("""
       JOIN task_instance AS task ON task.dag_run_id = run.id
       JOIN task_attempt AS attempt ON attempt.task_instance_id = task.id
      WHERE run.dag_id = 'canary'
-       AND attempt.started_at > run.created_at + make_interval(secs => :seconds)
+       AND attempt.queued_at > run.created_at + make_interval(secs => :seconds)
 """)
 
 PARSERS = text("SELECT id, pid FROM process WHERE kind = 'parser' ORDER BY id")
@@ -92,7 +92,7 @@ def dag(dag_id: str, *task_ids: str) -> str:
 
 @dataclass(slots=True)
 class Song:
-    """How long each run of the canary took to start."""
+    """How long it took the scheduler to queue each run's task."""
 
     delays: list[float] = field(default_factory=list)
     silence: Exception | None = None
