@@ -6,7 +6,7 @@ import textwrap
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -35,6 +35,7 @@ from headway_worker.spark.session import (  # noqa: E402
 )
 
 CLOCK = SystemClock()
+PATIENCE = 60.0
 FAST_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 NEVER_ENDING = "sum(id % 7)"
 
@@ -193,7 +194,7 @@ def test_closing_a_session_ends_its_job(endpoint: ConnectEndpoint, server: Conne
     assert active_tasks_end(server.pid, within=20)  # by itself it would never end
 
 
-def test_a_killed_attempts_job_ends_within_a_second_and_no_other(
+def test_a_killed_attempts_job_ends_and_no_other(
     endpoint: ConnectEndpoint, server: ConnectServer, session: Callable[..., Any]
 ) -> None:
     """A child of the fork server ends the job, as after the kill of an attempt."""
@@ -205,24 +206,20 @@ def test_a_killed_attempts_job_ends_within_a_second_and_no_other(
     argument = release_argument(endpoint, mine[0]["session_id"])
     spec = ChildSpec(target=RELEASE, argument=argument)
 
-    with (
-        ThreadPoolExecutor() as threads,
-        Forker.start(["headway_worker.spark.preload"], os.environ) as forker,
-    ):
+    with ExitStack() as ending:
+        threads = ThreadPoolExecutor()
+        ending.callback(threads.shutdown, wait=False)  # what goes on ends with its server
+        forker = ending.enter_context(Forker.start(["headway_worker.spark.preload"], os.environ))
         assert len(forker.native_threads) == 1
         doomed = threads.submit(run_for_ever, spark)
         spared: Future[int] = threads.submit(slow_count, other)
         wait_until_busy(server.pid)
-        started = CLOCK.monotonic()
         child = forker.spawn(spec, 2)
         with closing(child):
-            ended = child.wait(10)
-        failure = doomed.exception(10)
-        took = CLOCK.monotonic() - started
+            ended = child.wait(PATIENCE)
         assert ended is not None
         assert ended.succeeded
-        assert failure is not None
-        assert took < 1
+        assert doomed.exception(PATIENCE) is not None
         assert spared.result(60) == 4
     assert active_tasks_end(server.pid, within=2)
     spark.stop()
