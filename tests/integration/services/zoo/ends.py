@@ -24,6 +24,10 @@ ENDS = {
     "raises_no_exception": Fault(
         "raise type('Odd', (BaseException,), {})('indeed')", "Traceback … indeed"
     ),
+    "stops_itself": Fault(
+        "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+        "Traceback … PermissionError: [Errno 1] Operation not permitted",
+    ),
     "aborts": Fault("import os; os.abort()", ended("signal 6, Aborted") + "…"),
     "dereferences_null": Fault(
         "import ctypes; ctypes.string_at(0)", ended("signal 11, Segmentation fault") + "…"

@@ -42,7 +42,7 @@ GREED = {
             except OSError:
                 pass
         """,
-        "… processes and threads; 128 are allowed.…",
+        "Reading the file started more than 128 processes and threads, and was stopped.…",
     ),
     "starts_threads_without_end": Fault(
         """

@@ -22,7 +22,6 @@ HANGS = {
         LATE,
     ),
     "backtracks": Fault("import re; re.match('(a|a)*$', 'a' * 60 + 'b')", LATE),
-    "stops_itself": Fault("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", LATE),
     "ignores_every_signal": Fault(
         """
         import signal, time
