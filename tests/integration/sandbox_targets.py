@@ -147,11 +147,14 @@ def compute() -> str:
 
 def stop_all(argument: Argument, channel: socket.socket) -> None:
     """Stop the nanny, and another one (the forker): nobody obeys any more, or hears of an end."""
+    ids = {"told": [os.getpid(), os.getppid()]}
+    if not argument["also"] and not argument.get("silent"):
+        send_frame(channel, ids)  # the forker kills a nanny as soon as it is stopped
     stopped = list(filter(None, (argument["also"], os.getppid())))
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
-    if not argument.get("silent"):
-        send_frame(channel, {"told": [os.getpid(), os.getppid()]})
+    if argument["also"] and not argument.get("silent"):
+        send_frame(channel, ids)
     while argument.get("again"):
         os.kill(stopped[-1], signal.SIGSTOP)
     while True:
