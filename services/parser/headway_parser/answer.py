@@ -17,7 +17,7 @@ from headway.serialization import codec
 from headway.serialization.decoding import Budget
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.timetables import registry
-from headway_parser.contents import ABSENT
+from headway_parser.contents import ABSENT, MOST_CODE
 
 LONGEST_ERROR: Final = 20_000
 """Characters of an import error that are kept."""
@@ -27,9 +27,6 @@ LONGEST_OUTPUT: Final = 4_000
 
 MOST_FILES: Final = 10_000
 """Files of its bundle that a DAG file may depend on: each is looked at in every listing."""
-
-MOST_CODE: Final = 8 * 2**20
-"""Bytes of source that a DAG file may take in from its bundle."""
 
 LONGEST_NAME: Final = 1024
 MOST_NAMES: Final = 2**20

@@ -13,8 +13,8 @@ from headway_parser.stamps import Stamp, stamp_of
 ABSENT: Final = "absent"
 """What stands for the content of a file that is not there, or is none to read."""
 
-LARGEST: Final = 8 * 2**20
-"""Bytes of a file beyond which its content is not looked at: no DAG file may take that in."""
+MOST_CODE: Final = 8 * 2**20
+"""Bytes that a DAG file may take in from its bundle; a larger file is not even looked at."""
 
 MOST_KNOWN: Final = 200_000
 """Files of which the content is remembered."""
@@ -57,7 +57,7 @@ def signature_of(files: Mapping[str, str], release: str) -> str:
 
 def _read(file: Path) -> str:
     try:
-        content = read_regular(file, LARGEST + 1)
+        content = read_regular(file, MOST_CODE + 1)
     except OSError:
         return ABSENT
-    return ABSENT if content is None or len(content) > LARGEST else content_hash(content)
+    return ABSENT if content is None or len(content) > MOST_CODE else content_hash(content)

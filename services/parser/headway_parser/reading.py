@@ -3,15 +3,11 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from headway.domain.errors import HeadwayError
 from headway.serialization.manifest import content_hash
-from headway_parser.contents import ABSENT
+from headway_parser.contents import ABSENT, MOST_CODE
 from headway_parser.stamps import Stamp, stamp_of
-
-MOST_CODE: Final = 8 * 2**20
-"""Bytes of source that a DAG file may take in from its bundle."""
 
 
 class ChangedError(HeadwayError):
