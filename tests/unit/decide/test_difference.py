@@ -134,7 +134,7 @@ def test_entries_of_a_zip_file() -> None:
     assert found.entries == {"b": Fate.CHANGED, "c": Fate.REMOVED, "d": Fate.ADDED}
 
 
-@pytest.mark.parametrize("broken", [b"PK\x03\x04\0\0", zipped(a="1")[:-10]])
+@pytest.mark.parametrize("broken", [b"PK\x03\x04\0\0", zipped(a="1")[:-10]], ids=["head", "cut"])
 def test_a_broken_zip_file_has_no_entries(broken: bytes) -> None:
     [found] = difference.code({"x.zip": zipped(a="1")}, {"x.zip": broken})
 
