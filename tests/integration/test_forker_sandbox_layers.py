@@ -139,9 +139,17 @@ def test_landlock_lets_nothing_be_read_but_what_is_needed(landlocked: Forker, pa
     assert outcomes(landlocked, ("listing" if Path(path).is_dir() else "read", path)) == ["EACCES"]
 
 
-def test_landlock_stops_what_reaches_into_others(landlocked: Forker) -> None:
-    pid = os.getpid()
-    assert is_dumpable()
+@pytest.fixture
+def victim() -> Iterator[int]:
+    """A process that a user may look into, which this one is not after some tests."""
+    with subprocess.Popen(["sleep", "infinity"]) as process:
+        yield process.pid
+        assert process.poll() is None
+        process.kill()
+
+
+def test_landlock_stops_what_reaches_into_others(landlocked: Forker, victim: int) -> None:
+    pid = victim
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
         unix.bind(f"\0headway-test-{pid}")
         unix.listen()
