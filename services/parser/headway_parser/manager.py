@@ -9,12 +9,14 @@ from threading import Event
 from typing import Final
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
 from headway.db import file_claims, processes
 from headway.db.engine import is_transient
 from headway.db.files import FileKey
 from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
+from headway.domain.errors import DatabaseError
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
@@ -98,7 +100,7 @@ class DagFileProcessorManager:
         try:
             with self.engine.begin() as conn:
                 file_claims.release_all(conn, self.me.id)
-        except Exception as error:
+        except (DBAPIError, DatabaseError) as error:
             if not is_transient(error):
                 raise
             log.warning("The database is away; what was claimed is free when this has ended.")

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from headway import __version__
 from headway.cli.main import app, main
-from headway.runtime import settings
+
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 READING = [
     "dags list",
@@ -48,18 +49,6 @@ def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 ALL = list(commands(typer.main.get_command(app)))
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No settings from outside, no database."""
-    for name in settings.environment():
-        if name.startswith("HEADWAY_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
-    settings.config_file.cache_clear()
-    yield
-    settings.config_file.cache_clear()
 
 
 def run(*arguments: str) -> tuple[int, str]:

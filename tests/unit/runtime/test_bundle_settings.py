@@ -1,7 +1,6 @@
 """Bundles in the settings of the parser."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,7 @@ from headway.runtime import settings
 from headway.runtime.scrub import masked
 from headway.runtime.settings import ParserSettings
 
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No settings from outside, and an empty home."""
-    for name in settings.environment():
-        if name.startswith("HEADWAY_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
-    settings.config_file.cache_clear()
-    yield
-    settings.config_file.cache_clear()
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 def given(monkeypatch: pytest.MonkeyPatch, bundles: object) -> ParserSettings:

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,9 @@ from headway.runtime.settings import (
     WorkerSettings,
 )
 
+pytestmark = pytest.mark.usefixtures("no_settings")
+
 ALL = [DatabaseSettings, ParserSettings, SchedulerSettings, WorkerSettings]
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No settings from outside, and an empty home."""
-    for name in settings.environment():
-        if name.startswith("HEADWAY_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
-    settings.config_file.cache_clear()
-    yield
-    settings.config_file.cache_clear()
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -1,0 +1,20 @@
+"""What unit tests share: surroundings without any settings of Headway."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.runtime import settings
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No settings from outside, no database, and an empty home: `tmp_path`."""
+    for name in settings.environment():
+        if name.startswith("HEADWAY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    settings.config_file.cache_clear()
+    yield
+    settings.config_file.cache_clear()
