@@ -6,7 +6,7 @@ import textwrap
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -80,15 +80,31 @@ def ignore(_handle: Handle) -> None:
     pass
 
 
-def run_for_ever(spark: Any) -> object:
-    tag = "x"
-    spark.addTag(tag)
-    return spark.range(0, 10**14, 1, 2).selectExpr(NEVER_ENDING).collect()
+@contextmanager
+def endless_job(spark: Any) -> "Iterator[Future[object]]":
+    """Run a job that never ends by itself, once its tasks run; it is not waited for."""
+    running = Event()
+
+    def note(inflight_tasks: int, **_others: object) -> None:
+        if inflight_tasks:
+            running.set()
+
+    def run() -> object:
+        spark.registerProgressHandler(note)
+        return spark.range(0, 10**14, 1, 2).selectExpr(NEVER_ENDING).collect()
+
+    threads = ThreadPoolExecutor(1)
+    try:
+        job = threads.submit(run)
+        assert CLOCK.wait(running, PATIENCE), "the job never ran"
+        yield job
+    finally:
+        threads.shutdown(wait=False)  # what goes on ends with its server
 
 
-def active_tasks_end(pid: int, within: float) -> bool:
-    """Tell whether the JVM goes idle in time: in 0.2 s it uses less than a tenth of a core."""
-    deadline = CLOCK.monotonic() + within
+def active_tasks_end(pid: int) -> bool:
+    """Tell whether the JVM goes idle: in 0.2 s it uses less than a tenth of a core."""
+    deadline = CLOCK.monotonic() + PATIENCE
     while CLOCK.monotonic() < deadline:
         if cpu_in_a_moment(pid) < 0.02:
             return True
@@ -104,12 +120,6 @@ def cpu_in_a_moment(pid: int) -> float:
 def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
-
-
-def wait_until_busy(pid: int) -> None:
-    deadline = CLOCK.monotonic() + 30
-    while cpu_in_a_moment(pid) < 0.15:
-        assert CLOCK.monotonic() < deadline, "the job never ran"
 
 
 def test_the_handle_is_known_before_the_server_knows_the_session() -> None:
@@ -185,13 +195,11 @@ def test_a_udf_may_use_a_module_beside_the_dag_file(
 
 def test_closing_a_session_ends_its_job(endpoint: ConnectEndpoint, server: ConnectServer) -> None:
     spark = open_session(endpoint, "dag.task.1", ignore)
-    with ThreadPoolExecutor() as threads:
-        job = threads.submit(run_for_ever, spark)
-        wait_until_busy(server.pid)
+    with endless_job(spark) as job:
         close_session(spark)
-        assert job.exception(10) is not None
+        assert job.exception(PATIENCE) is not None
 
-    assert active_tasks_end(server.pid, within=20)  # by itself it would never end
+    assert active_tasks_end(server.pid)  # by itself it would never end
 
 
 def test_a_killed_attempts_job_ends_and_no_other(
@@ -207,21 +215,19 @@ def test_a_killed_attempts_job_ends_and_no_other(
     spec = ChildSpec(target=RELEASE, argument=argument)
 
     with ExitStack() as ending:
-        threads = ThreadPoolExecutor()
-        ending.callback(threads.shutdown, wait=False)  # what goes on ends with its server
+        threads = ending.enter_context(ThreadPoolExecutor())
         forker = ending.enter_context(Forker.start(["headway_worker.spark.preload"], os.environ))
         assert len(forker.native_threads) == 1
-        doomed = threads.submit(run_for_ever, spark)
+        doomed = ending.enter_context(endless_job(spark))
         spared: Future[int] = threads.submit(slow_count, other)
-        wait_until_busy(server.pid)
         child = forker.spawn(spec, 2)
         with closing(child):
             ended = child.wait(PATIENCE)
         assert ended is not None
         assert ended.succeeded
         assert doomed.exception(PATIENCE) is not None
-        assert spared.result(60) == 4
-    assert active_tasks_end(server.pid, within=2)
+        assert spared.result(PATIENCE) == 4
+    assert active_tasks_end(server.pid)
     spark.stop()
 
 
@@ -254,17 +260,15 @@ def test_releasing_twice_is_no_error(endpoint: ConnectEndpoint) -> None:
     release_session(endpoint, session_id)
 
 
-def test_a_killed_server_shows_within_seconds(tmp_path: Path) -> None:
+def test_a_killed_server_shows_soon(tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
     doomed = ConnectServer.start(settings(tmp_path))
     try:
         spark = open_session(doomed.wait_ready(120), "dag.task.1", ignore)
-        with ThreadPoolExecutor() as threads:
-            job = threads.submit(run_for_ever, spark)
-            wait_until_busy(doomed.pid)
+        with endless_job(spark) as job:
             doomed.stop(grace=0)
-            error = job.exception(8)
+            error = job.exception(PATIENCE)  # left to itself, a client tries for ten minutes
         close_session(spark)
     finally:
         doomed.stop(grace=0)
@@ -273,10 +277,10 @@ def test_a_killed_server_shows_within_seconds(tmp_path: Path) -> None:
     assert "does not answer" in (explain(error) or "")
 
 
-def test_a_forked_process_has_its_first_result_quickly(endpoint: ConnectEndpoint) -> None:
+def test_a_forked_process_has_a_session_of_its_own(endpoint: ConnectEndpoint) -> None:
     frame = endpoint.to_frame()
     program = textwrap.dedent("""
-        import os, sys, threading, time
+        import os, sys, threading
         import headway_worker.spark.preload
         from headway_worker.spark.endpoint import ConnectEndpoint
         from headway_worker.spark.session import open_session, close_session
@@ -284,11 +288,9 @@ def test_a_forked_process_has_its_first_result_quickly(endpoint: ConnectEndpoint
         assert len(os.listdir("/proc/self/task")) == 1
         endpoint = ConnectEndpoint(sys.argv[1], sys.stdin.read())
         for _ in range(6):
-            begun = time.monotonic()
             if os.fork() == 0:
                 spark = open_session(endpoint, "a", lambda handle: None)
-                spark.range(1).count()
-                print(time.monotonic() - begun, flush=True)
+                print(spark.range(1).count(), flush=True)
                 close_session(spark)
                 os._exit(0)
             os.wait()
@@ -300,5 +302,4 @@ def test_a_forked_process_has_its_first_result_quickly(endpoint: ConnectEndpoint
         text=True,
         check=True,
     )
-    times = sorted(float(line) for line in finished.stdout.split())
-    assert times[0] < 1
+    assert finished.stdout.split() == ["1"] * 6
