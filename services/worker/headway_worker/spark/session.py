@@ -7,14 +7,17 @@ forked from one that has imported it, and never in the worker's supervisor.
 import os
 import uuid
 from contextlib import suppress
+from threading import Event
 from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.proto import GetStatusResponse
 from pyspark.sql.connect.session import SparkSession
 
+from headway.runtime.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.handle import OnHandle
@@ -22,6 +25,13 @@ from headway_worker.spark.handle import OnHandle
 # A session is known to the server by its id and its user; releasing it needs both.
 _USER: Final = "headway"
 _CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
+_GOING_ON: Final = (
+    GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING,
+    GetStatusResponse.OperationStatus.OPERATION_STATE_TERMINATING,
+)
+_END_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.02
+_CLOCK: Final = SystemClock()
 
 
 def open_session(endpoint: ConnectEndpoint, attempt_key: str, on_handle: OnHandle) -> SparkSession:
@@ -65,7 +75,9 @@ def release_session(endpoint: ConnectEndpoint, session_id: str) -> None:
     client.set_retry_policies([_brief_retries()])
     try:
         client.interrupt_all()  # this creates a session that is not there
-        client.release_session()
+        _await_operations(client)
+        with suppress(PySparkException):  # the next one tells what has come of it
+            client.release_session()
         client.interrupt_all()
     except PySparkException as error:
         if _CLOSED in str(error):
@@ -74,6 +86,28 @@ def release_session(endpoint: ConnectEndpoint, session_id: str) -> None:
     finally:
         client.close()
     raise SparkError(f"Spark session {session_id} was released and still answers.")
+
+
+def _await_operations(client: SparkConnectClient) -> None:
+    """Wait until no operation of the session runs any more; SparkError when one goes on.
+
+    A session that is released while operations are being cancelled is closed with an error
+    of Spark's own.  A server or a client that cannot tell of them is not asked.
+    """
+    statuses = getattr(client, "_get_operation_statuses", None)
+    deadline, never = _CLOCK.monotonic() + _END_SECONDS, Event()
+    while statuses is not None:
+        try:
+            found = statuses().operation_statuses
+        except PySparkException as error:
+            if _CLOSED in str(error):
+                raise
+            return
+        if not any(it.state in _GOING_ON for it in found):
+            return
+        if _CLOCK.monotonic() > deadline:
+            raise SparkError("An operation of the Spark session goes on though it was interrupted.")
+        _CLOCK.wait(never, _LOOK_SECONDS)
 
 
 def explain(error: BaseException) -> str | None:
