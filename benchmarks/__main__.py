@@ -4,15 +4,31 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from benchmarks import chain, footprint, growth, parsing, scheduler
+from benchmarks import (
+    chain,
+    footprint,
+    growth,
+    outage,
+    parsing,
+    scheduler,
+    spark,
+    tasks,
+    timetables,
+    zones,
+)
 from benchmarks.report import Row, publish
 
 BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
     "scheduler": scheduler.run,  # about five minutes
     "growth": growth.run,  # about twelve minutes
+    "outage": outage.run,  # about three minutes
     "chain": chain.run,  # about half a minute
+    "tasks": tasks.run,  # about two minutes
     "parsing": parsing.run,  # about three minutes
     "footprint": footprint.run,  # about two minutes
+    "timetables": timetables.run,  # about half a minute
+    "zones": zones.run,  # about eight minutes
+    "spark": spark.run,  # about three minutes
 }
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, enter_runs
-from headway.db.roles import Login
+from headway.db.logins import Login
 
 _START: Final = text("""
     UPDATE dag_run SET state = 'running', started_at = now() WHERE state = 'queued' RETURNING id

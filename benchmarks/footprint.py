@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
@@ -45,7 +46,7 @@ SPARK_DAG = PYTHON_DAG.replace("@task\n", "@task.pyspark\n").replace(
 def run() -> Iterator[Row]:
     """Measure each of the targets of a small footprint."""
     yield _row("headway --help", "s", 0.25, lambda: _seconds(["--help"]), 5)
-    with _standalone(PYTHON_DAG) as (home, url):
+    with standalone(PYTHON_DAG) as (home, url):
         _store_dags(_owned(url, home), 500)
         environment = {**os.environ, "HEADWAY_HOME": str(home)}
         listing = lambda: _seconds(["dags", "list"], environment)  # noqa: E731
@@ -73,7 +74,7 @@ def _seconds(arguments: list[str], environment: dict[str, str] | None = None) ->
 def _first_run(source: str) -> tuple[float, float]:
     """Return the seconds from an empty home to the first successful run, and the memory then."""
     started = time.perf_counter()
-    with _standalone(source) as (_, url):
+    with standalone(source) as (_, url):
         _wait_for_success(url)
         seconds = time.perf_counter() - started
         time.sleep(3)  # let it come to rest
@@ -81,7 +82,7 @@ def _first_run(source: str) -> tuple[float, float]:
 
 
 @contextmanager
-def _standalone(source: str) -> Iterator[tuple[Path, str]]:
+def standalone(source: str) -> Iterator[tuple[Path, str]]:
     with tempfile.TemporaryDirectory() as folder:
         home, files = Path(folder, "home"), Path(folder, "dags")
         files.mkdir()
@@ -114,14 +115,16 @@ def _owned(url: str, home: Path) -> str:
 
 
 def _wait_for_success(url: str) -> None:
-    engine = engines.connect(url)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with engine.connect() as conn:
-            if conn.scalar(text("SELECT count(*) FROM dag_run WHERE state = 'success'")):
-                engine.dispose()
-                return
-        time.sleep(0.01)
+    """Wait for the first run's success; no connection of this process is left, which has a size."""
+    engine, deadline = engines.connect(url), time.monotonic() + 120
+    try:
+        while time.monotonic() < deadline:
+            with engine.connect() as conn:
+                if conn.scalar(text("SELECT count(*) FROM dag_run WHERE state = 'success'")):
+                    return
+            time.sleep(0.01)
+    finally:
+        engine.dispose()
     raise TimeoutError("no run succeeded within two minutes")
 
 
@@ -135,7 +138,7 @@ def _memory() -> float:
 def _pss(pid: int) -> int:
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except ProcessLookupError:  # it has just ended
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
         return 0
     found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
@@ -172,5 +175,5 @@ def _distributions(name: str, seen: set[str]) -> set[str]:
         return seen - {name}
     for requirement in wanted:
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            _distributions(requirement.name.lower(), seen)
+            _distributions(canonicalize_name(requirement.name), seen)
     return seen

@@ -15,7 +15,7 @@ from benchmarks.passage import Measured, passage
 from benchmarks.report import Row
 from benchmarks.server import Server
 from benchmarks.shapes import Shape, spec, store, task
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.domain.spec import DagSpec, MapInput, TaskSpec
 
 NAME: Final = "growth"

@@ -9,7 +9,7 @@ from benchmarks.fleet import PATIENCE, Fleet
 from benchmarks.meter import Meter, Spent
 from benchmarks.shapes import enter_runs
 from headway.db import notices
-from headway.db.roles import Login
+from headway.db.logins import Login
 
 FEW: Final = 2000
 SLOWEST: Final = 500.0

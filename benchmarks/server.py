@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 
 from headway.db import engine as engines
 from headway.db import migrate
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.embedded.postgres import PostgresServer
 from headway.testing.postgres import ThrowawayPostgres
 

@@ -75,8 +75,8 @@ def enter_runs(conn: Connection, dags: dict[str, int], hours: Sequence[int]) -> 
         DagRunInfo.once_over(DataInterval(FIRST + hour * HOUR, FIRST + (hour + 1) * HOUR))
         for hour in hours
     ]
-    for dag_id, version_id in dags.items():
-        runs.create(conn, runs.NewRuns(dag_id, RunType.SCHEDULED, version_id, infos, {}))
+    kind = RunType.SCHEDULED
+    runs.create(conn, [runs.NewRuns(dag_id, kind, dags[dag_id], infos, {}) for dag_id in dags])
 
 
 def _chain(length: int) -> list[TaskSpec]:

@@ -6,10 +6,12 @@ TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each
 
 import os
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Engine
 
 from headway.db import engine as engines
@@ -20,9 +22,13 @@ from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A shell that runs tests in the background has them ignore it, and all that they start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("any machine", deadline=None)  # no test is held to a speed
+    settings.load_profile("any machine")
     os.environ.update(modes.variables())
-    if modes.pooled():
-        os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("pooled_headway.py"))
+    os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("headway_of_tests.py"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -130,7 +130,7 @@ def compare_day(output_root: Path, day: str) -> Iterator[str]:
         expected.summary[name] = None if mean is None else round(mean, 2)
     yield from _differences(f"{day} summary", expected.summary, summary)
     for table, key in (("by_carrier", "carrier"), ("by_airport", "airport")):
-        found = read_partition(output_root / table / f"day={day}", key)
+        found = read_partition(output_root / table / f"date={day}", key)
         rows: Rows = getattr(expected, table)
         for name in sorted(rows.keys() | found.keys()):
             yield from _differences(f"{day} {table} {name}", rows.get(name), found.get(name))

@@ -5,22 +5,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from headway import __version__
 from headway.db import engine as engines
 from headway.db import guards, migrate, notices, processes
+from headway.db.logins import Login
 from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
 from headway.runtime import service, settings
 from headway.runtime.clock import SystemClock
-from headway.runtime.linux import become_undumpable
+from headway.runtime.linux import become_undumpable, share_one_heap
 from headway.runtime.settings import DatabaseSettings
 
 log = logging.getLogger(__name__)
+
+_REFUSED: Final = "42501"
+"""The error by which the database says that an account lacks a privilege."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,14 @@ def registered(
     ends by an error leaves the registration behind: others then count the process as dead.
     """
     become_undumpable()
+    share_one_heap()
     service.log_to_stderr(kind)
+    service.await_gate(settings.environment())
     wakes = settings.read(DatabaseSettings).wakes
     engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
     guards.watch(engine)
     migrate.check(engine)
-    with engine.begin() as conn:
+    with _may_register(kind), engine.begin() as conn:
         engines.refuse_read_only(conn)
         me = processes.register(conn, kind, service.host(), __version__, queues, slots)
     log.info("action=start process=%d", me.id)
@@ -76,6 +83,19 @@ def registered(
         yield Registered(engine, me, notifier, wakes, ending)
     _leave(engine, me)
     log.info("action=stop process=%d", me.id)
+
+
+@contextmanager
+def _may_register(kind: str) -> Iterator[None]:
+    try:
+        yield
+    except ProgrammingError as error:
+        if getattr(error.orig, "pgcode", None) != _REFUSED:
+            raise
+        login = Login.SCHEDULER if kind == "backfill" else Login(f"headway_{kind}")
+        raise DatabaseError(
+            f"The account that HEADWAY_DATABASE_URL names may not be a {kind}; log in as {login}."
+        ) from error
 
 
 def _leave(engine: Engine, me: Identity) -> None:

@@ -14,7 +14,8 @@ from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.parser_settings import ParserSettings
 from headway.testing import seed
-from headway_parser.assembly import Surroundings, assembled, parsing_of
+from headway_parser.assembly import assembled, parsing_of
+from headway_parser.fork_server import Surroundings
 from headway_parser.manager import DagFileProcessorManager
 
 CLOCK = SystemClock()

@@ -9,8 +9,11 @@ from sqlalchemy import Engine, text
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
-from headway.db import backfills, interventions, wakes
+from headway.db import backfills, interventions, runs, wakes
+from headway.decide.backfill import Way
+from headway.domain.backfill import Reprocess
 from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.states import RunState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.forced import force
@@ -129,6 +132,32 @@ def test_a_backfill_is_over_without_its_deleted_run(engine: Engine) -> None:
     assert planned() == 2
     delete(engine, f"backfill__{seed.START.isoformat()}")
     assert planned() == 1
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_run_that_a_backfill_takes_meanwhile_is_deleted_from_that(
+    engine: Engine, before: bool
+) -> None:
+    """The run is of a backfill before, or of none."""
+    first = last = seed.START
+    version = seed.store(engine, seed.dag())
+    if before:
+        with engine.begin() as conn:
+            create_backfill(conn, BackfillRequest("etl", first, last, {}), NOW, "user:ann")
+    else:
+        seed.create_runs(engine, version, [0])
+    [(run, name)] = rows(engine, "SELECT id, run_id FROM dag_run")
+    with engine.begin() as conn:
+        runs.start(conn, [run], NOW, seed.AGING)
+        runs.settle(conn, {run: (0, RunState.FAILED)}, NOW)
+    request = BackfillRequest("etl", first, last + seed.DAY, {}, way=Way(Reprocess.FAILED))
+
+    with waiting(engine, lambda: delete(engine, name)) as begin, engine.begin() as conn:
+        create_backfill(conn, request, NOW, "user:ann")
+        begin()
+
+    assert rows(engine, "SELECT planned FROM backfill ORDER BY id") == [(0,), (1,)][not before :]
+    assert seed.run_states(engine) == {"queued": 1}
 
 
 def test_a_run_that_is_not_there_cannot_be_deleted(engine: Engine) -> None:

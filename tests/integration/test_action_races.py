@@ -103,7 +103,7 @@ def test_clear_just_before_a_report(engine: Engine, key: AttemptKey) -> None:
 def test_clear_while_a_report_is_being_written(engine: Engine, key: AttemptKey) -> None:
     with waiting(engine, lambda: clear(engine)) as begin, engine.begin() as conn:
         report = attempts.Report(key=key, outcome=Outcome.FAILED, following=AGAIN)
-        assert attempts.report(conn, [report]) == {key}
+        assert attempts.report(conn, [report]).keys() == {key}
         begin()
 
     assert (state(engine), live(engine)) == ("none", [])

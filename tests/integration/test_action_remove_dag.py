@@ -10,8 +10,8 @@ from headway.actions import remove_dag
 from headway.actions.intervene import Author
 from headway.actions.remove_dag import begin_deletion, continue_deletion, reparse
 from headway.db import removal
+from headway.db.logins import Login
 from headway.db.removal import Extent
-from headway.db.roles import Login
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.testing import seed
 from headway.testing.forced import force

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, Change, Versions
 from headway.db import attempts, repins, tasks, wakes
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.decide.clear import Selection
 from headway.domain.errors import NotFoundError
 from headway.domain.retry import Next

@@ -10,16 +10,19 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfill_control import cancel_backfill, set_backfill_paused
 from headway.actions.cancel import cancel_run, cancel_tasks
 from headway.actions.clear import clear_tasks
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_run, mark_tasks
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import interventions, views
-from headway.db.roles import Login
+from headway.db import interventions, runs, views
+from headway.db.logins import Login
+from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.decide.intervene import Intervention
+from headway.domain.backfill import Reprocess
 from headway.domain.spec import MapInput, TimetableSpec
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
@@ -85,6 +88,24 @@ def test_a_user_may_clear_and_delete_what_has_ended(engine: Engine, user: Engine
         cancel_run(conn, "etl", name, ANN)
         delete_run(conn, "etl", name, ANN)
     assert run not in _ids(engine)
+
+
+def test_a_user_may_run_again_pause_and_cancel_a_backfill(engine: Engine, user: Engine) -> None:
+    run = seed.start_run(engine, SPEC)
+    force(engine, run, list="success", work="success failed", sum="upstream_failed")
+    with engine.begin() as conn:
+        runs.settle(conn, {run: (0, RunState.FAILED)}, NOW)
+    last, way = seed.START + seed.DAY, Way(Reprocess.FAILED, rollup=2)
+
+    with user.begin() as conn:
+        request = BackfillRequest("etl", seed.START, last, {"a": 1}, way=way, version="latest")
+        number = create_backfill(conn, request, NOW, "user:ann").id
+    with user.begin() as conn:
+        assert set_backfill_paused(conn, number, ANN, paused=True)
+    with user.begin() as conn:
+        done = cancel_backfill(conn, number, ANN)
+
+    assert (done.dropped, done.ended) == (1, 1)
 
 
 def test_a_user_may_trigger_a_run_of_the_future(engine: Engine, user: Engine) -> None:

@@ -11,8 +11,9 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from headway.db import backfills
+from headway.db import backfill_plans
 from headway.db import engine as engines
+from headway.db.backfill_plans import NewBackfill
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.testing import seed
 from headway.testing.interleaving import at_statement
@@ -106,7 +107,7 @@ def runs_to_start(engine: Engine, _replica: Replica) -> None:
 def runs_of_a_backfill_to_start(engine: Engine, _replica: Replica) -> None:
     version = seed.store(engine, replace(seed.dag(), max_active_runs=1))
     with engine.begin() as conn:
-        backfill = backfills.create(conn, "etl", seed.START, NOW, MOST)
+        backfill = backfill_plans.create(conn, NewBackfill("etl", seed.START, NOW, MOST))
     seed.create_runs(engine, version, range(6), backfill)
     with engine.begin() as conn:
         conn.execute(text("UPDATE dag_run SET run_after = schedule_date - interval '9 days'"))

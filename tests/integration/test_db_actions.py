@@ -149,15 +149,17 @@ def test_a_backfill_leaves_runs_alone_that_are_there(engine: Engine) -> None:
     version = seed.store(engine, seed.dag())
     seed.create_runs(engine, version, [3])
 
-    assert backfill(engine, ask_for(2, 4, most=2)) == CreatedBackfill(1, created=2, existing=1)
+    assert backfill(engine, ask_for(2, 4, most=2)) == CreatedBackfill(
+        1, created=2, existing=0, conflicts=1
+    )
     assert (progress(engine).planned, progress(engine).max_active_runs) == (2, 2)
-    assert backfill(engine, ask_for(4, 5)) == CreatedBackfill(2, created=1, existing=1)
+    assert backfill(engine, ask_for(4, 5)) == CreatedBackfill(2, created=1, existing=0, conflicts=1)
 
 
 def test_a_backfill_that_has_nothing_to_run_leaves_nothing_behind(engine: Engine) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [2, 3])
 
-    with pytest.raises(ConflictError, match="All 2 intervals of that range have a run already"):
+    with pytest.raises(ConflictError, match="All 2 intervals have a run already"):
         backfill(engine, ask_for(2, 3))
 
     with engine.connect() as conn:

@@ -1,10 +1,15 @@
 """What the database itself refuses, whatever a program asks of it."""
 
+from uuid import UUID
+
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.db import tasks
+from headway.db import callbacks, tasks
+from headway.db.attempts import AttemptKey, Report
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway.testing.forced import UNGUARDED
 
@@ -14,6 +19,18 @@ def queued_task(engine: Engine) -> int:
     """A task instance with one live attempt."""
     [task_id] = seed.queued(engine, seed.dag())
     return task_id
+
+
+@pytest.fixture
+def queued_callback(engine: Engine, queued_task: int) -> None:
+    told = Report(
+        key=AttemptKey(queued_task, 1, UUID(int=1)),
+        outcome=Outcome.SUCCESS,
+        following=seed.SUCCESS,
+        callbacks=(CallbackEvent.SUCCESS,),
+    )
+    with engine.begin() as conn:
+        callbacks.add_of_tasks(conn, [(told, TaskState.SUCCESS)])
 
 
 def test_a_task_has_one_live_attempt(engine: Engine, queued_task: int) -> None:
@@ -67,9 +84,15 @@ def test_an_interval_is_run_once_by_itself_and_ever_again_by_hand(engine: Engine
         ("task_attempt SET phase = 'running'", "task_attempt_claimed_check"),
         ("task_attempt SET phase = 'stopping'", "task_attempt_claimed_check"),
         ("pool SET slots = -1", "pool_slots_check"),
+        ("callback SET state = 'lost'", "callback_state_check"),
+        ("callback SET event = 'joy'", "callback_event_check"),
+        ("callback SET attempt = NULL", "callback_attempt_check"),
+        ("callback SET state = 'running'", "callback_claimed_check"),
+        ("callback SET state = 'success'", "callback_ended_check"),
+        ("callback SET ended_at = now()", "callback_ended_check"),
     ],
 )
-@pytest.mark.usefixtures("queued_task")
+@pytest.mark.usefixtures("queued_task", "queued_callback")
 def test_a_row_that_contradicts_itself_is_refused(
     engine: Engine, change: str, constraint: str
 ) -> None:

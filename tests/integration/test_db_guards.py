@@ -16,7 +16,7 @@ from headway.db import events, guards
 from headway.db.engine import is_transient
 from headway.db.events import Event
 from headway.db.guards import GUARDS, Guard
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.domain.states import Role
 from headway.runtime import metrics
 from headway.runtime.clock import SystemClock
@@ -50,6 +50,14 @@ ROWS: Final = {
                CASE WHEN phase = 'ended' THEN 'success' END, 'none'
           FROM unnest(CAST(:states AS text[])) WITH ORDINALITY AS it (phase, place)
     """),
+    "callback": text("""
+        INSERT INTO callback (dag_run_id, event, reason, state, token, process_id, claimed_until,
+                              ended_at)
+        SELECT 1, 'success', 'success', state, gen_random_uuid(),
+               CASE WHEN state <> 'queued' THEN 1 END, now(),
+               CASE WHEN state IN ('success', 'failed') THEN now() END
+          FROM unnest(CAST(:states AS text[])) AS state
+    """),
 }
 
 # With all that the checks of the table ask of a row in its new state.
@@ -70,6 +78,12 @@ MOVE: Final = {
            SET phase = :target, ended_at = CASE WHEN :target = 'ended' THEN now() END,
                outcome = CASE WHEN :target = 'ended' THEN 'cancelled' END
          WHERE phase = :source
+    """),
+    "callback": text("""
+        UPDATE callback
+           SET state = :target, process_id = CASE WHEN :target <> 'queued' THEN 1 END,
+               ended_at = CASE WHEN :target IN ('success', 'failed') THEN now() END
+         WHERE state = :source
     """),
 }
 

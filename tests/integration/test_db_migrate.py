@@ -6,6 +6,7 @@ from secrets import token_hex
 from shutil import copytree
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -31,6 +32,24 @@ down_revision = "{head}"
 def upgrade() -> None:
     op.execute("CREATE TABLE novelty ()")
 '''
+
+
+BEFORE_LANES = text("""
+    WITH run AS (
+        INSERT INTO dag_run (dag_id, run_id, run_type, state, schedule_date, interval_start,
+                             interval_end, run_after, version_id, backfill_id, started_at, ended_at)
+        SELECT 'etl', run_type || at, run_type, state, at, at, at, at, 1, backfill, at,
+               CASE WHEN state = 'success' THEN at END
+          FROM (VALUES ('running', 'backfill', 1, TIMESTAMPTZ '2024-01-01'),
+                       ('success', 'backfill', 1, TIMESTAMPTZ '2024-01-02'),
+                       ('running', 'scheduled', NULL, TIMESTAMPTZ '2024-01-03'))
+               AS it (state, run_type, backfill, at)
+     RETURNING id
+    )
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
+                               priority, rank)
+    SELECT id, 'etl', 'work', 'scheduled', 'default_pool', 1, 'default', 1, 7 FROM run
+""")
 
 
 @pytest.fixture
@@ -196,3 +215,23 @@ def test_a_newer_schema_is_refused(
         migrate.check(engine)
     with pytest.raises(DatabaseError, match="9999, which is newer than this Headway"):
         migrate.upgrade(database_url)
+
+
+def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty_url: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrate._SCRIPTS))
+    with empty.begin() as conn:
+        config.attributes["connection"] = conn
+        command.upgrade(config, "0008")
+        guards.install(conn)
+    with empty.begin() as conn:
+        conn.execute(text("SET LOCAL session_replication_role = replica"))
+        conn.execute(BEFORE_LANES)
+
+    migrate.upgrade(empty_url)
+
+    with empty.connect() as conn:
+        found = conn.execute(
+            text("SELECT lane, limited, rank FROM task_instance ORDER BY dag_run_id")
+        )
+        assert list(found) == [(1, True, 1e12 + 7), (0, False, 7), (0, False, 7)]

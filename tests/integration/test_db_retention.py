@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
 from headway.db import contents, retention, versions
+from headway.db.logins import Login
 from headway.db.processes import Identity
-from headway.db.roles import Login
 from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec
 from headway.serialization import codec

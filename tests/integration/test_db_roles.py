@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from headway.db import delivery, grants, migrate, roles
 from headway.db import engine as engines
-from headway.db import grants, migrate, roles
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
 from headway.testing.logins import bare_connection, logged_in
@@ -75,6 +75,9 @@ GET_ROUND: Final = {
     "erase the journal": "DELETE FROM event",
     "rewrite a version": "UPDATE dag_version SET serialized = ''",
     "rewrite code": "UPDATE code_file SET content = ''",
+    "replace what delivers secrets": "CREATE OR REPLACE FUNCTION headway_secret("
+    "text, text, bigint, integer, uuid, uuid) RETURNS TABLE (granted boolean, present boolean, "
+    "key_id text, sealed bytea) LANGUAGE sql AS 'SELECT true, true, key_id, sealed FROM secret'",
     "change whose task it is": "UPDATE task_instance SET dag_run_id = 1",
 }
 
@@ -104,10 +107,11 @@ def test_the_catalogue_grants_what_the_matrix_says_and_nothing_else(engine: Engi
     assert granted == grants.expected()
 
 
-def test_nothing_is_granted_but_on_tables(engine: Engine) -> None:
+def test_nothing_is_granted_but_on_tables_and_one_function(engine: Engine) -> None:
     """Of the database and its schema everybody has the use, and nobody more."""
     with engine.connect() as conn:
-        assert conn.execute(OTHER_GRANTS).all() == []
+        assert [tuple(row) for row in conn.execute(OTHER_GRANTS)] == [("ROUTINE", "headway_secret")]
+        assert grants.callable_by(conn) == {(Login.WORKER, delivery.SIGNATURE)}
 
 
 def test_no_role_has_any_power(engine: Engine) -> None:
@@ -158,6 +162,7 @@ def test_a_worker_sees_what_it_runs_and_no_more(database_url: str) -> None:
     }
 
     assert hidden >= {"backfill", "dag_file", "event", "import_error", "pool"}
+    assert hidden >= {"secret", "secret_grant"}
 
 
 def test_a_reader_writes_nothing_even_if_it_is_granted(empty_url: str) -> None:
@@ -188,6 +193,8 @@ def test_grants_and_settings_that_were_changed_are_put_right(empty_url: str) -> 
         conn.exec_driver_sql("GRANT UPDATE (token) ON task_attempt TO headway_user")
         conn.exec_driver_sql("GRANT SELECT ON event TO PUBLIC")
         conn.exec_driver_sql("REVOKE INSERT ON wake FROM headway_scheduler")
+        conn.exec_driver_sql(f"GRANT EXECUTE ON FUNCTION {delivery.SIGNATURE} TO PUBLIC")
+        conn.exec_driver_sql(f"REVOKE ALL ON FUNCTION {delivery.SIGNATURE} FROM headway_worker")
         database = conn.scalar(roles.DATABASE).replace("%", "%%")
         conn.exec_driver_sql(f"ALTER ROLE headway_user IN DATABASE {database} RESET ALL")
         conn.exec_driver_sql("REVOKE USAGE ON SCHEMA public FROM PUBLIC")
@@ -198,6 +205,7 @@ def test_grants_and_settings_that_were_changed_are_put_right(empty_url: str) -> 
 
     with engine.connect() as conn:
         assert grants.installed(conn) == grants.expected()
+        assert grants.callable_by(conn) == {(Login.WORKER, delivery.SIGNATURE)}
     engine.dispose()
     with bare_connection(empty_url, Login.USER) as conn:
         assert conn.scalar(text("SHOW lock_timeout")) == "5s"

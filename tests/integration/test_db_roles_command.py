@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from headway.cli.database import _login
 from headway.cli.main import app
 from headway.db import grants, migrate, roles
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
 from headway.testing.logins import bare_connection

@@ -85,6 +85,21 @@ def test_an_explicit_home_without_java_is_refused(tmp_path: Path) -> None:
         find_java_home(str(tmp_path / "nowhere"), {}, tmp_path)
 
 
+def test_a_java_is_asked_for_its_version_once_and_again_when_it_has_changed(tmp_path: Path) -> None:
+    home = fake_java(tmp_path / "jvm", "17.0.1")
+    java, asked = home / "bin" / "java", tmp_path / "asked"
+    java.write_text(java.read_text() + f"echo >>{asked}\n")
+    environment = {"JAVA_HOME": str(home)}
+
+    for _ in range(3):
+        assert find_java_home(None, environment, tmp_path) == home
+    assert asked.read_text() == "\n"
+
+    os.utime(java, ns=(0, 0))
+    find_java_home(None, environment, tmp_path)
+    assert asked.read_text() == "\n\n"
+
+
 def test_without_any_java_the_error_says_what_to_do(
     bare: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

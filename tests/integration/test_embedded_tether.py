@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from headway.runtime import tether
+from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a parent's death")
@@ -120,6 +121,19 @@ def test_nothing_that_python_ignores_is_ignored_by_the_command() -> None:
     ignored = int(status.split()[1], 16)
     assert not ignored & 1 << (signal.SIGPIPE - 1)
     assert not ignored & 1 << (signal.SIGXFSZ - 1)
+
+
+@linux
+def test_nothing_that_waits_here_waits_in_the_command() -> None:
+    with uninterrupted():
+        status = subprocess.run(
+            tethered(["grep", "SigBlk", "/proc/self/status"]),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert int(status.split()[1], 16) == 0
 
 
 def test_a_command_that_does_not_exist_is_named() -> None:

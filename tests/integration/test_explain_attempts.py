@@ -71,6 +71,19 @@ def test_a_queued_task_without_a_worker(engine: Engine) -> None:
     assert found.change == "Start one: `HEADWAY_WORKER_QUEUES=default headway worker`."
 
 
+def test_a_queued_task_whose_workers_drain(engine: Engine) -> None:
+    me = worker(engine, 2)
+    seed.queued(engine, seed.dag())
+    with engine.begin() as conn:
+        assert processes.drain(conn, me.id)
+        assert not processes.drain(conn, me.id + 1)
+
+    found = ask(engine, now=seed.START)
+
+    assert found.reason is Reason.NO_WORKER
+    assert f"queue default; draining, and taking no more: worker {me.id} (" in found.sentence
+
+
 def test_a_queued_task_whose_workers_are_full(engine: Engine) -> None:
     me = worker(engine, 2)
     seed.queued(engine, seed.wide(4))

@@ -8,7 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.actions.explain import Wanted, explain
 from headway.actions.pause import set_paused
-from headway.db import backfills, entries, pins, processes, reservations
+from headway.db import backfill_plans, entries, pins, processes, reservations
+from headway.db.backfill_plans import NewBackfill
 from headway.db.files import FileKey
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
@@ -146,7 +147,9 @@ def test_the_runs_of_a_backfill(engine: Engine, replica: Replica) -> None:
     version = seed.store(engine, replace(seed.dag(), max_active_runs=1))
     seed.create_runs(engine, version, [10])
     with engine.begin() as conn:
-        backfill = backfills.create(conn, "etl", seed.START, seed.START + seed.DAY, 1)
+        backfill = backfill_plans.create(
+            conn, NewBackfill("etl", seed.START, seed.START + seed.DAY, 1)
+        )
     seed.create_runs(engine, version, [0, 1], backfill)
     name = f"backfill__{(seed.START + seed.DAY).isoformat()}"
     assert start_runs(replica, LATER) == 2
@@ -162,7 +165,14 @@ def test_the_runs_of_a_backfill(engine: Engine, replica: Replica) -> None:
     assert start_runs(replica, LATER) == 0
 
     with engine.begin() as conn:
-        conn.execute(text("UPDATE backfill SET max_active_runs = 2"))
+        conn.execute(text("UPDATE backfill SET max_active_runs = 2, paused = true"))
+    assert start_runs(replica, LATER) == 0
+    found = ask(engine, name)
+    assert found.reason is Reason.BACKFILL_PAUSED
+    assert found.change == f"`headway backfill resume {backfill}`"
+
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE backfill SET paused = false"))
     assert start_runs(replica, LATER) == 1
 
 

@@ -78,12 +78,14 @@ def output(finished: Path, tmp_path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class DayRun:
-    """A run of the DAG about one day, task by task in this process."""
+    """A run of the DAG about one day, or several, task by task in this process."""
 
     dag: DAG
     spark: Any
     root: Path
     day: str
+    days: int = 1
+    conf: dict[str, Any] = field(default_factory=dict)
     xcoms: dict[Any, Any] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Result:
@@ -92,10 +94,10 @@ class DayRun:
             dag_id=self.dag.dag_id,
             run_id="test",
             task_id=task_id,
-            data_interval=DataInterval(start, start + timedelta(days=1)),
-            conf={"output": str(self.root)},
+            data_interval=DataInterval(start, start + timedelta(days=self.days)),
+            conf={"output": str(self.root), **self.conf},
         )
-        runtime = LocalRuntime(task_id, self.xcoms, open_spark=lambda: self.spark)
+        runtime = LocalRuntime(task_id, self.xcoms, open_spark=lambda _conn_id: self.spark)
         return execute(self.dag.get_task(task_id), facts, runtime)
 
     def every_task(self) -> None:
@@ -103,10 +105,10 @@ class DayRun:
             result = self.task(task.task_id)
             assert result.outcome is Outcome.SUCCESS, result
 
-    def found(self, task_id: str, table: str, rows: int) -> None:
+    def found(self, task_id: str, table: str, **figures: int) -> None:
         """Say what a task before has left."""
-        path = str(self.root / table / f"day={self.day}")
-        self.xcoms[task_id, "return_value"] = {"path": path, "rows": rows}
+        path = str(self.root / table)
+        self.xcoms[task_id, "return_value"] = {"path": path, "days": {self.day: figures}}
 
 
 def contents(root: Path, day: str) -> dict[str, list[Any]]:
@@ -114,7 +116,7 @@ def contents(root: Path, day: str) -> dict[str, list[Any]]:
     from pyarrow import parquet
 
     found: dict[str, list[Any]] = {
-        table: parquet.read_table(root / table / f"day={day}", partitioning=None).to_pylist()
+        table: parquet.read_table(root / table / f"date={day}", partitioning=None).to_pylist()
         for table in TABLES + AGGREGATES
     }
     found["summary"] = [(root / "summary" / f"day={day}.json").read_text()]
@@ -122,7 +124,7 @@ def contents(root: Path, day: str) -> dict[str, list[Any]]:
 
 
 def stamps(root: Path, day: str) -> dict[Path, int]:
-    files = [path for path in root.glob(f"*/day={day}*/*") if path.is_file()]
+    files = [path for path in root.glob(f"*/date={day}*/*") if path.is_file()]
     files.append(root / "summary" / f"day={day}.json")
     return {path: path.stat().st_mtime_ns for path in files}
 
@@ -144,6 +146,36 @@ def test_every_table_keeps_every_flight(finished: Path, table: str) -> None:
     assert len(contents(finished, LONG_DAY)[table]) == 902
 
 
+def test_a_run_about_several_days_makes_of_each_what_its_own_run_makes(
+    dag: DAG, spark: Any, finished: Path, tmp_path: Path
+) -> None:
+    """From the 2nd to the 4th, and the 3rd has 25 hours."""
+    DayRun(dag, spark, tmp_path, "2013-11-02", days=3).every_task()
+
+    assert contents(tmp_path, LONG_DAY) == contents(finished, LONG_DAY)
+    days = ["2013-11-02", LONG_DAY, "2013-11-04"]
+    assert verify.compare(tmp_path, days) == []
+    for table in TABLES + AGGREGATES:
+        assert sorted(path.name for path in (tmp_path / table).glob("date=*")) == [
+            f"date={day}" for day in days
+        ]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_picture_is_drawn_if_it_is_wanted(dag: DAG, tmp_path: Path, *, wanted: bool) -> None:
+    run = DayRun(dag, None, tmp_path, NEW_YEAR, conf={"picture": wanted})
+    totals = dict.fromkeys(("cancelled", "diverted", "with_weather", "with_plane"), 1)
+    totals |= dict.fromkeys(("mean_dep_delay", "mean_arr_delay"), 2)
+    run.found("enrich", "enriched", rows=842, **totals)
+    run.found("aggregate_by_carrier", "by_carrier", rows=14, flights=842)
+    run.found("aggregate_by_airport", "by_airport", rows=90, departures=842, arrivals=842)
+
+    assert run.task("report_day").outcome is Outcome.SUCCESS
+
+    assert (tmp_path / "summary" / f"day={NEW_YEAR}.json").exists()
+    assert (tmp_path / "report" / "days.png").exists() is wanted
+
+
 def test_a_second_run_gives_the_same_and_touches_no_other_day(
     dag: DAG, spark: Any, output: Path
 ) -> None:
@@ -161,7 +193,7 @@ def test_a_second_run_gives_the_same_and_touches_no_other_day(
 
 def test_what_a_broken_attempt_has_left_is_replaced(dag: DAG, spark: Any, output: Path) -> None:
     before = contents(output, NEW_YEAR)
-    double(output / "enriched" / f"day={NEW_YEAR}")
+    double(output / "enriched" / f"date={NEW_YEAR}")
 
     result = enrich(dag, spark, output)
 
@@ -178,7 +210,7 @@ def test_a_day_without_flights_fails_and_is_not_tried_again(
     result = run.task("clean_and_check")
 
     assert (result.outcome, result.may_retry) == (Outcome.FAILED, False)
-    assert "There are no flights: 0 landed, 0 clean." in str(result.error)
+    assert "There are no flights of 2014-06-01: 0 landed, 0 clean." in str(result.error)
 
 
 def test_a_row_that_gets_lost_after_landing_is_missed(dag: DAG, spark: Any, output: Path) -> None:
@@ -190,9 +222,9 @@ def test_a_row_that_gets_lost_after_landing_is_missed(dag: DAG, spark: Any, outp
 
 def test_a_bad_row_ends_the_day(dag: DAG, spark: Any, finished: Path, tmp_path: Path) -> None:
     run = DayRun(dag, spark, tmp_path, NEW_YEAR)
-    landed = spark.read.parquet(str(finished / "landed" / f"day={NEW_YEAR}"))
+    landed = spark.read.parquet(str(finished / "landed" / f"date={NEW_YEAR}"))
     spoiled = landed.selectExpr("* EXCEPT (distance)", "-distance AS distance")
-    spoiled.write.parquet(str(tmp_path / "landed" / f"day={NEW_YEAR}"))
+    spoiled.write.parquet(str(tmp_path / "landed" / f"date={NEW_YEAR}"))
     run.found("land", "landed", rows=842)
 
     assert "842 flights cover no distance" in str(run.task("clean_and_check").error)
@@ -200,7 +232,7 @@ def test_a_bad_row_ends_the_day(dag: DAG, spark: Any, finished: Path, tmp_path: 
 
 
 def test_a_join_that_doubles_a_flight_is_noticed(dag: DAG, spark: Any, output: Path) -> None:
-    double(output / "flight_plane" / f"day={NEW_YEAR}")
+    double(output / "flight_plane" / f"date={NEW_YEAR}")
 
     result = enrich(dag, spark, output)
 

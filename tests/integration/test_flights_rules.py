@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def flight(spark: Any, **changes: Any) -> Any:
 
 
 def broken(flights: Any) -> dict[str, int]:
-    offences = checks.count_offences(flights, date(2013, 1, 1))
+    offences = checks.count_offences(flights.selectExpr("*", "DATE'2013-01-01' AS date"))
     return {rule: count for rule, count in offences.items() if count}
 
 
@@ -95,7 +95,8 @@ def test_an_absurd_wind_is_no_wind(spark: Any) -> None:
                39.0 AS temp, 0.0 AS precip, 10.0 AS visib, 1048.36 AS wind_speed
     """)
 
-    row = tables.join_weather(tables.clean(flight(spark)), weather).first()
+    landed = tables.land(flight(spark), HOUR, HOUR + timedelta(hours=1))
+    row = tables.join_weather(tables.clean(landed), weather).first()
 
     assert (row["with_weather"], row["wind_speed"]) == (True, None)
 
@@ -110,7 +111,7 @@ def test_a_row_that_does_not_fit_is_refused(spark: Any, tmp_path: Path) -> None:
 
 
 def expect_refusal(spark: Any, file: Path, text: str) -> None:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JJavaError
 
     file.write_text(text)
 

@@ -1,13 +1,16 @@
 """I4: whoever creates the run of an interval, and however near to each other, there is one."""
 
 from collections import Counter
+from concurrent.futures import Future
+from contextlib import ExitStack
 
+import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.db import runs
+from headway.domain.errors import ConflictError
 from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked
+from headway.testing.interleaving import in_background, wait_until_blocked
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
 
@@ -23,31 +26,35 @@ def kinds(engine: Engine) -> Counter[str]:
         return Counter(conn.scalars(text("SELECT run_type FROM dag_run")))
 
 
-def test_a_backfill_just_before_the_runs_are_created(engine: Engine, replica: Replica) -> None:
-    """It has taken some of the intervals that the scheduler has found due."""
+def test_a_backfill_while_the_runs_are_being_created(engine: Engine, replica: Replica) -> None:
+    """It waits for the scheduler, and then finds the runs that there are."""
     seed.store(engine, seed.dag())
+    asked: list[Future[object]] = []
 
     def backfill() -> None:
         with engine.begin() as conn:
             create_backfill(conn, REQUEST, NOW, "user:test")
 
-    with just_before(engine, runs.CREATE, backfill):
-        create_runs(replica, NOW)
+    with ExitStack() as until_then:
 
-    assert kinds(engine) == {"backfill": 3, "scheduled": 1}
+        def meanwhile() -> None:
+            asked.append(until_then.enter_context(in_background(backfill)))
+            wait_until_blocked(engine)
+
+        create_runs(replica, NOW, meanwhile)
+
+    with pytest.raises(ConflictError, match="All 3 intervals have a run already"):
+        asked[0].result()
+    assert kinds(engine) == {"scheduled": 4}
 
 
-def test_a_backfill_while_the_runs_are_being_created(engine: Engine, replica: Replica) -> None:
-    """The scheduler waits to see whether the backfill commits, and leaves its intervals to it."""
+def test_a_schedule_while_a_backfill_is_being_created(engine: Engine, replica: Replica) -> None:
+    """The scheduler leaves the DAG alone, and then the intervals that the backfill has."""
     seed.store(engine, seed.dag())
 
-    with engine.begin() as user:
-        create_backfill(user, REQUEST, NOW, "user:test")
-        with in_background(lambda: create_runs(replica, NOW)) as creating:
-            try:
-                wait_until_blocked(engine)
-            finally:
-                user.commit()
-    creating.result()
+    with engine.begin() as conn:
+        create_backfill(conn, REQUEST, NOW, "user:test")
+        assert create_runs(replica, NOW) == 0
+    assert create_runs(replica, NOW) == 1
 
     assert kinds(engine) == {"backfill": 3, "scheduled": 1}

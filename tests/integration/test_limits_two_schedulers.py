@@ -204,7 +204,7 @@ def test_runs_to_create_are_counted_after_the_dag_is_locked(
 
     def start_again(conn: Connection) -> None:
         for run in created:
-            endings.start_again(conn, run)
+            endings.start_again(conn, [run])
 
     act(engine, end)
     seed.store(engine, replace(spec, description="new"))

@@ -10,7 +10,7 @@ from headway.db import views
 from headway.domain.errors import SettingsError
 from headway.runtime import settings
 from headway.runtime.parser_settings import ParserSettings
-from headway_parser.assembly import folders_of
+from headway_parser.fork_server import folders_of
 
 
 def dag_ids(engine: Engine) -> set[str]:

@@ -69,17 +69,6 @@ def test_catchup_creates_every_interval_that_is_over(engine: Engine, replica: Re
     assert planned.next_interval_start == seed.START + 3 * seed.DAY
 
 
-def test_without_catchup_only_the_last_interval_is_created(
-    engine: Engine, replica: Replica
-) -> None:
-    seed.store(engine, replace(seed.dag(), catchup=False))
-
-    create(replica, day=3.5)
-    create(replica, day=7.5)
-
-    assert days(engine) == [2, 6]
-
-
 def test_a_dag_that_is_planned_is_left_alone_until_it_is_due(
     engine: Engine, replica: Replica
 ) -> None:

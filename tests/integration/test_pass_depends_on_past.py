@@ -1,19 +1,26 @@
 """depends_on_past: a task waits for itself in the run before, and is woken when that ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
+from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.delete import delete_run
+from headway.actions.intervene import Author
 from headway.db import runs
+from headway.decide.backfill import Way
+from headway.domain.backfill import Reprocess
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
+from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 
 FAILED = Next(TaskState.FAILED)
+LATER = seed.START + 30 * seed.DAY
 
 
 def settle(replica: Replica) -> int:
@@ -24,15 +31,26 @@ def holding_back() -> DagSpec:
     return seed.dag(replace(seed.task("work"), depends_on_past=True))
 
 
-def start_days(engine: Engine, version: int, days: int) -> list[int]:
-    ids = seed.create_runs(engine, version, range(days))
+def start_days(engine: Engine, version: int, days: Sequence[int]) -> list[int]:
+    ids = seed.create_runs(engine, version, days)
     with engine.begin() as conn:
         runs.start(conn, ids, seed.START, seed.AGING)
     return ids
 
 
+def backfilled(engine: Engine, first: int, last: int) -> int:
+    """Backfill these days, those that have a run with that; return the run of the first."""
+    since, until = (seed.START + day * seed.DAY for day in (first, last))
+    request = BackfillRequest("etl", since, until, {}, 9, way=Way(Reprocess.COMPLETED))
+    with engine.begin() as conn:
+        create_backfill(conn, request, LATER, "user:ann")
+        found = text("SELECT id FROM dag_run WHERE interval_start = :at")
+        run: int = conn.execute(found, {"at": since}).scalar_one()
+    return run
+
+
 def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, replica: Replica) -> None:
-    first, second, third = start_days(engine, seed.store(engine, holding_back()), 3)
+    first, second, third = start_days(engine, seed.store(engine, holding_back()), range(3))
     while settle(replica):
         pass
     assert seed.task_states(engine, first) == {"work": "scheduled"}
@@ -67,7 +85,7 @@ def test_a_task_waits_while_the_run_before_has_not_started(
 
 
 def test_a_failure_holds_back_the_run_after(engine: Engine, replica: Replica) -> None:
-    _, second = start_days(engine, seed.store(engine, holding_back()), 2)
+    _, second = start_days(engine, seed.store(engine, holding_back()), range(2))
     while settle(replica):
         pass
     seed.finish(engine, Outcome.FAILED, FAILED)
@@ -124,7 +142,7 @@ def test_a_run_whose_past_is_being_settled_is_left_until_that_is_done(
 def test_a_run_is_not_settled_while_the_run_after_it_looks_at_it(
     engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
 ) -> None:
-    _, second = start_days(engine, seed.store(engine, holding_back()), 2)
+    _, second = start_days(engine, seed.store(engine, holding_back()), range(2))
     settle(new_replica(max_dagruns_per_loop_to_schedule=1))
     other, looks = new_replica(), list[int]()
 
@@ -153,3 +171,66 @@ def test_the_run_before_is_the_one_that_was_there_first(engine: Engine, replica:
 
     assert seed.task_states(engine, later) == {"work": "scheduled"}
     assert seed.task_states(engine, earlier) == {"work": "scheduled"}
+
+
+def test_in_a_backfill_new_runs_and_those_that_run_again_wait_in_the_order_of_time(
+    engine: Engine, replica: Replica
+) -> None:
+    """The later one was there first, and ran when there was none before it."""
+    [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
+    settle(replica)
+    seed.finish(engine)
+    settle(replica)
+    earlier = backfilled(engine, 0, 1)
+    start_runs(replica, LATER)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, earlier) == {"work": "scheduled"}
+    assert seed.task_states(engine, later) == {"work": "none"}
+
+    seed.finish(engine)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, later) == {"work": "scheduled"}
+
+
+def test_a_run_waits_no_more_for_one_that_another_backfill_has_taken(
+    engine: Engine, replica: Replica
+) -> None:
+    [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
+    settle(replica)
+    seed.finish(engine)
+    settle(replica)
+    earlier = backfilled(engine, 0, 1)
+    start_runs(replica, LATER)
+    while settle(replica):
+        pass
+    seed.finish(engine, Outcome.FAILED, FAILED)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, later) == {"work": "none"}
+
+    assert backfilled(engine, 0, 0) == earlier
+    settle(replica)
+
+    assert seed.task_states(engine, later) == {"work": "scheduled"}
+
+
+def test_a_run_that_is_deleted_from_a_backfill_holds_up_nothing(
+    engine: Engine, replica: Replica
+) -> None:
+    [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
+    settle(replica)
+    seed.finish(engine)
+    settle(replica)
+    backfilled(engine, 0, 1)
+    with engine.begin() as conn:
+        runs.start(conn, [later], LATER, seed.AGING)
+    settle(replica)
+    assert seed.task_states(engine, later) == {"work": "none"}
+
+    with engine.begin() as conn:
+        delete_run(conn, "etl", f"backfill__{seed.START.isoformat()}", Author("user:ann"))
+    settle(replica)
+
+    assert seed.task_states(engine, later) == {"work": "scheduled"}

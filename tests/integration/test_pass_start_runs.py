@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfills, dags, endings, events, runs
+from headway.db import backfill_plans, dags, endings, events, runs
+from headway.db.backfill_plans import NewBackfill
 from headway.db.events import Event
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunState
@@ -29,7 +30,7 @@ def start(replica: Replica) -> int:
 
 def create_backfill(engine: Engine, most: int) -> int:
     with engine.begin() as conn:
-        return backfills.create(conn, "etl", seed.START, NOW, most)
+        return backfill_plans.create(conn, NewBackfill("etl", seed.START, NOW, most))
 
 
 def active(engine: Engine) -> list[int]:

@@ -13,8 +13,20 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, backfills, demand, leases, pins, xcoms
+from headway.db import (
+    attempts,
+    backfill_plans,
+    demand,
+    leases,
+    pins,
+    prior_runs,
+    runs,
+    watch,
+    xcoms,
+)
 from headway.db import engine as engines
+from headway.db.backfill_plans import NewBackfill
+from headway.domain.catchup import Catchup, Overlap
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
@@ -34,14 +46,18 @@ from headway_scheduler.replica import Replica
 
 NOW = seed.START + seed.DAY
 MUCH_LATER = seed.START + 100_000 * seed.DAY
-GROWING = {"dag_run", "task_instance", "task_attempt", "xcom", "event"}
+GROWING = {
+    *("dag_run", "task_instance", "task_attempt", "xcom", "event"),
+    *("passed_interval", "backfill_date"),
+}
 """The tables that history stays in."""
 
 HOT = {
     *("demand.LOOK", "processes.CONFIRM"),
-    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE"),
+    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "watch.KEEP"),
+    *("passed.ADD", "passed.COVER", "interventions.LOCK_SCHEDULED", "prior_runs.LAST_SUCCESS"),
     *("dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
-    *("runs.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
+    *("pins.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
     *("standings.LOCK_WOKEN", "wakes.TAKE", "standings.BELOW", "standings.WHOLE"),
     *("standings.PREVIOUS", "standings.LOCK_PREVIOUS", "standings.PAST"),
     *("xcoms.PUSH", "xcoms.LENGTHS"),
@@ -55,24 +71,39 @@ HOT = {
 """What is executed again and again, whatever else is."""
 
 
+SINCE = text("UPDATE dag SET scheduled_since = :now")
+
 EXPIRE = text("""
     UPDATE task_attempt SET claimed_until = now() - interval '1 day' WHERE phase = 'running'
 """)
 
 
+MORE = text("""
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, pool, pool_slots,
+                               queue, priority, rank, lane, limited)
+    SELECT dag_run_id, dag_id, task_id, number, 'scheduled', pool, pool_slots, queue, priority,
+           rank + number, lane, limited
+      FROM task_instance, generate_series(1, 20000) AS number
+""")
+
+
 def replica_on(engine: Engine) -> Replica:
-    read = settings.read(settings.SchedulerSettings, max_tis_per_query=10_000)
+    patient = {"max_tis_per_query": 10_000, "scheduler_health_check_threshold": 300}
+    read = settings.read(settings.SchedulerSettings, **patient)
     return Replica(engine, seed.register(engine), read)
 
 
 def work(engine: Engine) -> list[Plan]:
     """Do what schedulers and workers do to the DAGs that are due; return how it was done."""
     replica, worker = replica_on(engine), seed.register(engine, "worker")
+    with engine.begin() as conn:
+        conn.execute(SINCE, {"now": NOW})
     with explained(engine) as plans:
         look(engine)
         create_runs(replica, NOW)
         create_runs(replica, NOW + seed.DAY)
         start_runs(replica, NOW + seed.DAY)
+        create_runs(replica, NOW + 2 * seed.DAY)
         parse(engine)
         start_runs(replica, NOW + seed.DAY)
         schedule_tasks(replica, NOW)
@@ -90,8 +121,16 @@ def work(engine: Engine) -> list[Plan]:
         time_out(replica, MUCH_LATER)
         schedule_tasks(replica, MUCH_LATER)
         clean(replica)
+        keep_watch(engine)
         look(engine)
     return plans
+
+
+def keep_watch(engine: Engine) -> None:
+    """Say twice that there is a scheduler: the first time, and again."""
+    with engine.begin() as conn:
+        watch.keep(conn, 15)
+        watch.keep(conn, 15)
 
 
 def look(engine: Engine) -> None:
@@ -112,6 +151,7 @@ def let_end(engine: Engine, claimed: Sequence[attempts.Claimed]) -> None:
     keys = [it.key for it in claimed]
     with engine.begin() as conn:
         leases.renew(conn, keys, 30)
+        prior_runs.last_success(conn, claimed[-1].dag_run_id)
         for it in claimed:
             if it.task_id == "list":
                 xcoms.push(conn, it.key, "return_value", list(range(len(keys))))
@@ -148,6 +188,11 @@ def specs(width: int) -> Iterator[DagSpec]:
         *(seed.task("list"), replace(seed.task("again", "list"), mapped_over=again)),
     )
     yield replace(fan("late", width), reparse_on_run=True)
+    rolled = replace(named("rolled", seed.task("t")), start_date=seed.START - 30 * seed.DAY)
+    window = timedelta(days=9).total_seconds()
+    yield replace(rolled, catchup_mode=Catchup.ROLLUP, catchup_window=window)
+    live = replace(named("cancelling", seed.task("t")), catchup=False)
+    yield replace(live, overlap=Overlap.CANCEL_RUNNING)
     past = [replace(seed.task(f"t{number}"), depends_on_past=True) for number in range(width)]
     yield named("past", *past)
     for number in range(width // 4):
@@ -175,7 +220,7 @@ def beside_history(postgres: ThrowawayPostgres, template: str) -> Iterator[list[
     with database(postgres, template) as engine:
         for number in range(25):
             seed.store(engine, replace(seed.wide(10, f"idle{number:02}")), paused=True)
-        for spec in [*specs(5)][:6]:
+        for spec in [*specs(5)][:8]:
             seed.store(engine, spec)
         history.add(engine, runs=10_000)
         yield work(engine)
@@ -259,7 +304,7 @@ def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
         replica = replica_on(engine)
         version = seed.store(engine, replace(named("late", seed.task("t")), reparse_on_run=True))
         with engine.begin() as conn:
-            backfill = backfills.create(conn, "late", seed.START, MUCH_LATER, 2)
+            backfill = backfill_plans.create(conn, NewBackfill("late", seed.START, MUCH_LATER, 2))
         seed.create_runs(engine, version, range(2000))
         seed.create_runs(engine, version, range(2000, 4000), backfill)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
@@ -269,8 +314,40 @@ def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
                 start_runs(replica, MUCH_LATER)
                 parse(engine)
 
-    assert {plan.statement for plan in plans} >= {"runs.START", "runs.ASK", "pins.PIN"}
+    assert {plan.statement for plan in plans} >= {"runs.START", "pins.ASK", "pins.PIN"}
     assert {plan.statement: plan.rows for plan in plans if plan.rows > 200} == {}
+
+
+def test_however_many_tasks_of_a_backfill_wait_few_are_read_to_know_what_it_may_take(
+    postgres: ThrowawayPostgres, template: str
+) -> None:
+    """Nor to pass over them, when it has its share."""
+    with database(postgres, template) as engine:
+        replica = replace(replica_on(engine), settings=settings.read(settings.SchedulerSettings))
+        seed.register(engine, "worker")
+        version = seed.store(engine, named("past", seed.task("t")))
+        for number in range(2):
+            new = NewBackfill("past", seed.START, MUCH_LATER, 2, weight=1)
+            with engine.begin() as conn:
+                conn.execute(text("UPDATE pool SET slots = 100"))
+                backfill = backfill_plans.create(conn, new)
+            [run] = seed.create_runs(engine, version, [number], backfill)
+            with engine.begin() as conn:
+                runs.start(conn, [run], NOW + number * seed.DAY, seed.AGING)
+        with engine.begin() as conn:
+            conn.execute(MORE)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("ANALYZE"))
+        with explained(engine) as plans:
+            queued = [len(queue_tasks(replica, DEFAULT_POOL, NOW).task_ids) for _ in range(3)]
+
+    assert queued == [1, 1, 0]
+    assert {plan.statement for plan in plans} >= {"line.LIMITED", "lanes.LANES"}
+    last = [plan.rows for plan in plans if plan.statement == "line.LIMITED"][-1]
+    assert last < 200, "those of backfills that have their share are not looked at"
+    lanes = [plan for plan in plans if plan.statement == "lanes.LANES"]
+    assert [plan.read_in_full & GROWING for plan in lanes] == [set()] * len(lanes)
+    assert all(plan.rows < 100 for plan in lanes)
 
 
 def done(server: ThrowawayPostgres, template: str, width: int) -> dict[tuple[str, bool], int]:

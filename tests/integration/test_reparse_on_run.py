@@ -10,9 +10,10 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfills, pins, runs
+from headway.db import backfill_plans, pins, runs
+from headway.db.backfill_plans import NewBackfill
+from headway.db.logins import Login
 from headway.db.notices import PARSER, Notice, Notifier
-from headway.db.roles import Login
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec
@@ -184,7 +185,7 @@ def test_runs_that_wait_do_not_fill_the_batch(
     assert [start(few_at_a_time) for _ in range(4)] == [(0, 4), (0, 4), (0, 2), (0, 0)]
     pinned = seed.store(engine, replace(late(), reparse_on_run=False))
     with engine.begin() as conn:
-        backfill = backfills.create(conn, "etl", seed.START, NOW, 3)
+        backfill = backfill_plans.create(conn, NewBackfill("etl", seed.START, NOW, 3))
     seed.create_runs(engine, pinned, range(20, 25), backfill)
 
     assert start(few_at_a_time) == (3, 0)

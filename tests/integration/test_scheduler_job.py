@@ -11,12 +11,13 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db import replicas, reservations
 from headway.db.notices import SCHEDULER, WORKER, Notice, Notifier
 from headway.db.processes import Identity
-from headway.domain.errors import FencedError
+from headway.domain.errors import ConflictError, FencedError, NotFoundError
 from headway.runtime.bell import Bell
 from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock
+from headway_scheduler import command
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.command import Bounded
 from headway_scheduler.job import SchedulerJob
@@ -171,6 +172,32 @@ def test_a_backfill_job_has_its_runs_for_itself(engine: Engine) -> None:
     assert job.progress().succeeded == 3
 
 
+def test_a_backfill_job_takes_nothing_that_it_could_not_start(engine: Engine) -> None:
+    number = create(engine)
+    for statement, message in (
+        ("UPDATE backfill SET paused = true", f"`headway backfill resume {number}`"),
+        ("UPDATE dag SET paused = true", "`headway dags unpause etl`"),
+        ("UPDATE dag SET active = false", f"`headway backfill cancel {number}`"),
+    ):
+        with engine.begin() as conn:
+            conn.execute(text(statement))
+        with pytest.raises(ConflictError, match=message):
+            backfill(engine, number)
+    with pytest.raises(NotFoundError, match="There is no backfill 77; "):
+        backfill(engine, 77)
+    assert locks(engine) == [None] * 3
+
+
+def test_a_backfill_job_of_which_the_backfill_is_gone_says_so(engine: Engine) -> None:
+    job = backfill(engine, create(engine))
+    with engine.begin() as conn:
+        conn.execute(text("DELETE FROM dag_run"))
+        conn.execute(text("DELETE FROM backfill"))
+
+    with pytest.raises(NotFoundError, match="is gone: its DAG was deleted"):
+        job.progress()
+
+
 def test_a_backfill_job_leaves_other_runs_alone(engine: Engine) -> None:
     version = seed.store(engine, seed.dag(dag_id="other"))
     seed.create_runs(engine, version, [0])
@@ -289,3 +316,30 @@ def test_pools_are_measured(engine: Engine) -> None:
     shown = generate_latest(REGISTRY).decode()
     assert 'headway_pool_slots{pool="default_pool",state="scheduled"} 3.0' in shown
     assert 'headway_pool_slots{pool="default_pool",state="running"} 0.0' in shown
+
+
+@pytest.mark.parametrize(("state", "status"), [("success", 0), ("failed", 1), (None, 1)])
+def test_running_a_backfill_exits_with_0_only_if_all_of_it_went_well(
+    engine: Engine,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    state: str | None,
+    status: int,
+) -> None:
+    """It may be told to stop before, or leave what others have."""
+    number = create(engine)
+
+    def step(_job: BackfillJob) -> bool:
+        with engine.begin() as conn:
+            if state is not None:
+                conn.execute(text("UPDATE dag_run SET state = 'running', started_at = now()"))
+                conn.execute(
+                    text("UPDATE dag_run SET state = :it, ended_at = now()"), {"it": state}
+                )
+            conn.execute(text("UPDATE dag_run SET lock_id = NULL"))
+        return False
+
+    monkeypatch.setattr(BackfillJob, "step", step)
+    monkeypatch.setattr("headway.runtime.service.stop_on_signals", Bell)
+
+    assert command.run_backfill(database_url, number) == status

@@ -1,6 +1,7 @@
 """The Connect server as a process: started, found, stopped, and never left behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,6 +93,8 @@ def test_starts_answers_and_stops(start: Start, settings: ServerSettings) -> Non
     assert endpoint.url.startswith("sc://localhost:")
     assert endpoint == server.endpoint
     assert server.is_alive()
+    assert " INFO SparkConnectServer: " in settings.log.read_text()
+    assert not re.search(r" INFO (?!SparkConnectServer: )", settings.log.read_text())
     server.stop()
     assert not server.is_alive()
     with pytest.raises(EmbeddedError, match="has died"):
@@ -108,6 +111,7 @@ def test_the_token_is_in_no_command_line_and_no_log(start: Start, settings: Serv
     server = start(settings)
     token = server.wait_ready(120).token
 
+    assert token
     assert runs_in(settings.scratch) == [server.pid]
     assert not any(token in line for line in command_lines().values())
     assert token not in settings.log.read_text()
@@ -167,6 +171,19 @@ def test_a_server_that_cannot_start_says_why(start: Start, settings: ServerSetti
     assert "ended while it started" in message
     assert "memory" in message
     assert str(settings.log) in message
+
+
+def test_of_a_huge_log_only_the_end_is_told(start: Start, settings: ServerSettings) -> None:
+    server = start(settings)
+    server.stop(grace=0)
+    with settings.log.open("ab") as log:
+        log.write(b"x" * 2**20 + b"\nthe end\n")
+
+    with pytest.raises(EmbeddedError) as caught:
+        server.wait_ready(60)
+
+    assert str(caught.value).endswith("\n  the end")
+    assert len(str(caught.value)) < 2**17
 
 
 def test_a_server_that_takes_too_long_says_so(start: Start, settings: ServerSettings) -> None:

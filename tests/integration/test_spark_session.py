@@ -20,7 +20,7 @@ from headway.runtime.forker import ChildSpec, Forker
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.handle import Handle
-from headway_worker.spark.modules import register_user_modules
+from headway_worker.spark.modules import send_bundle
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = pytest.mark.spark
@@ -173,24 +173,37 @@ def test_user_code_that_builds_a_session_gets_the_attempts_own(session: Callable
     assert SparkSession.builder.appName("mine").getOrCreate() is spark
 
 
-def test_a_udf_may_use_a_module_beside_the_dag_file(
+def test_a_udf_imports_a_module_beside_the_dag_file_in_the_sessions_own_version(
     session: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one imported before the session is opened, the other afterwards."""
-    for name in ("early_helper", "late_helper"):
-        (tmp_path / f"{name}.py").write_text("OFFSET = 40\ndef shift(x):\n    return x + OFFSET\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import early_helper  # type: ignore[import-not-found]
-
-    register_user_modules(tmp_path)
-    import late_helper  # type: ignore[import-not-found]
+    """One has been imported here, the other only where the UDF runs; and both at a time."""
     from pyspark.sql.functions import udf
+    from pyspark.sql.types import LongType
 
-    spark = session()
-    early, late = (udf(module.shift, "long") for module in (early_helper, late_helper))
-    (row,) = spark.range(2, 3).select(early("id").alias("a"), late("id").alias("b")).collect()
+    def shift(number: int) -> int:
+        from some_helpers import late_helper  # type: ignore[import-not-found]
 
-    assert (row.a, row.b) == (42, 42)
+        return int(late_helper.shift(number))
+
+    shifted = udf(shift, LongType())  # there is no session yet
+    frames = []
+    for version in (1, 2):
+        root = tmp_path / str(version)
+        package = root / "some_helpers"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        source = "from some_helpers.offset import OFFSET\ndef shift(x):\n    return x + OFFSET\n"
+        (package / "late_helper.py").write_text(source)
+        (package / "offset.py").write_text(f"OFFSET = {version * 10}\n")
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(root))
+            spark = session(f"version-{version}")
+            send_bundle(spark, root, tmp_path / f"scratch-{version}")
+        frames.append(spark.range(2, 3).select(shifted("id").alias("shifted")))
+
+    found = [frame.collect()[0].shifted for frame in (*frames, *frames)]
+
+    assert found == [12, 22, 12, 22]
 
 
 def test_closing_a_session_ends_its_job(endpoint: ConnectEndpoint, server: ConnectServer) -> None:

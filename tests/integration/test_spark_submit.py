@@ -10,6 +10,7 @@ import pytest
 
 from headway.embedded.java import find_java_home
 from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.handle import Handle
@@ -52,6 +53,7 @@ def submit(tmp_path: Path, output: io.BytesIO) -> Callable[..., list[Handle]]:
             java_home=find_java_home(None, os.environ, tmp_path),
             scratch=tmp_path / "submit",
             environment={"PATH": os.environ["PATH"], "SPARK_CONNECT_MODE_ENABLED": "1"},
+            connection=SparkConnection(),
             master="local[1]",
         )
         handles: list[Handle] = []

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from sqlalchemy import CheckConstraint, TextClause
 
 from headway.db.schema import METADATA
-from headway.domain.states import MOVES, Outcome, Phase, RunState, RunType, TaskState
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.states import MOVES, CallbackState, Outcome, Phase, RunState, RunType, TaskState
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(
@@ -112,7 +114,7 @@ def test_nothing_is_unpickled_evaluated_or_executed() -> None:
 
 
 def test_states_are_moved_in_the_database_layer_only() -> None:
-    moving = re.compile(r"\b(UPDATE|INSERT\s+INTO|DELETE\s+FROM)\s+(task_instance|dag_run|task_a)")
+    moving = re.compile(r"\b(UPDATE|INSERT\s+INTO|DELETE\s+FROM)\s+(task_i|dag_run|task_a|callb)")
     found = {path for path in TREES if moving.search((ROOT / path).read_text())}
 
     assert found
@@ -166,11 +168,11 @@ def test_every_constant_of_sql_is_used(path: str) -> None:
         ("dag_run", "run_type", RunType),
         ("task_attempt", "phase", Phase),
         ("task_attempt", "outcome", Outcome),
+        ("callback", "state", CallbackState),
+        ("callback", "event", CallbackEvent),
     ],
 )
-def test_the_database_knows_the_same_states(
-    table: str, column: str, values: type[TaskState | RunState | RunType | Phase | Outcome]
-) -> None:
+def test_the_database_knows_the_same_states(table: str, column: str, values: type[StrEnum]) -> None:
     allowed = [
         set(re.findall(r"'(\w+)'", constraint.sqltext.text))
         for constraint in METADATA.tables[table].constraints

@@ -2,30 +2,26 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
-from typing import Final
 
 from headway import __version__
 from headway.daemon import Registered
 from headway.db import processes
 from headway.db.notices import PARSER
-from headway.domain.errors import SettingsError
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
-from headway.runtime.forker import ChildSpec, Forker, Limits
+from headway.runtime.forker import Forker
 from headway.runtime.parser_settings import ParserSettings
-from headway.runtime.sandbox import Sandbox
-from headway.runtime.scrub import scrubbed_environment
 from headway.serialization.codec import FORMAT_VERSION
-from headway_parser import child
 from headway_parser.bundles import FolderBundle, open_bundles
 from headway_parser.clerk import Clerk
 from headway_parser.contents import Contents
-from headway_parser.jobs import Job
+from headway_parser.fork_server import Surroundings, child_of, start
 from headway_parser.listing import Lister
 from headway_parser.manager import DagFileProcessorManager
 from headway_parser.pace import Pace
@@ -38,20 +34,6 @@ from headway_parser.sources import Folder, Source
 from headway_parser.storing import Store
 from headway_parser.survey import Survey
 from headway_parser.watching import Watcher
-
-PRELOAD: Final = ("headway_parser.preload",)
-
-NICENESS: Final = 10
-"""How far children stand back: what runs on the same machine is more urgent than they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a parser finds on its machine: its folder for state, and its environment."""
-
-    home: Path
-    hidden: tuple[Path, ...]
-    environment: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +116,16 @@ def _manager(
     )
 
 
-def parsing_of(given: ParserSettings, around: Surroundings, clock: Clock) -> Parsing:
-    """Return what parses files as the settings say; nothing is started yet."""
+def parsing_of(
+    given: ParserSettings,
+    around: Surroundings,
+    clock: Clock,
+    starting: Future[Forker] | None = None,
+) -> Parsing:
+    """Return what parses files as the settings say, by a fork server that may be `starting`."""
     return Parsing(
-        lambda: _start_forker(given, around),
-        lambda job: _child_of(job, given, around),
+        lambda: start(given, around),
+        lambda job: child_of(job, given, around),
         Bounds(
             given.dag_file_processor_timeout,
             given.max_parse_output_bytes,
@@ -146,6 +133,7 @@ def parsing_of(given: ParserSettings, around: Surroundings, clock: Clock) -> Par
         ),
         given.parsing_processes,
         clock,
+        starting,
     )
 
 
@@ -157,45 +145,3 @@ def release_of() -> str:
     installed = {it.name for folder in sys.path for it in Path(folder).glob("*.dist-info")}
     told = "\n".join([sys.version, __version__, str(FORMAT_VERSION), *sorted(installed)])
     return sha256(told.encode()).hexdigest()[:16]
-
-
-def folders_of(given: ParserSettings) -> list[Path]:
-    """Return the folders to be watched; SettingsError when one is not there at the start."""
-    folders = _named(given)
-    for folder in folders:
-        if not folder.is_dir():
-            raise SettingsError(
-                f"There is no DAGs folder {folder}; create it, or name another one "
-                "by HEADWAY_PARSER_DAGS."
-            )
-    return folders
-
-
-def _named(given: ParserSettings) -> list[Path]:
-    return [it.path.absolute() for it in given.sources.values() if it.path is not None]
-
-
-def _start_forker(given: ParserSettings, around: Surroundings) -> Forker:
-    readable = [str(folder) for folder in _named(given) if folder.is_dir()]
-    sandbox = _sandbox(readable, given, around)
-    if given.forker is not None:
-        return Forker.connect(given.forker, sandbox=sandbox)
-    return Forker.start(PRELOAD, scrubbed_environment(around.environment), sandbox=sandbox)
-
-
-def _child_of(job: Job, given: ParserSettings, around: Surroundings) -> ChildSpec:
-    return ChildSpec(
-        target=child.TARGET,
-        argument={"root": str(job.root), "path": job.key.path},
-        limits=Limits(address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS),
-        sandbox=_sandbox([str(job.root)], given, around),
-    )
-
-
-def _sandbox(readable: list[str], given: ParserSettings, around: Surroundings) -> Sandbox:
-    return Sandbox(
-        readable=(*readable, *given.readable),
-        hidden=tuple(map(str, around.hidden)),
-        network=given.parse_network,
-        user=given.parse_user,
-    )

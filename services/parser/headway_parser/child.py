@@ -18,8 +18,6 @@ from headway_parser.imports import from_source
 from headway_parser.reading import ChangedError, FilesRead
 from headway_parser.refusals import Refusals
 
-TARGET: Final = "headway_parser.child:parse"
-
 SPARE: Final = 4 * 2**20
 """Bytes that are given back so as to be able to say that there is no more memory."""
 

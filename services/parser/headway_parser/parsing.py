@@ -2,9 +2,9 @@
 
 import selectors
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from threading import Thread
 from typing import NamedTuple
 
 from headway.db.files import FileKey
@@ -25,32 +25,25 @@ class Finished(NamedTuple):
 
 @dataclass(slots=True)
 class Parsing:
-    """Children of a fork server, which is replaced when it has died."""
+    """Children of a fork server, which may be `starting`, and is replaced when it has died."""
 
     start_forker: Callable[[], Forker]
     child_of: Callable[[Job], ChildSpec]
     bounds: Bounds
     places: int
     clock: Clock
+    starting: Future[Forker] | None = None
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
-    _warming: Thread | None = None
 
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
         return self.places - len(self.running)
 
-    def begin_to_warm_up(self) -> None:
-        """Start the fork server in a thread, while there is something else to be done."""
-        self._warming = Thread(target=self._warm_up_or_not, name="warming")
-        self._warming.start()
-
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
-        if self._warming is not None:
-            self._warming.join()
-            self._warming = None
+        self._take_over()
         if self._forker is None or not self._forker.alive():
             if self._forker is not None:
                 self._forker.close()
@@ -82,17 +75,18 @@ class Parsing:
                 processor.close()
                 yield Finished(job, result, processor.seconds)
 
-    def _warm_up_or_not(self) -> None:
-        with suppress(ForkerError, OSError):  # who waits for it tries again, and says why not
-            self._forker = self.start_forker()
-
     def close(self) -> None:
         """Stop the children."""
-        if self._warming is not None:
-            self._warming.join()
+        self._take_over()
         with ExitStack() as ending:
             if self._forker is not None:
                 ending.callback(self._forker.close)
             for _, processor in self.running.values():
                 ending.callback(processor.close)
             self.running.clear()
+
+    def _take_over(self) -> None:
+        if self.starting is not None:
+            with suppress(ForkerError, OSError):  # whoever needs it tries again, and says why not
+                self._forker = self.starting.result()
+            self.starting = None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headway.db import backfills, reservations
 from headway.db.backfills import Progress
+from headway.domain.errors import ConflictError, NotFoundError
 from headway_scheduler.dag_run_job import DagRunJob
 
 
@@ -17,10 +18,26 @@ class BackfillJob(DagRunJob):
     backfill_id: int = 0
 
     def submit_backfill(self) -> list[int]:
-        """Reserve every unfinished run of the backfill that no other job has."""
+        """Reserve every unfinished run of the backfill that no other job has.
+
+        NotFoundError when there is none, ConflictError when none of them would start.
+        """
         with self.replica.engine.connect() as conn:
+            hold = backfills.hold(conn, self.backfill_id)
             unfinished = backfills.unfinished(conn, self.backfill_id)
-        return self.submit(unfinished)
+        if hold is None:
+            raise NotFoundError(
+                f"There is no backfill {self.backfill_id}; `headway backfill list` has all."
+            )
+        if hold.why is not None:
+            raise ConflictError(hold.why)
+        reserved = self.submit(unfinished)
+        if not reserved:
+            raise NotFoundError(
+                f"Backfill {self.backfill_id} has no run left that no other job has; "
+                f"`headway backfill show {self.backfill_id}` shows how it stands."
+            )
+        return reserved
 
     def has_ended(self) -> bool:
         """Whether no run that is reserved for this job is unfinished."""
@@ -30,5 +47,7 @@ class BackfillJob(DagRunJob):
     def progress(self) -> Progress:
         """Return how far the backfill has come."""
         with self.replica.engine.connect() as conn:
-            (found,) = backfills.progress(conn, self.backfill_id)
-        return found
+            found = backfills.progress(conn, self.backfill_id)
+        if not found:
+            raise NotFoundError(f"Backfill {self.backfill_id} is gone: its DAG was deleted.")
+        return found[0]

@@ -7,19 +7,15 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from prometheus_client import start_http_server
-
 from headway import daemon
 from headway.daemon import Registered
 from headway.db import replicas
 from headway.db.engine import is_transient
 from headway.db.notices import SCHEDULER
-from headway.domain.errors import NotFoundError
 from headway.runtime import service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.loop import Loop, Pace
-from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
@@ -36,7 +32,7 @@ def run(database: str) -> int:
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), SystemClock()
     if given.metrics_port:
-        start_http_server(given.metrics_port, registry=REGISTRY)
+        _show_metrics(given.metrics_port)
     with daemon.registered("scheduler", database, slots=given.parallelism) as process:
         with process.engine.begin() as conn:
             refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
@@ -48,18 +44,13 @@ def run(database: str) -> int:
 
 
 def run_backfill(database: str, backfill_id: int) -> int:
-    """Run what is left of a backfill in this process; return 1 when a run has failed."""
+    """Run what is left of a backfill in this process; return 1 unless all of it went well."""
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), SystemClock()
     with daemon.registered("backfill", database, slots=given.parallelism) as process:
         replica = Replica(process.engine, process.me, given, own_alone=True)
         job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)
         reserved = job.submit_backfill()
-        if not reserved:
-            raise NotFoundError(
-                f"Backfill {backfill_id} has no run left that no other job has; "
-                f"`headway backfill show {backfill_id}` shows how it stands."
-            )
         log.info("action=reserve backfill=%d runs=%d", backfill_id, len(reserved))
 
         def step() -> bool:
@@ -69,8 +60,9 @@ def run_backfill(database: str, backfill_id: int) -> int:
             return found
 
         _loop(process, given, step, bell)
-        progress = job.progress()
-    return 1 if progress.failed else 0
+        state = job.progress().state
+    log.info("action=end backfill=%d state=%s", backfill_id, state)
+    return 0 if state == "success" else 1
 
 
 @dataclass(slots=True)
@@ -95,6 +87,15 @@ class Bounded:
             log.info("action=bound steps=%d seconds=%.1f", self._steps, elapsed)
             self.bell.stop()
         return found
+
+
+def _show_metrics(port: int) -> None:
+    # Here and not above: few schedulers are asked for metrics, and each would hold a web server.
+    from prometheus_client import start_http_server
+
+    from headway.runtime.metrics import REGISTRY
+
+    start_http_server(port, registry=REGISTRY)
 
 
 def _loop(

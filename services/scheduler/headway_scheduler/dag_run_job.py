@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
+from sqlalchemy import Connection
+
 from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
-from headway.db.notices import PARSER, SCHEDULER, STOP, WORKER, Notifier
+from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, Notifier
 from headway.runtime.clock import Clock
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -74,7 +76,9 @@ class DagRunJob:
             done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
-            done["settled"], filled = schedule_tasks(replica, now())
+            done["settled"], filled = schedule_tasks(
+                replica, now(), called=partial(self.notifier.notify, CALLBACK)
+            )
         if wanted.retries:
             done["retried"] = schedule_retries(replica, now())
         if wanted.jobs > 1 and self._has_more(done):
@@ -89,9 +93,13 @@ class DagRunJob:
         """Say that this job is alive, when it is time to; FencedError if it was declared dead."""
         if self.clock.monotonic() >= self._next_beat:
             with self.replica.engine.begin() as conn:
-                processes.beat(conn, self.replica.me)
+                self.say_alive(conn)
             interval = self.replica.settings.heartbeat_interval
             self._next_beat = self.clock.monotonic() + interval
+
+    def say_alive(self, conn: Connection) -> None:
+        """Beat."""
+        processes.beat(conn, self.replica.me)
 
     def _asked(self, done: Counter[str], runs: int) -> None:
         done["asked"] = runs

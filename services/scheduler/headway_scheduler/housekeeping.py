@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from headway.db import processes
 from headway.runtime.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.revoke import revoke
-from headway_scheduler.pool_metrics import measure_pools
 from headway_scheduler.replica import Replica
 
 REVOKE_EVERY = 30.0
@@ -30,15 +30,19 @@ class Housekeeping:
     replica: Replica
     clock: Clock
     chores: list[Chore] = field(init=False)
+    _in_touch_at: float = field(init=False)
+    _adopts_from: float = 0.0
 
     def __post_init__(self) -> None:
+        self._in_touch_at = self.clock.monotonic()
         replica, settings = self.replica, self.replica.settings
         self.chores = [
-            Chore(settings.orphaned_tasks_check_interval, lambda: adopt(replica)),
+            Chore(settings.orphaned_tasks_check_interval, self._adopt),
             Chore(REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
             Chore(settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
-            Chore(settings.pool_metrics_interval, lambda: measure_pools(replica.engine)),
         ]
+        if settings.metrics_port:
+            self.chores.append(Chore(settings.pool_metrics_interval, self._measure_pools))
 
     def step(self) -> bool:
         """Do what is due; return whether any of it found something that leads to more work."""
@@ -48,3 +52,26 @@ class Housekeeping:
                 chore.due_at = self.clock.monotonic() + chore.every
                 found += chore.call()
         return found > 0
+
+    def _adopt(self) -> int:
+        """Adopt, but not at once after this scheduler itself was without the database for long.
+
+        The others were probably as well: they get the time to renew their leases, and to report
+        what has ended meanwhile, before they are judged by what they could not say.
+        """
+        now, patience = self.clock.monotonic(), self.replica.settings
+        if now - self._in_touch_at > patience.scheduler_health_check_threshold:
+            self._adopts_from = now + patience.scheduler_health_check_threshold
+        if now < self._adopts_from:
+            with self.replica.engine.begin() as conn:
+                processes.confirm(conn, self.replica.me)
+            found = 0
+        else:
+            found = adopt(self.replica)
+        self._in_touch_at = now
+        return found
+
+    def _measure_pools(self) -> int:
+        from headway_scheduler.pool_metrics import measure_pools
+
+        return measure_pools(self.replica.engine)

@@ -3,10 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from sqlalchemy import Connection
+
+from headway.db import watch
 from headway.db.demand import Demand
+from headway.db.notices import STOP
 from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.passes.create_runs import create_runs
+from headway_scheduler.portion import Portion
 
 
 @dataclass
@@ -14,6 +19,7 @@ class SchedulerJob(DagRunJob):
     """One scheduler replica: it creates runs as they fall due, and collects all there are."""
 
     housekeeping: Housekeeping = field(init=False)
+    _portion: Portion = field(default_factory=Portion)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -29,4 +35,15 @@ class SchedulerJob(DagRunJob):
         """Create the runs that are due."""
         if not wanted.due:
             return Counter()
-        return Counter(planned=create_runs(self.replica, self.clock.now()))
+        now, began, portion = self.clock.now(), self.clock.monotonic(), self._portion.size
+        planned = create_runs(self.replica, now, cancelled=self._cancelled, at_most=portion)
+        self._portion.took(self.clock.monotonic() - began)
+        return Counter(planned=planned)
+
+    def say_alive(self, conn: Connection) -> None:
+        """Beat, and keep the watch: what falls due while nobody does was missed."""
+        super().say_alive(conn)
+        watch.keep(conn, self.replica.settings.outage_threshold)
+
+    def _cancelled(self, _runs: int) -> None:
+        self.notifier.notify(STOP)

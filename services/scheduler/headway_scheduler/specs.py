@@ -11,7 +11,6 @@ from headway.db import versions
 from headway.decide.graph import DagGraph
 from headway.domain.errors import SerializationError, TimetableError
 from headway.serialization import codec
-from headway.timetables import registry
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +43,10 @@ class Specs:
     def _decode(self, loaded: Mapping[int, bytes]) -> None:
         for version_id, data in loaded.items():
             try:
-                spec = codec.decode(data)
-                registry.decode(spec.timetable)
+                graph = DagGraph(codec.decode(data))
+                graph.timetable  # noqa: B018 - to be able to read it is a condition
             except (SerializationError, TimetableError):
                 self.unreadable.add(version_id)
                 log.exception("action=unreadable version=%d", version_id)
             else:
-                self._known[version_id] = DagGraph(spec)
+                self._known[version_id] = graph

@@ -2,97 +2,135 @@
 
 import os
 import selectors
-import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from headway.domain.errors import SerializationError
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker
+from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.runtime.forker import Child, ChildSpec, Exit, Forker, Limits
 from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
+from headway.runtime.log_lines import Source
+from headway.runtime.masking import Masker
 from headway.sdk.execution import Result
-from headway_worker import child as child_program
-from headway_worker.clerk import Work
 from headway_worker.conclusion import Ending
 from headway_worker.log_file import LogFile
-from headway_worker.order import Order
+from headway_worker.program import Program
+from headway_worker.scratch import remove_scratch
+from headway_worker.spark.handle import outliving
 from headway_worker.words import result_from_frame
+
+if TYPE_CHECKING:
+    from _typeshed import HasFileno
 
 _CHUNK: Final = 64 * 2**10
 _MOST_UNREAD: Final = 2 * LARGEST_FRAME
 """Bytes of answers that may wait for a child which does not read them."""
 
-_MOST_READS: Final = 16
-"""Chunks taken from a log at a time, so that a flood of output holds up nobody else."""
+_SECONDS_UNHEARD: Final = 5.0
+"""How long a child may live on that can say nothing any more."""
+
+_PRINTED: Final = (Source.STDOUT, Source.STDERR)
+_MOST_READS: Final = 4
+"""Chunks taken from a stream at a time, so that a flood of output holds up nobody else."""
+
+
+W = TypeVar("W")
 
 
 @dataclass(slots=True)
-class Attempt:
-    """A child process that runs a task, its log, and what it has said so far.
+class Attempt(Generic[W]):
+    """A child process that runs a task, or a callback, its log, and what it has said so far.
 
-    `deadline` is monotonic: when the task has run for too long.
+    `output` has the pipes in which the child's output arrives.  `deadline` is monotonic:
+    when it has run for too long.  `outlived_by` is the name of an application on a cluster
+    that goes on without it; `cluster_grace` is how many seconds it gets to have that killed.
     """
 
-    work: Work
+    work: W
     child: Child
     log: LogFile
-    log_pipe: int
+    output: Mapping[int, Source]
     scratch: Path
     deadline: float | None = None
     reader: FrameReader = field(default_factory=FrameReader)
+    cluster_grace: float = 0.0
     spark_session: str | None = None
+    spark_news: list[SparkProgress | SparkFigures] = field(default_factory=list)
+    outlived_by: str | None = None
     result: Result | None = None
     timed_out: bool = False
     cancelled: bool = False
     handed_back: bool = False
     fenced: bool = False
+    closed: bool = False
+    unheard_since: float | None = None
+    stopped_for: str | None = None
     _unsent: bytearray = field(default_factory=bytearray)
 
     @classmethod
     def start(
-        cls, work: Work, order: Order, forker: Forker, log: LogFile, scratch: Path
-    ) -> "Attempt":
+        cls,
+        work: W,
+        order: Program,
+        forker: Forker,
+        log: LogFile,
+        scratch: Path,
+        limits: Limits,
+    ) -> "Attempt[W]":
         """Start the child; its deadline is still to be set."""
         scratch.mkdir(parents=True, exist_ok=True)
-        reading, writing = os.pipe()
-        os.set_blocking(reading, False)
+        pipes = [os.pipe(), os.pipe()]
+        output = {reading: source for (reading, _), source in zip(pipes, _PRINTED, strict=True)}
+        for reading in output:
+            os.set_blocking(reading, False)
         spec = ChildSpec(
-            target=child_program.TARGET,
+            target=order.target,
             argument=order.to_frame(),
             directory=str(scratch),
-            environment={"HEADWAY_ATTEMPT": order.attempt_key, "PYTHONUNBUFFERED": "1"},
+            environment={**order.environment, "PYTHONUNBUFFERED": "1"},
+            limits=limits,
         )
         try:
-            child = forker.spawn(spec, writing)
+            child = forker.spawn(spec, *(writing for _, writing in pipes))
         except BaseException:
-            os.close(reading)
+            _close(output)
             raise
         finally:
-            os.close(writing)
+            _close(writing for _, writing in pipes)
         child.channel.setblocking(False)
-        return cls(work, child, log, reading, scratch)
+        return cls(work, child, log, output, scratch)
+
+    @property
+    def masker(self) -> Masker:
+        """What hides the secrets that the attempt was given, in its log and its error."""
+        return self.log.masker
+
+    @property
+    def _sources(self) -> "list[int | HasFileno]":
+        return [self.child, self.child.channel, *self.output]
 
     def watch(self, selector: selectors.BaseSelector) -> None:
         """Have `selector` report this attempt when there is something to read."""
-        for source in (self.child, self.child.channel, self.log_pipe):
+        for source in self._sources:
             selector.register(source, selectors.EVENT_READ, self)
 
     def unwatch(self, selector: selectors.BaseSelector) -> None:
         """Undo `watch`."""
-        for source in (self.child, self.child.channel, self.log_pipe):
+        for source in self._sources:
             if source in selector.get_map():
                 selector.unregister(source)
 
-    def drain_log(self, most: int = _MOST_READS) -> bool:
-        """Take what the task has printed; return whether there may be more to come."""
+    def drain(self, pipe: int, most: int = _MOST_READS) -> bool:
+        """Take what the task has printed there; return whether there may be more to come."""
         for _ in range(most):
             try:
-                data = os.read(self.log_pipe, _CHUNK)
+                data = os.read(pipe, _CHUNK)
             except BlockingIOError:
                 return True
             if not data:
                 return False
-            self.log.feed(data)
+            self.log.feed(self.output[pipe], data)
         return True
 
     def receive(self, questions: list[Frame]) -> bool:
@@ -105,23 +143,49 @@ class Attempt:
             for frame in self.reader.feed(data):
                 if "result" in frame:
                     self.result = result_from_frame(frame["result"])
+                elif "progress" in frame:
+                    self.spark_news.append(SparkProgress.from_frame(frame["progress"]))
+                elif "figures" in frame:
+                    self.spark_news.append(SparkFigures.from_frame(frame["figures"]))
                 else:
                     questions.append(frame)
         except BlockingIOError:
             return True
-        except (OSError, SerializationError, ValueError, TypeError, KeyError) as error:
-            self.log.say(f"[headway] The task has spoiled its channel ({error}); it is stopped.")
-            self.child.kill()
+        except ConnectionResetError:  # it has ended with answers unread
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever one child says ends that child alone
+            self._give_up(f"The task has spoiled its channel ({error}), and was stopped.")
             return False
         return bool(data)
+
+    def lost_hearing(self, now: float) -> None:
+        """Note that the channel has ended, which it does when the child does, or shortly before."""
+        self.unheard_since = now
+
+    def enforce_hearing(self, now: float) -> None:
+        """Stop the child when it lives on without a channel: it could not say how it ended."""
+        if self.unheard_since is None or self.result is not None or self.stopped_for is not None:
+            return
+        if now >= self.unheard_since + _SECONDS_UNHEARD:
+            self._give_up("The task has closed its channel to the worker, and was stopped.")
+
+    def _give_up(self, why: str) -> None:
+        self.stopped_for = why
+        self.log.say(f"[headway] {why}")
+        self.child.kill()
 
     def answer(self, frame: Frame, selector: selectors.BaseSelector) -> None:
         """Answer a question; `send` goes on with what the child does not take at once."""
         self._unsent += encode_frame(frame)
         self.send(selector)
         if len(self._unsent) > _MOST_UNREAD:
-            self.log.say("[headway] The task does not read its answers; it is stopped.")
-            self.child.kill()
+            self._give_up("The task did not read the worker's answers, and was stopped.")
+
+    def mask(self, secrets: Iterable[str]) -> None:
+        """Let no log and no error show these from now on; what is too short is not masked."""
+        for secret in secrets:
+            if secret:
+                self.masker.add(secret)
 
     def send(self, selector: selectors.BaseSelector) -> None:
         """Send what waits, as far as the child takes it.  A child that has gone needs none.
@@ -140,32 +204,63 @@ class Attempt:
             direction = selectors.EVENT_WRITE if self._unsent else selectors.EVENT_READ
             selector.modify(self.child.channel, direction, self)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the worker has told the child to end, whatever it may still say."""
+        return self.timed_out or self.cancelled or self.fenced
+
     def note(self, question: Frame) -> None:
         """Remember what must be cleaned up if the child is killed."""
         handle = question.get("handle")
-        if isinstance(handle, dict) and handle.get("kind") == "connect":
-            self.spark_session = str(handle.get("session_id"))
+        if isinstance(handle, dict):
+            self.outlived_by = outliving(handle)
+            if handle.get("kind") == "connect":
+                self.spark_session = str(handle.get("session_id"))
+        if question.get("ask") == "prior_handle":  # until `learn` knows better
+            self.outlived_by = "an application of an earlier attempt"
+
+    def learn(self, question: Frame, answer: Frame) -> None:
+        """Remember which application of an earlier attempt the child is told of, if of any."""
+        if question.get("ask") == "prior_handle":
+            self.outlived_by = outliving(answer.get("handle"))
 
     def fence(self) -> None:
         """Kill the child, because the attempt may be another worker's now."""
         if not self.fenced:
             self.fenced = True
-            self.log.say("[headway] The lease could not be renewed in time; the task is killed.")
+            self.log.say("The lease could not be renewed in time; the task is killed.", "ERROR")
             self.child.kill()
 
     def cancel(self, kill_grace: float) -> None:
         """Stop the child, because a user or its run asks for it."""
         if not self.cancelled:
             self.cancelled = True
-            self.log.say("[headway] The task was told to stop, by a user or for its run to end.")
-            self.child.stop(kill_grace)
+            self.log.say("The task was told to stop, by a user or for its run to end.")
+            self._stop(kill_grace)
+
+    def hand_back(self, kill_grace: float) -> None:
+        """Stop the child, so that another worker may begin it again.
+
+        What it has on a cluster goes on, for the next attempt to find.
+        """
+        if not (self.handed_back or self.cancelled):
+            self.handed_back = True
+            self.log.say("The worker is stopping; the task is handed back.")
+            if self.outlived_by:
+                self.child.kill()
+            else:
+                self.child.stop(kill_grace)
 
     def enforce_timeout(self, now: float, kill_grace: float) -> None:
         """Stop the child when it has run for too long."""
         if self.deadline is not None and now >= self.deadline and not self.timed_out:
             self.timed_out = True
-            self.log.say("[headway] The task has reached its execution_timeout; it is stopped.")
-            self.child.stop(kill_grace)
+            self.log.say("It has run for as long as it may, and is stopped.", "ERROR")
+            self._stop(kill_grace)
+
+    def _stop(self, kill_grace: float) -> None:
+        """Stop the child; one that has an application on a cluster first sees that one end."""
+        self.child.stop(self.cluster_grace if self.outlived_by else kill_grace)
 
     def ending(self, exit_status: Exit) -> Ending:
         """Return what is known of the end, when the child has exited."""
@@ -178,12 +273,28 @@ class Attempt:
             timed_out=self.timed_out,
             cancelled=self.cancelled,
             handed_back=self.handed_back,
+            stopped_for=self.stopped_for,
+            outlived_by=self.outlived_by,
         )
 
-    def close(self) -> None:
-        """Take the last of the log and let go of everything."""
-        self.drain_log(most=4096)
-        os.close(self.log_pipe)
-        self.log.close()
+    def close(self, result: Result | None = None) -> None:
+        """Take the last of the output, log the result, and let go of everything."""
+        if result is None:
+            self.shut()
+        else:
+            self.shut(f"{result.outcome}: {result.error or 'done.'}", result.outcome)
+
+    def shut(self, message: str | None = None, outcome: str | None = None) -> None:
+        """Take the last of the output, log how it all ended, and let go of everything."""
+        self.closed = True
+        for pipe in self.output:
+            self.drain(pipe, most=4096)
+        _close(self.output)
+        self.log.close(message, outcome)
         self.child.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove_scratch(self.scratch)
+
+
+def _close(files: Iterable[int]) -> None:
+    for file in files:
+        os.close(file)

@@ -1,12 +1,15 @@
 """What an attempt's child process does: load the DAG file, run the task, say how it ended."""
 
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass, field, replace
 from socket import socket
 from threading import Lock
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from headway.domain.arguments import JsonValue
+from headway.domain.connection import Connection
 from headway.domain.errors import DagError
+from headway.domain.prior_run import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.execution import Result, execute
@@ -15,33 +18,37 @@ from headway.sdk.operator import BaseOperator
 from headway.sdk.runtime import SparkApplication
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.sdk.xcom import check_xcom
-from headway_worker.order import Order
+from headway_worker.order import Order, prior_from_frame
+from headway_worker.records import send_records
 from headway_worker.words import result_to_frame
-
-TARGET: Final = "headway_worker.child:run"
 
 
 class Spark(Protocol):
     """The attempt's way to Spark."""
 
-    def spark_session(self) -> Any:
-        """Return the attempt's own session."""
+    def spark_session(self, conn_id: str) -> Any:
+        """Return the attempt's own session on that connection."""
+
+    def spark_driver(self, conn_id: str) -> Any:
+        """Return the session of a driver of the attempt's own."""
 
     def submit_spark(self, application: SparkApplication) -> None:
         """Run an application with spark-submit."""
+
+    def explain(self, error: str) -> str | None:
+        """Return what to tell a user instead of an error, when it is about Spark's server."""
 
     def close(self) -> None:
         """End the session and what is left of its jobs."""
 
 
 @dataclass(slots=True)
-class ChannelRuntime:
-    """A task's runtime: it asks the supervisor over the channel, one question at a time."""
+class Asking:
+    """User code's way to its supervisor: over the channel, one question at a time."""
 
     channel: socket
-    order: Order
-    _spark: Spark | None = field(default=None)
-    _asking: Lock = field(default_factory=Lock)
+    _asking: Lock = field(default_factory=Lock, init=False)
+    _telling: Lock = field(default_factory=Lock, init=False)
 
     def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
@@ -74,18 +81,66 @@ class ChannelRuntime:
             return name, value
         return item
 
+    def last_success(self) -> PriorRun | None:
+        """Return the last run of the schedule before this one that has succeeded."""
+        return prior_from_frame(self._ask({"ask": "last_success"}))
+
+    def _ask_xcom(self, ask: str, task_id: str, key: str, **more: int) -> Frame:
+        return self._ask({"ask": ask, "task_id": task_id, "key": key, **more})
+
+    def _ask(self, question: Frame) -> Frame:
+        with self._asking:  # a task may have threads, and answers carry no name
+            self._tell(question)
+            answer = receive_frame(self.channel)
+        if answer is None:
+            raise ConnectionError("The worker has gone.")
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def _tell(self, frame: Frame) -> None:
+        with self._telling:
+            send_frame(self.channel, frame)
+
+
+@dataclass(slots=True)
+class ChannelRuntime(Asking):
+    """A task's runtime."""
+
+    order: Order
+    _spark: Spark | None = field(default=None, init=False)
+
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value for other tasks."""
         check_xcom(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
         self._ask({"ask": "push_xcom", "key": key, "value": value})
 
-    def spark_session(self) -> Any:
-        """Return the attempt's own Spark session."""
-        return self._access().spark_session()
+    def get_connection(self, conn_id: str) -> Connection | None:
+        """Return a connection, None if there is none; RuntimeError when it may not be read."""
+        answer = self._ask({"ask": "connection", "name": conn_id})
+        return None if answer["text"] is None else Connection.from_json(conn_id, answer["text"])
+
+    def get_variable(self, key: str) -> str | None:
+        """Return a variable, None if there is none; RuntimeError when it may not be read."""
+        value: str | None = self._ask({"ask": "variable", "name": key})["text"]
+        return value
+
+    def spark_session(self, conn_id: str) -> Any:
+        """Return the attempt's own Spark session on that connection."""
+        return self._access().spark_session(conn_id)
+
+    def spark_driver(self, conn_id: str) -> Any:
+        """Return the session of a driver of the attempt's own, on that connection."""
+        return self._access().spark_driver(conn_id)
 
     def submit_spark(self, application: SparkApplication) -> None:
         """Run an application with spark-submit."""
         self._access().submit_spark(application)
+
+    def explained(self, result: Result) -> Result:
+        """Return the result with what a user must know of it, when Spark's server has gone."""
+        told = self._spark.explain(result.error) if self._spark and result.error else None
+        return replace(result, error=told) if told else result
 
     def close(self) -> None:
         """End what the task has of Spark."""
@@ -100,29 +155,19 @@ class ChannelRuntime:
             spark_home()  # EmbeddedError without pyspark, which the next line imports
             from headway_worker.spark.attempt import spark_of
 
-            self._spark = spark_of(self.order, self._ask)
+            self._spark = spark_of(self.order, self._ask, self._tell)
         return self._spark
-
-    def _ask_xcom(self, ask: str, task_id: str, key: str, **more: int) -> Frame:
-        return self._ask({"ask": ask, "task_id": task_id, "key": key, **more})
-
-    def _ask(self, question: Frame) -> Frame:
-        with self._asking:  # a task may have threads, and answers carry no name
-            send_frame(self.channel, question)
-            answer = receive_frame(self.channel)
-        if answer is None:
-            raise ConnectionError("The worker has gone.")
-        if "error" in answer:
-            raise RuntimeError(answer["error"])
-        return answer
 
 
 def run(argument: Frame, channel: socket) -> None:
     """Run one attempt, and tell its result as the last frame of the channel."""
     order = Order.from_frame(argument)
+    send_records()
     result = _run(order, ChannelRuntime(channel, order))
     if result.traceback:
-        print(result.traceback, flush=True)  # noqa: T201 - it belongs into the task's log
+        print(result.traceback, file=sys.stderr, flush=True)  # noqa: T201 - for the task's log
+    if result.outcome is Outcome.FAILED and not result.may_retry:
+        print("It is not tried again, whatever retries are left.", flush=True)  # noqa: T201
     send_frame(channel, {"result": result_to_frame(result)})
 
 
@@ -136,7 +181,7 @@ def _run(order: Order, runtime: ChannelRuntime) -> Result:
         traceback = traceback_of(error, __file__)
         return Result(outcome=Outcome.FAILED, error=message, traceback=traceback)
     try:
-        return execute(operator, order.facts, runtime)
+        return runtime.explained(execute(operator, order.facts, runtime))
     finally:
         runtime.close()
 

@@ -2,51 +2,85 @@
 
 from dataclasses import dataclass
 from math import inf
+from typing import Final, Generic, Protocol, TypeVar
 
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace
 from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk, Work
+
+W = TypeVar("W")
+
+
+class Queue(Protocol[W]):
+    """Where work is claimed."""
+
+    @property
+    def slots(self) -> int:
+        """How much of it may run at a time."""
+
+    def any_queued(self) -> bool:
+        """Whether there is anything to claim."""
+
+    def claim(self, free_slots: int) -> list[W]:
+        """Take work into free slots."""
+
+
+GATHER: Final = 0.02
+"""Seconds; a worker of eight slots can still claim 400 attempts a second."""
 
 
 @dataclass(slots=True)
-class Claims:
-    """Claim attempts into free slots.
+class Claims(Generic[W]):
+    """Claim work into free slots.
 
-    At a notice it claims at once.  Else it looks first whether there is anything: when an
-    attempt has ended, soon after it was reported, since what follows it in its run is
-    about to be queued, and then ever more seldom.
+    At a notice it claims at once, and so it does as long as claims bring all that they ask for.
+    Else it looks first whether there is anything: when an attempt has ended, soon after it
+    was reported, since what follows it in its run is about to be queued, and then ever
+    more seldom.  While other attempts run, a claim that has brought something is followed
+    by the next one after `GATHER` at the earliest: the slots that fall free until then are
+    filled by one transaction.
     """
 
-    clerk: Clerk
-    chore: Chore[list[Work]]
+    clerk: Queue[W]
+    chore: Chore[list[W]]
     clock: Clock
     pace: Pace
     asked_at: float = 0.0
     _in_vain: int = 0
+    _asked: int = 0
+    _plenty: bool = False
+    _gathers_until: float = 0.0
+
+    @property
+    def found(self) -> bool:
+        """Whether the last look for work was not in vain."""
+        return self._in_vain == 0
 
     @property
     def pending(self) -> bool:
         """Whether a claim is under way, or has brought something that is not collected."""
         return self.chore.pending
 
-    def collect(self) -> list[Work]:
+    def collect(self) -> list[W]:
         """Return what the last claim has brought; it was asked for at `asked_at`."""
         collected = self.chore.collect() if self.chore.done() else None
         if collected is None:
             return []
         (found,) = collected
+        self._plenty = len(found) >= self._asked
         self._in_vain = 0 if found else self._in_vain + 1
+        if found:
+            self._gathers_until = self.clock.monotonic() + GATHER
         if self._in_vain:
             self.chore.rest(self.pace.idle_after(self._in_vain))
         return found
 
     def step(self, free_slots: int) -> None:
         """Begin the next claim, if there is room for what it may bring and it is time."""
-        if free_slots <= 0 or not self.chore.may_begin():
+        if self.due_in(free_slots) > 0.0:
             return
-        self.asked_at = self.clock.monotonic()
-        if self.chore.hurried:
+        self.asked_at, self._asked = self.clock.monotonic(), free_slots
+        if self.chore.hurried or self._plenty:
             self._in_vain = 0
             self.chore.begin(lambda: self.clerk.claim(free_slots))
         else:
@@ -54,7 +88,12 @@ class Claims:
 
     def due_in(self, free_slots: int) -> float:
         """Return the seconds until the next claim, 0 or less when it is due."""
-        return self.chore.begins_in() if free_slots > 0 else inf
+        if free_slots <= 0:
+            return inf
+        begins_in = self.chore.begins_in()
+        if free_slots >= self.clerk.slots:
+            return begins_in
+        return max(begins_in, self._gathers_until - self.clock.monotonic())
 
     def ended(self) -> None:
         """Look at once: an attempt has ended, and its slot is free."""
@@ -66,5 +105,5 @@ class Claims:
         self._in_vain = 0
         self.chore.soon(self.pace.first)
 
-    def _look(self, free_slots: int) -> list[Work]:
+    def _look(self, free_slots: int) -> list[W]:
         return self.clerk.claim(free_slots) if self.clerk.any_queued() else []

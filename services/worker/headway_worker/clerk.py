@@ -12,13 +12,25 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway.db import attempts, leases, processes, versions, xcoms
+from headway.db import (
+    attempts,
+    callbacks,
+    leases,
+    prior_runs,
+    processes,
+    spark_work,
+    versions,
+    xcoms,
+)
 from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.callback_claims import ClaimedCallback
 from headway.db.engine import reader
-from headway.db.notices import SCHEDULER, Notice, nobody
+from headway.db.notices import CALLBACK, SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
+from headway.db.spark_work import Earlier, Said
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, HeadwayError
+from headway.domain.prior_run import PriorRun
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.states import Outcome
 from headway.runtime.settings import WorkerSettings
@@ -27,6 +39,7 @@ from headway.serialization import codec
 from headway_worker.code import CodeCache
 from headway_worker.conclusion import report_of
 from headway_worker.items import Items
+from headway_worker.tenure import Renewal
 
 log = logging.getLogger(__name__)
 
@@ -41,20 +54,35 @@ class Work:
     code: Path
 
 
+def nothing_to_say() -> None:
+    """Have nothing to say of the machine."""
+
+
 @dataclass(slots=True)
 class Clerk:
-    """Claim, renew, report; and what tasks ask for."""
+    """Claim, renew, report; and what tasks ask for.
+
+    `look` tells what the machine has left, when that is news.  A worker that is `draining`
+    says so with the next renewal.
+    """
 
     engine: Engine
     me: Identity
     settings: WorkerSettings
     code: CodeCache
     notify: Callable[[Notice], None] = nobody
+    look: Callable[[], Mapping[str, JsonValue] | None] = nothing_to_say
+    draining: bool = False
     items: Items = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.items = Items(self.engine)
+
+    @property
+    def slots(self) -> int:
+        """How many attempts may run at a time."""
+        return self.settings.slots
 
     def any_queued(self) -> bool:
         """Whether there is anything to claim; it may be another worker's in a moment."""
@@ -71,15 +99,14 @@ class Clerk:
         prepared = [self._prepare(each) for each in claimed]
         return [work for work in prepared if work is not None]
 
-    def renew(self, keys: Sequence[AttemptKey]) -> dict[AttemptKey, bool]:
-        """Say that this worker is alive, and extend the leases of its attempts.
-
-        Return those that are still its own, with whether each was told to stop.
-        """
+    def renew(self, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
+        """Say that this worker is alive, and extend the leases of its attempts."""
         with self.engine.begin() as conn:
-            processes.beat(conn, self.me)
+            drain = processes.beat_worker(conn, self.me, self.look())
+            if self.draining and not drain:
+                drain = processes.drain(conn, self.me.id)
             seconds = self.settings.lease_duration
-            return leases.renew(conn, keys, seconds) if keys else {}
+            return Renewal(leases.renew(conn, keys, seconds) if keys else {}, drain)
 
     def report(self, reports: Sequence[Report]) -> None:
         """End attempts.  One that was given away meanwhile is refused, which is only logged."""
@@ -98,20 +125,27 @@ class Clerk:
                         report.outcome,
                     )
         self.notify(SCHEDULER)
+        if any(report.callbacks for report in reports):
+            self.notify(CALLBACK)
 
     def pull_xcom(
-        self, claimed: Claimed, task_id: str, key: str, map_index: int = -1
+        self, claimed: Claimed | ClaimedCallback, task_id: str, key: str, map_index: int = -1
     ) -> tuple[JsonValue] | None:
         """Return what another task of the run left, in a tuple; None when nothing."""
         with reader(self.engine).connect() as conn:
             return xcoms.pull(conn, claimed.dag_run_id, task_id, key, map_index)
 
     def pull_xcoms(
-        self, claimed: Claimed, task_id: str, key: str, after: int
+        self, claimed: Claimed | ClaimedCallback, task_id: str, key: str, after: int
     ) -> dict[int, JsonValue]:
         """Return what instances of a mapped task left, by map_index: the next ones after that."""
         with reader(self.engine).connect() as conn:
             return xcoms.pull_page(conn, claimed.dag_run_id, task_id, key, after)
+
+    def last_success(self, claimed: Claimed | ClaimedCallback) -> PriorRun | None:
+        """Return the last run of the schedule before this one that has succeeded."""
+        with reader(self.engine).connect() as conn:
+            return prior_runs.last_success(conn, claimed.dag_run_id)
 
     def push_xcom(self, claimed: Claimed, key: str, value: JsonValue) -> None:
         """Leave a value of the attempt."""
@@ -125,18 +159,39 @@ class Clerk:
             if not attempts.set_handle(conn, claimed.key, handle):
                 raise ConflictError(GIVEN_AWAY)
 
+    def tell(self, said: Sequence[Said]) -> None:
+        """Record what attempts do in Spark."""
+        with self.engine.begin() as conn:
+            spark_work.save(conn, said)
+
+    def earlier(self, claimed: Claimed) -> list[Earlier]:
+        """Return the attempts before this one that had something elsewhere."""
+        if claimed.key.attempt == 1:
+            return []
+        with reader(self.engine).connect() as conn:
+            return spark_work.earlier(conn, claimed.key, self.settings.spark_detached_timeout)
+
+    def fetch(self, version_id: int, manifest_hash: str) -> tuple[DagSpec, Path]:
+        """Return the DAG of a version, and the folder that holds exactly its code."""
+        with self.engine.connect() as conn:
+            dag = self._dag(conn, version_id)
+            return dag, self.code.fetch(conn, manifest_hash)
+
     def _prepare(self, claimed: Claimed) -> Work | None:
         try:
-            with self.engine.connect() as conn:
-                dag = self._dag(conn, claimed.version_id)
-                folder = self.code.fetch(conn, claimed.manifest_hash)
+            dag, folder = self.fetch(claimed.version_id, claimed.manifest_hash)
             return Work(claimed, dag, dag.task(claimed.task_id), folder)
         except (HeadwayError, OSError, SQLAlchemyError, KeyError) as error:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
-            task = TaskSpec(task_id=claimed.task_id, operator="")
-            self.report([report_of(claimed, task, lost)])
+            self.report([report_of(claimed, self._stand_in(claimed), lost)])
             return None
+
+    def _stand_in(self, claimed: Claimed) -> TaskSpec:
+        """Return what is known of a task whose version may be beyond reading."""
+        with self.engine.connect() as conn:
+            having = callbacks.of_task(conn, claimed.version_id, claimed.task_id)
+        return TaskSpec(task_id=claimed.task_id, operator="", callbacks=having)
 
     def _dag(self, conn: Connection, version_id: int) -> DagSpec:
         if version_id not in self._dags:

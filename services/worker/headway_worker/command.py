@@ -1,65 +1,116 @@
 """`headway worker`: run attempts until told to stop."""
 
 import logging
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import Final
 
 from headway import daemon
 from headway.db.engine import is_transient
-from headway.runtime import service, settings
-from headway.runtime.attempt_logs import logs_folder
+from headway.domain.arguments import JsonValue
+from headway.runtime import secret_settings, service, settings
 from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.forker import Forker
+from headway.runtime.forker import early
+from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Loop, Pace
 from headway.runtime.scrub import scrubbed_environment
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import LogSettings, WorkerSettings
 from headway_worker.clerk import Clerk
 from headway_worker.code import CodeCache
-from headway_worker.launcher import Launcher, Places
+from headway_worker.forkers import fork_server
+from headway_worker.launcher import Launcher
+from headway_worker.logs import Logs
 from headway_worker.questions import Questions
+from headway_worker.resources import resources
+from headway_worker.spark.folder import own_folder
 from headway_worker.spark.service import SparkService
+from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
 
 log = logging.getLogger(__name__)
 
-PRELOAD = ("headway_worker.child", "headway.sdk.context", "jinja2.sandbox", "pendulum")
+
+REPORT_EVERY: Final = 10.0
+"""Seconds between two reports of what the machine has left."""
 
 
-def run(database: str) -> int:
-    """Run a worker on the database at that URL; return its exit status."""
+def run(database: str, idle_seconds: float | None = None) -> int:
+    """Run a worker on the database at that URL; return its exit status.
+
+    With `idle_seconds` it ends once it has found nothing to do for so long, and the status is
+    1 when a task failed for good of those that it has run.
+    """
     given, home = settings.read(WorkerSettings), settings.make_home(settings.home())
+    log_settings = settings.read(LogSettings)
+    remote = None if log_settings.remote is None else RemoteLogs.at(log_settings.remote)
+    secret_settings.check()
     bell = service.stop_on_signals()
     clock = SystemClock()
-    connections = max(8, given.slots) + 4  # one for each thread that asks the database
-    with daemon.registered(
-        "worker", database, connections=connections, queues=given.queues, slots=given.slots
-    ) as process:
-        worker = Worker(_means(process, given, home, clock), given, clock)
-        with closing(worker):
+    start = partial(fork_server, given, scrubbed_environment(settings.environment()))
+    # One elsewhere may come later; one of its own takes as long to start as all the rest.
+    starting = early.begin(start) if given.forker is None else None
+    connections = max(8, given.slots) + 7  # one for each thread that asks the database
+    with (
+        daemon.registered(
+            "worker", database, connections=connections, queues=given.queues, slots=given.slots
+        ) as process,
+        own_folder(home / "spark", process.me.id) as spark,
+    ):
+        logs = Logs.start(log_settings, home, remote, clock)
+        launcher = Launcher(start, given, logs, home / "scratch", clock, starting=starting)
+        if given.forker is None:
+            launcher.warm_up()
+        worker = Worker(_means(process, given, home, spark, launcher), given, clock)
+        with closing(logs), closing(worker):
             process.listen(worker.rings)
-            Loop("worker", worker.step, clock, is_transient, bell=bell).run()
+
+            def step() -> bool:
+                busy = worker.step()
+                idle = idle_seconds is not None and worker.idle_for() >= idle_seconds
+                if idle or (worker.told_to_drain and worker.drain()):
+                    bell.stop()
+                return busy
+
+            Loop("worker", step, clock, is_transient, bell=bell).run()
             _drain(worker, given, clock)
-    return 0
+    return 1 if idle_seconds is not None and worker.failed else 0
 
 
-def _means(process: daemon.Registered, given: WorkerSettings, home: Path, clock: Clock) -> Means:
+def _means(
+    process: daemon.Registered,
+    given: WorkerSettings,
+    home: Path,
+    spark_folder: Path,
+    launcher: Launcher,
+) -> Means:
+    clock = launcher.clock
     environment = scrubbed_environment(settings.environment())
     code = CodeCache(home / "cache" / "code")
-    clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify)
-    spark = SparkService(given, environment, home / "spark" / str(process.me.id))
-    launcher = Launcher(
-        partial(Forker.start, PRELOAD, environment),
-        given,
-        Places(logs=logs_folder(home), scratch=home / "scratch"),
-        clock,
-    )
-    launcher.warm_up()
-    questions = Questions(clerk, spark, clock, stop=Event())
+    look = _reporter(home, clock)
+    clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify, look)
+    vault = Vault(process.engine, process.me, secret_settings.provided_here())
+    spark = SparkService(given, environment, spark_folder, vault.connection)
+    questions = Questions(clerk, vault, spark, clock, stop=Event())
     # Who hears notices looks by itself only for what may be lost of them.
     pace = Pace(idle=given.poll_interval, first=0.05 if process.wakes else 0.002)
     return Means(clerk, questions, spark, launcher, pace)
+
+
+def _reporter(home: Path, clock: Clock) -> Callable[[], Mapping[str, JsonValue] | None]:
+    """Return what tells now and then what the machine has left, and nothing in between."""
+    due = clock.monotonic()
+
+    def look() -> Mapping[str, JsonValue] | None:
+        nonlocal due
+        if clock.monotonic() < due:
+            return None
+        due = clock.monotonic() + REPORT_EVERY
+        return resources(home)
+
+    return look
 
 
 def _drain(worker: Worker, given: WorkerSettings, clock: Clock) -> None:

@@ -1,7 +1,7 @@
 """How an attempt ended, from what its child said and how its process went."""
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headway.db.attempts import Claimed, Report
@@ -9,11 +9,18 @@ from headway.domain.retry import after_attempt, after_loss
 from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome
 from headway.runtime.forker import Exit
+from headway.runtime.masking import Masker
+from headway.sdk.exceptions import AirflowTaskTerminated, AirflowTaskTimeout
 from headway.sdk.execution import Result
+from headway.sdk.retrying import may_retry
 
 CANCELLED: Final = Result(
     outcome=Outcome.CANCELLED,
     error="It was told to stop: a user asked for it, or its run had to end.",
+)
+
+HANDED_BACK: Final = Result(
+    outcome=Outcome.LOST, error="The worker was stopped, and handed it back."
 )
 
 LONGEST_ERROR = 4000
@@ -25,7 +32,9 @@ class Ending:
     """What a worker has seen of an attempt's end.
 
     `said` is the result that the child sent, if it did.  `timed_out`, `cancelled` and
-    `handed_back` tell why the worker itself stopped it.
+    `handed_back` tell why the worker itself stopped it, as does `stopped_for`: a sentence.
+    `outlived_by` names an application on a cluster that a child which says nothing any more
+    has not seen to its end.
     """
 
     exit: Exit
@@ -33,10 +42,15 @@ class Ending:
     timed_out: bool = False
     cancelled: bool = False
     handed_back: bool = False
+    stopped_for: str | None = None
+    outlived_by: str | None = None
 
 
 def conclude(ending: Ending, task: TaskSpec) -> Result:
     """Return the attempt's result.  A child's word counts, unless it was stopped before.
+
+    For what its task retries, one that ran too long, or whose process ended, counts as having
+    raised AirflowTaskTimeout or AirflowTaskTerminated; one that is lost has raised nothing.
 
     A child that was told to stop may say that it has failed; that it was told is the reason.
     """
@@ -44,17 +58,39 @@ def conclude(ending: Ending, task: TaskSpec) -> Result:
         return Result(
             outcome=Outcome.TIMED_OUT,
             error="The task ran longer than its execution_timeout of "
-            f"{task.execution_timeout:g} s, and was stopped.",
+            f"{task.execution_timeout:g} s, and was stopped.{_what_is_left(ending)}",
+            may_retry=may_retry(task, AirflowTaskTimeout),
         )
     if ending.said is not None and not (ending.cancelled and ending.said.outcome is Outcome.FAILED):
         return ending.said
     if ending.cancelled:
-        return CANCELLED
+        return replace(CANCELLED, error=f"{CANCELLED.error}{_what_is_left(ending)}")
     if ending.handed_back:
-        return Result(outcome=Outcome.LOST, error="The worker was stopped, and handed it back.")
+        return HANDED_BACK
     if ending.exit.lost is not None:
         return Result(outcome=Outcome.LOST, error=f"Its process was lost: {ending.exit.lost}")
-    return Result(outcome=Outcome.FAILED, error=_explain(ending.exit))
+    return Result(
+        outcome=Outcome.FAILED,
+        error=ending.stopped_for or explain(ending.exit),
+        may_retry=may_retry(task, AirflowTaskTerminated),
+    )
+
+
+def _what_is_left(ending: Ending) -> str:
+    if ending.said is not None or ending.outlived_by is None:
+        return ""
+    return (
+        f" The cluster has not told in time that {ending.outlived_by} has ended: it may still run. "
+        "The next attempt asks again."
+    )
+
+
+def masked(result: Result, masker: Masker) -> Result:
+    """Return the result without secrets: its error goes to the database."""
+    error, traceback = (
+        None if text is None else masker.mask(text) for text in (result.error, result.traceback)
+    )
+    return replace(result, error=error, traceback=traceback)
 
 
 def report_of(claimed: Claimed, task: TaskSpec, result: Result, *, began: bool = True) -> Report:
@@ -66,32 +102,43 @@ def report_of(claimed: Claimed, task: TaskSpec, result: Result, *, began: bool =
         following = after_loss(claimed.losses + 1, task.on_lost if began else OnLost.RETRY)
     else:
         failures = claimed.failures + 1
-        following = after_attempt(task, result.outcome, failures, may_retry=result.may_retry)
+        number = claimed.key.task_instance_id, claimed.key.attempt
+        following = after_attempt(
+            task, number, result.outcome, failures, may_retry=result.may_retry
+        )
     return Report(
         key=claimed.key,
         outcome=result.outcome,
         following=following,
-        error=_storable(result.error),
+        error=storable(result.error),
         skips=result.skip_tasks,
+        callbacks=task.callbacks,
     )
 
 
-def _explain(exit_status: Exit) -> str:
+def explain(exit_status: Exit, what: str = "task") -> str:
+    """Return how the process of a task, or of something else, has ended that was not done."""
+    if exit_status.exceeded is not None:
+        return (
+            f"The {what} had more than {exit_status.exceeded}, and was killed with all that it had "
+            "started. The limits are HEADWAY_WORKER_MAX_ATTEMPT_*."
+        )
     if exit_status.signal is None:
         return (
-            f"The task's process ended with exit code {exit_status.code} before the task was done; "
-            "return from the function instead of leaving the process."
+            f"The {what}'s process ended with exit code {exit_status.code} before the {what} was "
+            "done; return from the function instead of leaving the process."
         )
     try:
         name = signal.Signals(exit_status.signal).name
     except ValueError:
         name = f"signal {exit_status.signal}"
     if exit_status.signal == signal.SIGKILL:
-        return f"The task's process was killed by {name}; it may have run out of memory."
-    return f"The task's process was killed by {name}."
+        return f"The {what}'s process was killed by {name}; it may have run out of memory."
+    return f"The {what}'s process was killed by {name}."
 
 
-def _storable(text: str | None) -> str | None:
+def storable(text: str | None) -> str | None:
+    """Return an error in a form, and of a length, that the database takes."""
     if text is None:
         return None
     clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

@@ -2,49 +2,76 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.db.attempts import Claimed
-from headway.runtime.attempt_logs import LogKey
+from headway.domain.callbacks import MOST_TRIES
+from headway.domain.states import Outcome
+from headway.runtime.attempt_logs import CallbackLogKey, LogKey
 from headway.runtime.clock import Clock
-from headway.runtime.forker import Forker
+from headway.runtime.forker import Forker, ForkerError, Limits
+from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.facts import RunFacts
 from headway_worker.attempt import Attempt
+from headway_worker.callbacks.clerk import CallbackWork
+from headway_worker.callbacks.ordering import order_of
 from headway_worker.clerk import Work
-from headway_worker.log_file import LogFile
+from headway_worker.logs import Logs
 from headway_worker.order import Order
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The folders of a worker: where logs are kept, and where attempts may write."""
-
-    logs: Path
-    scratch: Path
-
-
 @dataclass(slots=True)
 class Launcher:
-    """Start attempts from a fork server, which is replaced when it has died.
+    """Start attempts from a fork server, which may be `starting`, and is replaced when it has died.
 
     Use it in one thread that lives as long as the worker: its processes end with it.
+    Attempts and callbacks get folders of their own below `scratch`, the one folder to write in
+    that a fork server elsewhere has in common with the worker.
     """
 
     start_forker: Callable[[], Forker]
     settings: WorkerSettings
-    places: Places
+    logs: Logs
+    scratch: Path
     clock: Clock
+    pace: Pace = field(default_factory=Pace)
+    starting: Future[Forker] | None = None
     _forker: Forker | None = None
+    _failures: int = 0
+    _not_before: float = 0.0
 
     def warm_up(self) -> None:
-        """Have the fork server ready before the first attempt comes."""
+        """Have the fork server ready before the first attempt; ForkerError if it cannot be."""
         self._live()
 
-    def launch(self, work: Work, forker: Forker | None = None) -> Attempt:
+    def ready(self) -> bool:
+        """Return whether there is a fork server; one that is missing is asked for now and then.
+
+        One elsewhere may be starting anew: what cannot be started shall not be claimed.
+        """
+        self._take_over()
+        if self._forker is not None and self._forker.alive():
+            return True
+        if self.clock.monotonic() < self._not_before:
+            return False
+        try:
+            self._live()
+        except ForkerError as error:
+            self._failures += 1
+            wait = self.pace.retry_after(self._failures)
+            self._not_before = self.clock.monotonic() + wait
+            log.warning("action=await_forker next_try=%.1f error=%s", wait, error)
+            return False
+        self._failures = 0
+        return True
+
+    def launch(self, work: Work, forker: Forker | None = None) -> Attempt[Work]:
         """Start an attempt, by another fork server when one is given.
 
         OSError or ForkerError when that is impossible.
@@ -53,7 +80,7 @@ class Launcher:
         key = LogKey(
             claimed.dag_id, claimed.run_id, claimed.task_id, claimed.map_index, claimed.key.attempt
         )
-        attempt_log = LogFile(key.path(self.places.logs), self.settings.max_log_bytes, self.clock)
+        attempt_log = self.logs.open(key)
         name = f"{claimed.key.task_instance_id}-{claimed.key.attempt}"
         order = Order(
             code=work.code,
@@ -62,25 +89,73 @@ class Launcher:
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
         )
-        scratch = self.places.scratch / name
-        attempt = Attempt.start(work, order, forker or self._live(), attempt_log, scratch)
+        scratch = self.scratch / name
+        limits = limits_of(self.settings)
+        try:
+            attempt = Attempt.start(
+                work, order, forker or self._live(), attempt_log, scratch, limits
+            )
+        except BaseException:
+            attempt_log.close("The worker could not start it.", str(Outcome.LOST))
+            raise
+        attempt.cluster_grace = self.settings.cluster_kill_grace
         timeout = work.task.execution_timeout
         attempt.deadline = None if timeout is None else self.clock.monotonic() + timeout
-        attempt_log.say(f"[headway] Attempt {claimed.key.attempt} of {work.task.operator} task.")
+        attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
         return attempt
+
+    def launch_callback(self, work: CallbackWork) -> Attempt[CallbackWork]:
+        """Start a callback; OSError or ForkerError when that is impossible."""
+        claimed = work.claimed
+        key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries)
+        own_log = self.logs.open(key)
+        order = order_of(claimed, work.code, work.dag.relative_path)
+        scratch = self.scratch / "callbacks" / f"{claimed.key.id}-{claimed.tries}"
+        try:
+            callback = Attempt.start(
+                work, order, self._live(), own_log, scratch, limits_of(self.settings)
+            )
+        except BaseException:
+            own_log.close("The worker could not start it.", str(Outcome.LOST))
+            raise
+        callback.deadline = self.clock.monotonic() + self.settings.callback_timeout
+        what = f"task {claimed.task_id}" if claimed.task_id else "the run"
+        own_log.say(
+            f"Callback {claimed.key.id} for {claimed.event} of {what}, try "
+            f"{claimed.tries} of {MOST_TRIES}."
+        )
+        return callback
 
     def close(self) -> None:
         """End the fork server and all that it has started."""
+        self._take_over()
         if self._forker is not None:
             self._forker.close()
 
+    def _take_over(self) -> None:
+        if self.starting is not None:
+            with suppress(ForkerError, OSError):  # whoever needs it tries again, and says why not
+                self._forker = self.starting.result()
+            self.starting = None
+
     def _live(self) -> Forker:
+        self._take_over()
         if self._forker is None or not self._forker.alive():
             if self._forker is not None:
                 log.warning("action=replace_forker: the fork server has died")
                 self._forker.close()
+                self._forker = None
             self._forker = self.start_forker()
         return self._forker
+
+
+def limits_of(given: WorkerSettings) -> Limits:
+    """Return what an attempt may use."""
+    return Limits(
+        open_files=given.max_attempt_open_files,
+        processes=given.max_attempt_processes,
+        memory_bytes=given.max_attempt_memory_bytes,
+    )
 
 
 def facts_of(claimed: Claimed) -> RunFacts:

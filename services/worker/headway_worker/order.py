@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
+from headway.domain.prior_run import PriorRun
+from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import Frame
 from headway.sdk.facts import RunFacts
 
@@ -20,6 +22,8 @@ class Order:
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
     """
 
+    target: ClassVar = "headway_worker.child:run"
+
     code: Path
     relative_path: str
     facts: RunFacts
@@ -27,58 +31,95 @@ class Order:
     max_xcom_bytes: int
     spark: Mapping[str, JsonValue] | None = None
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What user code finds in its environment of it."""
+        return {"HEADWAY_ATTEMPT": self.attempt_key}
+
     def to_frame(self) -> Frame:
         """Return this as plain data."""
-        facts = self.facts
         return {
             "code": str(self.code),
             "relative_path": self.relative_path,
             "attempt_key": self.attempt_key,
             "max_xcom_bytes": self.max_xcom_bytes,
             "spark": None if self.spark is None else dict(self.spark),
-            "facts": {
-                "dag_id": facts.dag_id,
-                "run_id": facts.run_id,
-                "task_id": facts.task_id,
-                "run_type": str(facts.run_type),
-                "interval_start": facts.data_interval.start.isoformat(),
-                "interval_end": facts.data_interval.end.isoformat(),
-                "logical_date": _text(facts.logical_date),
-                "run_after": _text(facts.run_after),
-                "start_date": _text(facts.start_date),
-                "conf": dict(facts.conf),
-                "try_number": facts.try_number,
-                "map_index": facts.map_index,
-            },
+            "facts": facts_to_frame(self.facts),
         }
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "Order":
         """Return what `to_frame` made the data of."""
-        facts = frame["facts"]
-        start, end = (
-            datetime.fromisoformat(facts[f"interval_{edge}"]) for edge in ("start", "end")
-        )
         return cls(
             code=Path(frame["code"]),
             relative_path=frame["relative_path"],
             attempt_key=frame["attempt_key"],
             max_xcom_bytes=frame["max_xcom_bytes"],
             spark=frame["spark"],
-            facts=RunFacts(
-                dag_id=facts["dag_id"],
-                run_id=facts["run_id"],
-                task_id=facts["task_id"],
-                run_type=RunType(facts["run_type"]),
-                data_interval=DataInterval(start, end),
-                logical_date=_date(facts["logical_date"]),
-                run_after=_date(facts["run_after"]),
-                start_date=_date(facts["start_date"]),
-                conf=facts["conf"],
-                try_number=facts["try_number"],
-                map_index=facts["map_index"],
-            ),
+            facts=facts_from_frame(frame["facts"]),
         )
+
+
+def facts_to_frame(facts: RunFacts) -> Frame:
+    """Return what user code is told about a run as plain data."""
+    return {
+        "dag_id": facts.dag_id,
+        "run_id": facts.run_id,
+        "task_id": facts.task_id,
+        "run_type": str(facts.run_type),
+        "interval_start": facts.data_interval.start.isoformat(),
+        "interval_end": facts.data_interval.end.isoformat(),
+        "logical_date": _text(facts.logical_date),
+        "run_after": _text(facts.run_after),
+        "start_date": _text(facts.start_date),
+        "conf": dict(facts.conf),
+        "try_number": facts.try_number,
+        "map_index": facts.map_index,
+        "run_state": str(facts.run_state),
+        "task_state": str(facts.task_state),
+    }
+
+
+def facts_from_frame(facts: Frame) -> RunFacts:
+    """Return what `facts_to_frame` made the data of."""
+    start, end = (datetime.fromisoformat(facts[f"interval_{edge}"]) for edge in ("start", "end"))
+    return RunFacts(
+        dag_id=facts["dag_id"],
+        run_id=facts["run_id"],
+        task_id=facts["task_id"],
+        run_type=RunType(facts["run_type"]),
+        data_interval=DataInterval(start, end),
+        logical_date=_date(facts["logical_date"]),
+        run_after=_date(facts["run_after"]),
+        start_date=_date(facts["start_date"]),
+        conf=facts["conf"],
+        try_number=facts["try_number"],
+        map_index=facts["map_index"],
+        run_state=RunState(facts["run_state"]),
+        task_state=TaskState(facts["task_state"]),
+    )
+
+
+def prior_to_frame(prior: PriorRun | None) -> Frame:
+    """Return what user code is told about an earlier run as plain data."""
+    if prior is None:
+        return {"found": False}
+    return {
+        "found": True,
+        "interval_start": prior.data_interval.start.isoformat(),
+        "interval_end": prior.data_interval.end.isoformat(),
+        "start_date": prior.start_date.isoformat(),
+        "end_date": prior.end_date.isoformat(),
+    }
+
+
+def prior_from_frame(prior: Frame) -> PriorRun | None:
+    """Return what `prior_to_frame` made the data of."""
+    if not prior["found"]:
+        return None
+    names = "interval_start", "interval_end", "start_date", "end_date"
+    first, last, started, ended = (datetime.fromisoformat(prior[name]) for name in names)
+    return PriorRun(DataInterval(first, last), started, ended)
 
 
 def _text(date: datetime | None) -> str | None:

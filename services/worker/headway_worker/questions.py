@@ -1,26 +1,39 @@
 """What a running task asks of its worker, and the answers."""
 
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
 from typing import TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db.attempts import Claimed
+from headway.db.callback_claims import ClaimedCallback
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import HeadwayError
+from headway.domain.connection import Connection
+from headway.domain.names import check_key
+from headway.domain.secret_kind import Kind
 from headway.runtime.clock import Clock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
+from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.chore import RETRYING
 from headway_worker.clerk import Clerk, Work
+from headway_worker.order import prior_to_frame
+from headway_worker.spark.earlier import Predecessors, prior_of
 from headway_worker.spark.service import SparkService
+from headway_worker.vault import Vault
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a task is told, and the secrets in that, to be masked before it is told."""
+
+    frame: Frame = field(repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,47 +45,94 @@ class Questions:
     """
 
     clerk: Clerk
+    vault: Vault
     spark: SparkService
     clock: Clock
     stop: Event
     pace: Pace = RETRYING
 
-    def answer(self, work: Work, question: Frame) -> Frame:
+    def answer(self, work: Work | CallbackWork, question: Frame) -> Answer:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
-            return self._answer(work, question)
-        except (HeadwayError, SQLAlchemyError, KeyError, TypeError, ValueError, OSError) as error:
-            log.warning("action=no_answer ask=%s error=%s", question.get("ask"), error)
-            return {"error": str(error)}
+            if isinstance(work, CallbackWork):
+                return Answer(self._answer_callback(work.claimed, question))
+            match question["ask"]:
+                case "connection" | "variable":
+                    return self._read_secret(work.claimed, question)
+                case "spark":
+                    return self._tell_of_spark(work.claimed, question)
+            return Answer(self._answer(work.claimed, question))
+        except Exception as error:  # noqa: BLE001 - here one question is isolated
+            return Answer({"error": str(error) or type(error).__name__})
 
-    def _answer(self, work: Work, question: Frame) -> Frame:
-        claimed = work.claimed
+    def _answer(self, claimed: Claimed, question: Frame) -> Frame:
         match question["ask"]:
             case "pull_xcom" | "pull_xcoms" | "xcom_length" | "xcom_item":
                 return self._patiently(lambda: self._read_xcom(claimed, question))
+            case "last_success":
+                return prior_to_frame(self._patiently(lambda: self.clerk.last_success(claimed)))
             case "push_xcom":
                 key, left = str(question["key"]), question["value"]
                 self._patiently(lambda: self.clerk.push_xcom(claimed, key, left))
                 return {"saved": True}
-            case "save_handle":
-                handle: dict[str, JsonValue] = dict(question["handle"])
-                self._patiently(lambda: self.clerk.save_handle(claimed, handle))
-                return {"saved": True}
-            case "spark":
-                return self.spark.describe(with_server=bool(question["session"]))
+            case "save_handle" | "prior_handle":
+                return self._handle(claimed, question)
             case unknown:
                 return {"error": f"The worker does not know the question {unknown!r}."}
+
+    def _handle(self, claimed: Claimed, question: Frame) -> Frame:
+        if question["ask"] == "save_handle":
+            handle: dict[str, JsonValue] = dict(question["handle"])
+            self._patiently(lambda: self.clerk.save_handle(claimed, handle))
+            return {"saved": True}
+        prior = prior_of(self._patiently(lambda: self.clerk.earlier(claimed)))
+        if prior is None:
+            return {"found": False}
+        outcome = None if prior.outcome is None else str(prior.outcome)
+        return {"found": True, "handle": dict(prior.handle), "outcome": outcome}
+
+    def _answer_callback(self, claimed: ClaimedCallback, question: Frame) -> Frame:
+        match question["ask"]:
+            case "pull_xcom" | "pull_xcoms":
+                return self._patiently(lambda: self._pull_xcom(claimed, question))
+            case "last_success":
+                return prior_to_frame(self._patiently(lambda: self.clerk.last_success(claimed)))
+            case other:
+                return {"error": f"The worker has no answer to {other!r} for a callback."}
+
+    def _pull_xcom(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
+        task_id, key = str(question["task_id"]), str(question["key"])
+        if question["ask"] == "pull_xcom":
+            map_index = int(question["map_index"])
+            value = self.clerk.pull_xcom(claimed, task_id, key, map_index)
+            return {"found": False} if value is None else {"found": True, "value": value[0]}
+        page = self.clerk.pull_xcoms(claimed, task_id, key, int(question["after"]))
+        return {"values": list(page.values()), "last": max(page, default=None)}
+
+    def _tell_of_spark(self, claimed: Claimed, question: Frame) -> Answer:
+        conn_id, session = str(question["conn_id"]), bool(question["session"])
+        if session:
+            before = Predecessors(self.clerk, self.spark, self.clock)
+            self._patiently(lambda: before.settle(claimed))
+        where = self._patiently(lambda: self.spark.locate(claimed, conn_id, for_session=session))
+        return Answer(where.to_frame(), where.secrets())
+
+    def _read_secret(self, claimed: Claimed, question: Frame) -> Answer:
+        kind, name = Kind(question["ask"]), check_key(question["ask"], question["name"])
+        found = self._patiently(lambda: self.vault.read(claimed, kind, name))
+        match found:
+            case None:
+                return Answer({"text": None})
+            case Connection():
+                return Answer({"text": found.to_json()}, found.secrets())
+            case _:
+                return Answer({"text": found.value}, found.secrets())
 
     def _read_xcom(self, claimed: Claimed, question: Frame) -> Frame:
         task_id, key = str(question["task_id"]), str(question["key"])
         match question["ask"]:
-            case "pull_xcom":
-                map_index = int(question["map_index"])
-                value = self.clerk.pull_xcom(claimed, task_id, key, map_index)
-                return {"found": False} if value is None else {"found": True, "value": value[0]}
-            case "pull_xcoms":
-                page = self.clerk.pull_xcoms(claimed, task_id, key, int(question["after"]))
-                return {"values": list(page.values()), "last": max(page, default=None)}
+            case "pull_xcom" | "pull_xcoms":
+                return self._pull_xcom(claimed, question)
             case "xcom_length":
                 return {"length": self.clerk.items.length(claimed, task_id, key)}
             case _:

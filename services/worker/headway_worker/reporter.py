@@ -1,34 +1,60 @@
 """Reports on their way to the database."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from headway.db.attempts import AttemptKey, Report
 from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
+
+K = TypeVar("K")
+K_co = TypeVar("K_co", covariant=True)
+
+
+class Keyed(Protocol[K_co]):
+    """A report on what this worker has claimed."""
+
+    @property
+    def key(self) -> K_co:
+        """What it is about."""
+
+
+class Reports(Protocol):
+    """Who takes reports to the database."""
+
+    def report(self, reports: Sequence[Any]) -> None:
+        """End what they are about, in one transaction."""
+
+
+GATHER: Final = 0.02
+"""Seconds between two transactions with reports, so that a flood of them comes in batches."""
 
 
 @dataclass(slots=True)
-class Reporter:
+class Reporter(Generic[K]):
     """Send reports, all that have come together in one transaction, until they are taken.
 
     An attempt whose report is under way is still this worker's: its lease goes on
     being renewed, so that a long outage of the database turns no success into a loss.
     """
 
-    clerk: Clerk
+    clerk: Reports
     chore: Chore[None]
-    on_reported: Callable[[AttemptKey], None]
-    _waiting: list[Report] = field(default_factory=list)
-    _sent: list[Report] = field(default_factory=list)
+    on_reported: Callable[[K], None]
+    _waiting: list[Keyed[K]] = field(default_factory=list)
+    _sent: list[Keyed[K]] = field(default_factory=list)
 
-    def add(self, report: Report) -> None:
+    def add(self, report: Keyed[K]) -> None:
         """Take a report over."""
         self._waiting.append(report)
 
-    def keys(self) -> list[AttemptKey]:
+    def keys(self) -> list[K]:
         """Return the attempts that are not reported yet."""
         return [report.key for report in (*self._sent, *self._waiting)]
+
+    def due_in(self) -> float:
+        """Return the seconds until what waits is sent, 0 or less when that is due."""
+        return self.chore.begins_in() if self._waiting else inf
 
     def step(self) -> None:
         """Collect what was sent and send what waits."""
@@ -42,4 +68,4 @@ class Reporter:
         if self._waiting and not self._sent and self.chore.may_begin():
             sent, self._waiting = self._waiting, []
             self._sent = sent
-            self.chore.begin(lambda: self.clerk.report(sent))
+            self.chore.begin(lambda: self.clerk.report(sent), every=GATHER)

@@ -1,51 +1,71 @@
 """For how long the attempts of this worker are its own, on its own clock."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
-from headway.db.attempts import AttemptKey
 from headway.runtime.clock import Clock
 from headway.runtime.settings import WorkerSettings
 from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal(Generic[K]):
+    """What is still the worker's own, with whether each was told to stop.
+
+    `drain` tells whether the worker itself was told to end.
+    """
+
+    stopping: Mapping[K, bool]
+    drain: bool = False
+
+
+class Renews(Protocol[K]):
+    """Who renews leases."""
+
+    def renew(self, keys: Sequence[K]) -> Renewal[K]:
+        """Extend leases; return those that are still ours."""
 
 
 @dataclass(slots=True)
-class Tenure:
+class Tenure(Generic[K]):
     """Renew the leases, and know until when each attempt may run.
 
     An attempt ends `kill_grace` seconds before its lease can run out, counted from
     when the claim or renewal was *asked for*: so it is dead before the database may
     give it away, whatever the delay of the answer.  A renewal also brings which
-    attempts were told to stop.
+    attempts were told to stop, and whether the worker was told to `drain`.
     """
 
-    clerk: Clerk
+    clerk: Renews[K]
     settings: WorkerSettings
     clock: Clock
-    chore: Chore[dict[AttemptKey, bool]]
-    _until: dict[AttemptKey, float] = field(default_factory=dict)
-    _stopping: set[AttemptKey] = field(default_factory=set)
-    _asked: tuple[float, tuple[AttemptKey, ...]] = (0.0, ())
+    chore: Chore[Renewal[K]]
+    drain: bool = False
+    _until: dict[K, float] = field(default_factory=dict)
+    _stopping: set[K] = field(default_factory=set)
+    _asked: tuple[float, tuple[K, ...]] = (0.0, ())
 
-    def grant(self, key: AttemptKey, since: float) -> None:
+    def grant(self, key: K, since: float) -> None:
         """Enter an attempt whose claim was asked for at that time."""
         self._until[key] = since + self.settings.lease_duration - self.settings.kill_grace
 
-    def forget(self, key: AttemptKey) -> None:
+    def forget(self, key: K) -> None:
         """Leave an attempt out that has ended."""
         self._until.pop(key, None)
         self._stopping.discard(key)
 
-    def has_ended(self, key: AttemptKey) -> bool:
+    def has_ended(self, key: K) -> bool:
         """Whether the attempt must not run any longer."""
         return self.clock.monotonic() >= self._until.get(key, 0.0)
 
-    def is_stopping(self, key: AttemptKey) -> bool:
+    def is_stopping(self, key: K) -> bool:
         """Whether the attempt was told to stop; it is still this worker's to report."""
         return key in self._stopping
 
-    def step(self, keys: Iterable[AttemptKey]) -> None:
+    def step(self, keys: Iterable[K]) -> None:
         """Collect the last renewal and begin the next one, when it is time for it."""
         if self.chore.done():
             self._collect()
@@ -60,13 +80,15 @@ class Tenure:
         renewed = self.chore.collect()
         if renewed is None:
             return
+        self.drain = renewed[0].drain
+        still_mine = renewed[0].stopping
         since, keys = self._asked
         for key in keys:
             if key not in self._until:
                 continue  # it has ended meanwhile
-            if key not in renewed[0]:
+            if key not in still_mine:
                 self._until[key] = 0.0
                 continue
             self.grant(key, since)
-            if renewed[0][key]:
+            if still_mine[key]:
                 self._stopping.add(key)

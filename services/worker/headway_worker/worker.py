@@ -9,32 +9,42 @@ import logging
 import selectors
 import socket
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from headway.db.attempts import AttemptKey
-from headway.db.notices import STOP, WORKER, Notice
+from headway.db.notices import CALLBACK, STOP, WORKER, Notice
 from headway.domain.errors import EmbeddedError, SerializationError
-from headway.domain.states import Outcome
+from headway.domain.states import Outcome, TaskState
 from headway.runtime.clock import Clock
-from headway.runtime.forker import Child, Exit, ForkerError
+from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.execution import Result
+from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
+from headway_worker.awaiting import AwaitingSpark
+from headway_worker.callbacks.clerk import CallbackClerk
+from headway_worker.callbacks.crew import CallbackCrew, Surroundings
 from headway_worker.chore import Chore
 from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk, Work
-from headway_worker.conclusion import CANCELLED, conclude, report_of
+from headway_worker.conclusion import CANCELLED, HANDED_BACK, conclude, masked, report_of
 from headway_worker.launcher import Launcher
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
+from headway_worker.spark.leftovers import Leftovers
 from headway_worker.spark.service import SparkService
-from headway_worker.tenure import Tenure
+from headway_worker.spark.telling import Telling
+from headway_worker.tenure import Renewal, Tenure
 
 log = logging.getLogger(__name__)
+
+_AFTERWARDS = 5.0
+"""Seconds for the server to confirm that an attempt which failed has nothing there any more."""
 
 TICK = 0.1
 """Seconds after which deadlines are looked at, even when nothing happens."""
@@ -56,11 +66,11 @@ class Worker:
 
     def __init__(self, means: Means, settings: WorkerSettings, clock: Clock) -> None:
         self._means, self._settings, self._clock = means, settings, clock
-        self._attempts: dict[AttemptKey, Attempt] = {}
-        self._awaiting_spark: list[Work] = []
-        self._answers: dict[Future[Frame], Attempt] = {}
-        self._cleaning: list[Child] = []
+        self._attempts: dict[AttemptKey, Attempt[Work]] = {}
+        self._ending: dict[AttemptKey, tuple[Attempt[Work], Result]] = {}
         self._draining = False
+        self._idle_since: float | None = None
+        self.failed = 0
 
         self._selector = selectors.DefaultSelector()
         self._bell, self._button = socket.socketpair()
@@ -68,62 +78,101 @@ class Worker:
         self._button.setblocking(False)
         self._selector.register(self._bell, selectors.EVENT_READ)
 
-        self._threads = [ThreadPoolExecutor(1, name) for name in ("claim", "renew", "report")]
-        claims, renewals, reports = self._threads
-        self._askers = ThreadPoolExecutor(max(8, settings.slots), "answer")
+        self._threads = [
+            ThreadPoolExecutor(1, name) for name in ("claim", "renew", "report", "tell")
+        ]
+        claims, renewals, reports, tellings = self._threads
+        self._answering = Answering(means.questions, settings.slots, self._ring)
         claiming: Chore[list[Work]] = Chore("claim", claims, self._ring, clock)
         self._claims = Claims(means.clerk, claiming, clock, means.pace)
-        renewal: Chore[dict[AttemptKey, bool]] = Chore("renew", renewals, self._ring, clock)
+        renewal: Chore[Renewal[AttemptKey]] = Chore("renew", renewals, self._ring, clock)
         self._tenure = Tenure(means.clerk, settings, clock, renewal)
+        self._awaiting = AwaitingSpark(means.spark, self._tenure)
+        self._leftovers = Leftovers(means.spark, self._tenure, settings, clock)
         reporting: Chore[None] = Chore("report", reports, self._ring, clock)
         self._reporter = Reporter(means.clerk, reporting, self._reported)
+        telling: Chore[list[AttemptKey]] = Chore("tell", tellings, self._ring, clock)
+        self._telling = Telling(means.clerk, means.spark, telling, clock)
+        around = Surroundings(settings, clock, means.pace, self._selector, self._ring)
+        self._callbacks = CallbackCrew(CallbackClerk(means.clerk), means.launcher, around)
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
             STOP: renewal.hurry,
+            CALLBACK: self._callbacks.claiming.hurry,
         }
 
     def step(self) -> bool:
         """Do all that can be done now, then wait a moment for something to happen."""
-        waiting = [work.claimed.key for work in self._awaiting_spark]
-        self._tenure.step([*self._attempts, *waiting, *self._reporter.keys()])
+        waiting = self._awaiting.keys
+        self._tenure.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()])
         self._take_work()
-        self._cancel_those_awaiting_spark()
-        self._start_those_awaiting_spark()
+        for work in self._awaiting.cancelled():
+            self._report(work, CANCELLED)
+        for work in self._awaiting.ready():
+            self._start(work)
         self._watch()
-        self._send_answers()
+        self._answering.send(self._selector)
         for attempt in list(self._attempts.values()):
             self._enforce(attempt)
             exited = attempt.child.poll()
             if exited is not None:
                 self._finish(attempt, exited)
+        self._leftovers.step()
+        for key in [key for key in self._ending if not self._leftovers.under_way(key)]:
+            self._conclude(*self._ending.pop(key))
         self._reporter.step()
-        self._cleaning = [child for child in self._cleaning if not _has_gone(child)]
+        self._telling.step()
+        self._means.spark.tend()
+        self._callbacks.step(draining=self._draining)
         return True
+
+    @property
+    def told_to_drain(self) -> bool:
+        """Whether a user has asked that it takes no more, finishes, and ends."""
+        return self._tenure.drain
 
     def drain(self) -> bool:
         """Claim no more; return whether all that was claimed has ended and been reported."""
-        self._draining = True
-        claimed = self._attempts or self._awaiting_spark or self._claims.pending
-        return not claimed and not self._reporter.keys() and not self._cleaning
+        if not self._draining:
+            self._draining = self._means.clerk.draining = True
+            self.rings[STOP]()  # so that the database knows of it at once
+        return not self._claims.pending and not self._busy() and self._callbacks.at_rest
+
+    def idle_for(self) -> float:
+        """Return for how many seconds it has had nothing to do."""
+        if self._busy() or self._claims.found or self._callbacks.busy:
+            self._idle_since = None
+            return 0.0
+        now = self._clock.monotonic()
+        self._idle_since = now if self._idle_since is None else self._idle_since
+        return now - self._idle_since
+
+    def _busy(self) -> bool:
+        claimed = self._attempts or self._ending or self._awaiting.keys
+        told = not self._reporter.keys() and not self._telling.pending
+        return bool(claimed) or not told
 
     def hand_back(self) -> None:
         """Stop every attempt, so that another worker may begin it again."""
         for attempt in self._attempts.values():
-            if not (attempt.handed_back or attempt.cancelled):
-                attempt.handed_back = True
-                attempt.log.say("[headway] The worker is stopping; the task is handed back.")
-                attempt.child.stop(self._settings.kill_grace)
+            attempt.hand_back(self._settings.kill_grace)
+        for work in self._awaiting.handed_over():
+            self._report(work, HANDED_BACK, began=False)
+        self._callbacks.hand_back()
 
     def close(self) -> None:
         """Kill what still runs, and end every thread and process."""
         for attempt in self._attempts.values():
             attempt.child.kill()
-        self._means.questions.stop.set()
+        self._callbacks.close()
+        self._answering.stop()
+        self._leftovers.close()
         self._means.launcher.close()
         self._means.spark.close()
-        for threads in (*self._threads, self._askers):
+        self._answering.close()
+        for threads in self._threads:
             threads.shutdown(wait=True, cancel_futures=True)
-        for attempt in self._attempts.values():
+        for attempt in (*self._attempts.values(), *(ending for ending, _ in self._ending.values())):
             attempt.close()
 
     def _take_work(self) -> None:
@@ -132,30 +181,16 @@ class Worker:
             if self._tenure.has_ended(work.claimed.key):
                 self._tenure.forget(work.claimed.key)  # preparing it has taken too long
             elif work.task.needs_spark:
-                self._awaiting_spark.append(work)
+                self._awaiting.add(work)
             else:
                 self._start(work)
         self._claims.step(self._free_slots())
 
     def _free_slots(self) -> int:
-        if self._draining:
+        if self._draining or not self._means.launcher.ready():
             return 0
-        return self._settings.slots - len(self._attempts) - len(self._awaiting_spark)
-
-    def _cancel_those_awaiting_spark(self) -> None:
-        for work in list(self._awaiting_spark):
-            if self._tenure.is_stopping(work.claimed.key):
-                self._awaiting_spark.remove(work)
-                self._report(work, CANCELLED)
-
-    def _start_those_awaiting_spark(self) -> None:
-        if self._awaiting_spark and self._means.spark.forker_ready():
-            waiting, self._awaiting_spark = self._awaiting_spark, []
-            for work in waiting:
-                if self._tenure.has_ended(work.claimed.key):
-                    self._tenure.forget(work.claimed.key)  # another worker's by now
-                else:
-                    self._start(work)
+        taken = len(self._attempts) + len(self._ending) + len(self._awaiting.keys)
+        return self._settings.slots - taken
 
     def _start(self, work: Work) -> None:
         try:
@@ -171,16 +206,10 @@ class Worker:
             return
         self._attempts[work.claimed.key] = attempt
         attempt.watch(self._selector)
-        log.info(
-            "action=start dag=%s run=%s task=%s attempt=%d",
-            work.claimed.dag_id,
-            work.claimed.run_id,
-            work.claimed.task_id,
-            work.claimed.key.attempt,
-        )
+        log.info("action=start %s", _told(work))
 
     def _watch(self) -> None:
-        seconds = min(TICK, self._claims.due_in(self._free_slots()))
+        seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
         for key, events in self._selector.select(seconds):
             if key.fileobj is self._bell:
                 self._bell.recv(4096)
@@ -188,60 +217,73 @@ class Worker:
                 key.data.send(self._selector)
             elif not self._serve(key.data, key.fileobj):
                 self._selector.unregister(key.fileobj)
+                if key.fileobj is key.data.child.channel:
+                    key.data.lost_hearing(self._clock.monotonic())
 
-    def _serve(self, attempt: Attempt, source: object) -> bool:
-        if source == attempt.log_pipe:
-            return attempt.drain_log()
+    def _serve(self, attempt: Attempt[Any], source: object) -> bool:
+        if isinstance(source, int):
+            return attempt.drain(source)
         if source is attempt.child:
             return attempt.child.poll() is None
         questions: list[Frame] = []
         open_still = attempt.receive(questions)
+        while attempt.spark_news:
+            self._telling.note(attempt.work.claimed.key, attempt.spark_news.pop(0))
         for question in questions:
             attempt.note(question)
-            future = self._askers.submit(self._means.questions.answer, attempt.work, question)
-            future.add_done_callback(lambda _: self._ring())
-            self._answers[future] = attempt
+            self._answering.ask(attempt, question)
         return open_still
 
-    def _send_answers(self) -> None:
-        for future in [future for future in self._answers if future.done()]:
-            attempt = self._answers.pop(future)
-            if attempt.work.claimed.key in self._attempts:
-                attempt.answer(future.result(), self._selector)
-
-    def _enforce(self, attempt: Attempt) -> None:
+    def _enforce(self, attempt: Attempt[Work]) -> None:
         if self._tenure.has_ended(attempt.work.claimed.key):
             attempt.fence()
         elif self._tenure.is_stopping(attempt.work.claimed.key):
             attempt.cancel(self._settings.kill_grace)
         else:
             attempt.enforce_timeout(self._clock.monotonic(), self._settings.kill_grace)
+            attempt.enforce_hearing(self._clock.monotonic())
+        if attempt.is_stopped:
+            self._end_spark(attempt)
+        attempt.log.tick()
 
-    def _finish(self, attempt: Attempt, exited: Exit) -> None:
+    def _finish(self, attempt: Attempt[Work], exited: Exit) -> None:
         work = attempt.work
         attempt.unwatch(self._selector)
-        result = conclude(attempt.ending(exited), work.task)
+        result = masked(conclude(attempt.ending(exited), work.task), attempt.masker)
         del self._attempts[work.claimed.key]
         self._claims.ended()
-        if attempt.result is None and attempt.spark_session is not None:
-            self._cleaning.extend(self._means.spark.release(attempt.spark_session))
-        if attempt.fenced:
-            self._tenure.forget(work.claimed.key)
+        if attempt.result is None:
+            self._end_spark(attempt)
+        elif attempt.result.outcome is not Outcome.SUCCESS:
+            self._end_spark(attempt, _AFTERWARDS)  # it may have failed to end it itself
+        self._ending[work.claimed.key] = attempt, result
+
+    def _end_spark(self, attempt: Attempt[Work], patience: float | None = None) -> None:
+        """Begin to end what an attempt has in Spark, without waiting for it."""
+        if attempt.spark_session is not None:
+            key = attempt.work.claimed.key
+            self._leftovers.begin(key, attempt.spark_session, patience)
+
+    def _conclude(self, attempt: Attempt[Work], result: Result) -> None:
+        """Report an attempt of which nothing runs any more, in its process or in Spark."""
+        work, key = attempt.work, attempt.work.claimed.key
+        if problem := self._leftovers.problem(key):
+            error = attempt.masker.mask(f"{result.error or result.outcome} {problem}")
+            result = replace(result, error=error)
+        self._leftovers.forget(key)
+        self._telling.end(key, attempt.spark_session)
+        lost = attempt.fenced or self._tenure.has_ended(key)
+        attempt.close(None if lost else result)
+        if lost:
+            self._tenure.forget(key)
         else:
-            attempt.log.say(f"[headway] {result.outcome}: {result.error or 'done.'}")
             self._report(work, result)
-        attempt.close()
 
     def _report(self, work: Work, result: Result, *, began: bool = True) -> None:
-        log.info(
-            "action=end dag=%s run=%s task=%s attempt=%d outcome=%s",
-            work.claimed.dag_id,
-            work.claimed.run_id,
-            work.claimed.task_id,
-            work.claimed.key.attempt,
-            result.outcome,
-        )
-        self._reporter.add(report_of(work.claimed, work.task, result, began=began))
+        log.info("action=end %s outcome=%s", _told(work), result.outcome)
+        report = report_of(work.claimed, work.task, result, began=began)
+        self.failed += report.following.state is TaskState.FAILED
+        self._reporter.add(report)
 
     def _reported(self, key: AttemptKey) -> None:
         self._tenure.forget(key)
@@ -252,8 +294,6 @@ class Worker:
             self._button.send(b"!")
 
 
-def _has_gone(child: Child) -> bool:
-    if child.poll() is None:
-        return False
-    child.close()
-    return True
+def _told(work: Work) -> str:
+    its = work.claimed
+    return f"dag={its.dag_id} run={its.run_id} task={its.task_id} attempt={its.key.attempt}"

@@ -1,56 +1,210 @@
-"""Create a backfill: runs over a range of past intervals."""
+"""Create a backfill: a plan over past intervals, and the runs that it consists of."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from json import dumps
 
 from sqlalchemy import Connection
 
-from headway.actions.lookup import current_dag
-from headway.db import backfills, events, runs
+from headway.actions.backfill_again import leave_unreadable, lock_again, run_again
+from headway.actions.intervene import Author
+from headway.actions.lookup import CurrentDag, current_dag
+from headway.actions.rerun import LATEST, OWN
+from headway.db import backfill_plans, backfills, events, runs
+from headway.db.backfill_plans import NewBackfill
 from headway.db.events import Event
-from headway.decide.backfill import plan_backfill
+from headway.decide.backfill import (
+    AS_IT_COMES,
+    MOST_RUNS,
+    PlannedDate,
+    Way,
+    judge,
+    places,
+    plan_backfill,
+    plan_dates,
+    runs_again,
+    runs_to_create,
+)
+from headway.decide.graph import DagGraph
 from headway.domain.arguments import JsonValue
+from headway.domain.backfill import Direction, Fate
 from headway.domain.errors import ConflictError, DagError
 from headway.domain.states import RunType
 from headway.timetables import registry
+from headway.timetables.base import DagRunInfo
+
+MOST_WEIGHT = 100
+"""The weight with which a backfill may take all slots of a pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillRequest:
-    """A range of interval starts, both ends included, and how many runs may be active in it."""
+    """A range of interval starts, both ends included, or `dates`, and how they are to run.
+
+    `max_active_runs` is the DAG's by default, `conf` that of new runs and, unless it is
+    empty, of runs that run again; these have their own `version`, or the latest.
+    """
 
     dag_id: str
-    from_date: datetime
-    to_date: datetime
+    from_date: datetime | None
+    to_date: datetime | None
     conf: Mapping[str, JsonValue]
     max_active_runs: int | None = None
+    dates: Sequence[datetime] = ()
+    way: Way = AS_IT_COMES
+    weight: int = MOST_WEIGHT
+    idle_only: bool = False
+    version: str = OWN
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedBackfill:
-    """A backfill that was created, and how many intervals it leaves alone."""
+    """A backfill that was created: how many new runs, how many dates that have `existing` ones.
+
+    These are left alone, as those in `conflicts` with a run are; `rerun` runs run again.  So
+    many dates that have a run in it are `early`: before the start date of the DAG.
+    """
 
     id: int
     created: int
     existing: int
+    rerun: int = 0
+    conflicts: int = 0
+    early: int = 0
+
+
+def plan(conn: Connection, request: BackfillRequest, now: datetime) -> list[PlannedDate]:
+    """Return what would become of each date; nothing is changed.
+
+    DagError when the request asks for what cannot be.
+    """
+    dag = current_dag(conn, request.dag_id)
+    _most(request, dag)
+    return _plan(conn, request, dag, now)
 
 
 def create_backfill(
-    conn: Connection, request: BackfillRequest, now: datetime, actor: str
+    conn: Connection, request: BackfillRequest, now: datetime, actor: str, reason: str | None = None
 ) -> CreatedBackfill:
-    """Create the backfill with its runs.  An interval that has a run already is left alone.
+    """Create the backfill with its runs, and have others run again, as the plan has it.
 
-    ConflictError when none is left to run.
+    ConflictError when nothing is to be run.
     """
+    backfill_plans.lock_dag(conn, request.dag_id)
     dag = current_dag(conn, request.dag_id)
-    infos = plan_backfill(dag.spec, request.from_date, request.to_date, now)
+    most = _most(request, dag)
+    dates = _plan(conn, request, dag, now)
+    new, again = runs_to_create(dates), runs_again(dates)
+    if not new and not again:
+        raise _nothing_to_run(len(dates))
+    locked = lock_again(conn, again)
+    backfill_id = backfill_plans.create(conn, _entered(request, dates, most))
+    _tell(conn, request.dag_id, backfill_id, len(new) + len(again), Author(actor, reason))
+    when = places(dates)
+    names = _create(conn, request, dag, backfill_id, new, when)
+    if again:
+        author = Author(actor, f"backfill {backfill_id}")
+        run_again(conn, locked, request.version, dag.version_id, author)
+        conf = dumps(dict(request.conf)) if request.conf else None
+        starts = {run.id: when[run.schedule_date] for run in again}
+        backfill_plans.take(conn, backfill_id, starts, conf)
+        backfills.wake_running(conn, request.dag_id)
+    backfills.set_planned(conn, backfill_id, len(new) + len(again))
+    backfill_plans.store(conn, backfill_id, dates, [_run_id(date, names) for date in dates])
+    fates = Counter(date.fate for date in dates)
+    return CreatedBackfill(
+        backfill_id,
+        created=len(new),
+        existing=fates[Fate.SKIP],
+        rerun=len(again),
+        conflicts=fates[Fate.CONFLICT],
+        early=sum(_is_early(date, dag) for date in dates),
+    )
+
+
+def _nothing_to_run(dates: int) -> ConflictError:
+    return ConflictError(
+        f"All {dates} intervals have a run already: `--dry-run` shows which, "
+        "`--reprocess` runs again what has ended."
+    )
+
+
+def _is_early(date: PlannedDate, dag: CurrentDag) -> bool:
+    """Whether the date has a run in the backfill, and the schedule none, for it began later."""
+    first = dag.spec.start_date
+    runs = date.fate in {Fate.CREATE, Fate.RERUN}
+    return runs and first is not None and date.info.data_interval.start < first
+
+
+def _tell(conn: Connection, dag_id: str, backfill_id: int, runs: int, author: Author) -> None:
+    details: dict[str, JsonValue] = {"backfill": backfill_id, "runs": runs}
+    if author.reason is not None:
+        details["reason"] = author.reason
+    action = "backfill.create"
+    events.add(conn, Event(actor=author.actor, action=action, dag_id=dag_id, details=details))
+
+
+def _plan(
+    conn: Connection, request: BackfillRequest, dag: CurrentDag, now: datetime
+) -> list[PlannedDate]:
+    if request.way.direction is Direction.BACKWARD and DagGraph(dag.spec).holds_back:
+        raise DagError(
+            f"Tasks of DAG {request.dag_id} depend on the run before (depends_on_past): "
+            "backfill it forward."
+        )
+    if request.version not in {OWN, LATEST}:
+        raise DagError(f"Say {OWN} or {LATEST}, not version {request.version!r}, of a backfill.")
+    if request.dates and (request.from_date or request.to_date):
+        raise DagError("Say either a range or single dates, not both.")
+    if request.dates:
+        infos = plan_dates(dag.spec, request.dates, now)
+    elif request.from_date is not None and request.to_date is not None:
+        infos = plan_backfill(dag.spec, request.from_date, request.to_date, now)
+    else:
+        raise DagError("A backfill needs a range, --from and --to, or single dates: --date.")
+    there = backfill_plans.existing(conn, request.dag_id, infos)
+    return leave_unreadable(conn, judge(infos, there, request.way))
+
+
+def _most(request: BackfillRequest, dag: CurrentDag) -> int:
+    """Return how many runs may be active at a time; DagError for a lane that cannot be."""
     most = request.max_active_runs
     if most is None:
-        most = dag.spec.max_active_runs
-    if most < 1:
-        raise DagError(f"A backfill needs at least 1 active run at a time, not {most}.")
-    backfill_id = backfills.create(conn, request.dag_id, request.from_date, request.to_date, most)
+        most = min(dag.spec.max_active_runs, MOST_RUNS)
+    if not 1 <= most <= MOST_RUNS:
+        raise DagError(
+            f"A backfill needs at least 1 active run at a time, not {most}, and {MOST_RUNS:,} at "
+            "most."
+        )
+    if not 1 <= request.weight <= MOST_WEIGHT:
+        raise DagError(f"A weight is a percentage of slots, 1 to 100, not {request.weight}.")
+    return most
+
+
+def _entered(request: BackfillRequest, dates: Sequence[PlannedDate], most: int) -> NewBackfill:
+    starts = [date.info.data_interval.start for date in dates]
+    return NewBackfill(
+        request.dag_id,
+        request.from_date or min(starts),
+        request.to_date or max(starts),
+        most,
+        request.way,
+        request.weight,
+        request.idle_only,
+    )
+
+
+def _create(
+    conn: Connection,
+    request: BackfillRequest,
+    dag: CurrentDag,
+    backfill_id: int,
+    infos: Sequence[DagRunInfo],
+    when: Mapping[datetime, datetime],
+) -> dict[DagRunInfo, str]:
+    """Create the new runs; return what they are called."""
     new = runs.NewRuns(
         request.dag_id,
         RunType.BACKFILL,
@@ -59,17 +213,20 @@ def create_backfill(
         request.conf,
         backfill_id,
         partitions=registry.decode(dag.spec.timetable).partitions,
+        places=when,
     )
-    created = runs.create(conn, new)
-    if not created:
+    names = dict(zip(infos, new.run_ids(), strict=True))
+    created = {run_id for _, run_id in runs.create(conn, [new])} if infos else set()
+    taken = set(names.values()) - created
+    if taken:
         raise ConflictError(
-            f"All {len(infos)} intervals of that range have a run already; "
-            f"`headway runs list {request.dag_id}` shows them."
+            f"DAG {request.dag_id} has a run {min(taken)!r} about another interval; "
+            "delete that, or leave its date out."
         )
-    backfills.set_planned(conn, backfill_id, len(created))
-    details: dict[str, JsonValue] = {"backfill": backfill_id, "runs": len(created)}
-    events.add(
-        conn,
-        Event(actor=actor, action="backfill.create", dag_id=request.dag_id, details=details),
-    )
-    return CreatedBackfill(backfill_id, len(created), len(infos) - len(created))
+    return names
+
+
+def _run_id(date: PlannedDate, names: Mapping[DagRunInfo, str]) -> str | None:
+    if date.created is not None:
+        return names[date.created]
+    return date.existing.run_id if date.existing else None

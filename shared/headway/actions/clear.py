@@ -41,6 +41,7 @@ def clear_tasks(
     With another `version` than its own the run has that one from then on, and its tasks what
     `decide.repin` makes of them.  What runs meanwhile goes on with the code that it began with.
     """
+    endings.lock_backfill(conn, dag_id, run_id)
     run = lock_run(conn, dag_id, run_id)
     known, target = wanted(conn, run, version)
     in_force = None if known.in_force is None else known.in_force.number
@@ -64,8 +65,7 @@ def _clear(
     if not what:
         return Change.none(run)
     change = carry_out(conn, run, instances, what, entry)
-    endings.go_on(conn, run.id)
-    return replace(change, run=have_looked_at(conn, run))
+    return replace(change, run=_go_on(conn, run))
 
 
 def _repin(
@@ -80,12 +80,18 @@ def _repin(
         pick(run, instances, named, selection.map_index)
     what = repin(was, graph, instances, selection)
     change = carry_out(conn, run, instances, what, entry)
-    repins.repin(conn, run.id, target.id)
+    repins.repin(conn, [run.id], target.id)
     if run.state is RunState.RUNNING:
         repins.fill(conn, run.id, target.id)
-    endings.go_on(conn, run.id)
+    state = _go_on(conn, run)
     added = len(graph.tasks.keys() - present) if present else 0
-    return replace(change, run=have_looked_at(conn, run), added=added)
+    return replace(change, run=state, added=added)
+
+
+def _go_on(conn: Connection, run: LockedRun) -> RunState:
+    endings.step_out(conn, run.id)
+    endings.go_on(conn, run.id)
+    return have_looked_at(conn, run)
 
 
 def _entry(author: Author, selection: Selection, versions: Versions) -> Entry:

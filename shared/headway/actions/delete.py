@@ -14,7 +14,7 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     The events about it stay.  ConflictError while an attempt is live: its slots are held
     until it has ended, and it must have a row to end in.
     """
-    backfill = endings.lock_backfill(conn, dag_id, run_id)
+    endings.lock_backfill(conn, dag_id, run_id)
     run = lock_run(conn, dag_id, run_id)
     instances = interventions.lock_instances(conn, [run])
     live = [it for it in instances if it.phase is not None]
@@ -27,6 +27,6 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
         )
     following = endings.following(conn, run.id)
     enter(conn, run, Entry(author, "run.delete"), instances)
-    endings.delete(conn, run.id, backfill)
+    endings.delete(conn, run.id)
     wakes.add(conn, following)
     return len(instances)

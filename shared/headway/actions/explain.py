@@ -10,8 +10,9 @@ from headway.actions import situations
 from headway.actions.lookup import check_tasks, run_of
 from headway.actions.situations import Surroundings
 from headway.db import explain as reads
-from headway.db import versions
+from headway.db import passed, versions
 from headway.decide.explain_attempt import explain_attempt
+from headway.decide.explain_passed import explain_passed
 from headway.decide.explain_ready import explain_ready
 from headway.decide.explain_run import explain_missing, explain_queued
 from headway.decide.explain_undecided import (
@@ -181,14 +182,18 @@ def _tell_attempt(around: Surroundings, found: Found, task: TaskRow) -> Explanat
 
 
 def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
-    """Explain why a run of the schedule is not there yet; NotFoundError if it never will be."""
+    """Explain why a run of the schedule is not there; NotFoundError if it was never to be."""
     dag = reads.dag(around.conn, wanted.dag_id)
     start = _start(wanted.run_id)
-    if dag is None or start is None or not _may_come(dag, start):
+    gone = None if start is None else passed.of(around.conn, wanted.dag_id, start)
+    if dag is None or start is None or not (gone or _may_come(dag, start)):
         run_of(around.conn, wanted.dag_id, wanted.run_id)
     assert dag is not None
     assert start is not None
-    told = explain_missing(situations.of_missing(around, dag, start))
+    if gone is not None:
+        told = explain_passed(dag, gone)
+    else:
+        told = explain_missing(situations.of_missing(around, dag, start))
     return replace(told, subject=Subject(wanted.dag_id, wanted.run_id, wanted.task_id))
 
 
@@ -203,7 +208,7 @@ def _start(run_id: str) -> datetime | None:
 
 def _may_come(dag: DagRow, start: datetime) -> bool:
     following = dag.next_interval_start
-    return not dag.planned or (following is not None and start >= following)
+    return not dag.planned or following is None or start >= following
 
 
 def _is_gone(found: Found, task: TaskRow) -> bool:

@@ -126,7 +126,7 @@ def have_looked_at(conn: Connection, run: LockedRun) -> RunState:
     One that has ended is queued, so that it starts when its DAG has room for it.
     """
     if run.state not in UNFINISHED_RUN:
-        endings.start_again(conn, run.id)
+        endings.start_again(conn, [run.id])
         return RunState.QUEUED
     if run.state is RunState.RUNNING:
         wakes.add(conn, [run.id])

@@ -43,6 +43,7 @@ def mark_tasks(
     A run that has ended is queued again, to be decided by how its tasks stand now.
     ConflictError when one of the instances may not go to that state.
     """
+    endings.lock_backfill(conn, dag_id, run_id)
     run = lock_run(conn, dag_id, run_id)
     graph = graph_of(conn, run)
     check_tasks(graph, marking.tasks)
@@ -56,6 +57,8 @@ def mark_tasks(
     details = {"as": str(marking.state), "map_index": marking.map_index}
     entry = Entry(author, "task.mark", marking.tasks, details)
     change = carry_out(conn, run, instances, what, entry)
+    if run.state not in UNFINISHED_RUN:
+        endings.step_out(conn, run.id)
     return replace(change, run=have_looked_at(conn, run))
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
 from headway.actions.lookup import current_dag
-from headway.db import dags, events, removal
+from headway.db import dags, events, removal, secrets
 from headway.db.events import Event
 from headway.db.removal import Extent, LockedDag
 from headway.domain.arguments import JsonValue
@@ -59,6 +59,7 @@ def continue_deletion(conn: Connection, dag_id: str) -> bool:
     if removal.delete_versions(conn, dag_id, VERSIONS) or removal.extent(conn, dag_id).runs:
         return True
     removal.delete_dag(conn, dag_id)
+    secrets.revoke_dag(conn, dag_id)  # whoever uses the name next must be granted anew
     if dag.active:
         removal.ask_for_parse(conn, dag)
     return False

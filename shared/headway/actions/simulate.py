@@ -65,6 +65,7 @@ def _taken(conn: Connection, changes: Changes) -> dict[Budget, int]:
     return {
         **{Budget(Limit.POOL, (name,)): taken for name, taken in pools.items()},
         **{Budget(Limit.QUEUE, (name,)): taken for name, taken in queues.items()},
+        **{Budget(Limit.SPARE, (name,)): taken for name, taken in queues.items()},
     }
 
 

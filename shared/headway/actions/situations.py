@@ -136,6 +136,7 @@ def of_ready(around: Surroundings, dag: DagRow, task: TaskRow) -> ReadySituation
         place=explain_line.place(conn, mine),
         schedulers=schedulers,
         aging=around.settings.priority_aging,
+        draining=[it for it in around.processes("worker", queue=mine.queue) if it.draining],
     )
 
 

@@ -12,6 +12,7 @@ from headway.db import events, interventions, runs
 from headway.db.events import Event
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
+from headway.domain.interval import DataInterval
 from headway.domain.names import check_run_id
 from headway.domain.states import RunType
 from headway.timetables import registry
@@ -26,8 +27,8 @@ AUTOMATED: Final = tuple(f"{kind}__" for kind in RunType if kind is not RunType.
 class TriggerRequest:
     """A run to create, as if at `logical_date`, which is the present moment by default.
 
-    One whose date is to come waits for it, unless `in_future` allows that of DAGs without
-    a schedule.
+    It is about `interval`, of any length, or about what was complete at its date.  One whose
+    date is to come waits for it, unless `in_future` allows that of DAGs without a schedule.
     """
 
     dag_id: str
@@ -35,10 +36,11 @@ class TriggerRequest:
     run_id: str | None = None
     logical_date: datetime | None = None
     in_future: bool = False
+    interval: DataInterval | None = None
 
 
 def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str) -> str:
-    """Create a manual run about the interval that was the last complete one at its date.
+    """Create a manual run about its own interval, or the last that was complete at its date.
 
     Return its run id.  NotFoundError without the DAG, ConflictError when the id is taken or
     may belong to a run of the schedule.
@@ -50,15 +52,18 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     name = check_run_id(request.run_id or f"manual__{date.isoformat()}")
     if name.startswith(AUTOMATED):
         raise ConflictError(f"Only runs of a schedule are called like {name!r}; choose another id.")
-    info = DagRunInfo(date, timetable.infer_manual_data_interval(date))
-    new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [info], request.conf)
-    if not runs.create(conn, new, [name]):
+    interval = request.interval or timetable.infer_manual_data_interval(date)
+    info = DagRunInfo(date, interval)
+    new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [info], request.conf, named=[name])
+    if not runs.create(conn, [new]):
         raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
     if request.in_future and isinstance(timetable, NullTimetable):
         interventions.bring_forward(conn, dag_id, name, now)
     details: dict[str, JsonValue] = {"conf": dict(request.conf)}
     if request.logical_date is not None:
         details["logical_date"] = date.isoformat()
+    if request.interval is not None:
+        details["interval"] = [interval.start.isoformat(), interval.end.isoformat()]
     events.add(
         conn,
         Event(actor=actor, action="run.trigger", dag_id=dag_id, run_id=name, details=details),

@@ -1,5 +1,5 @@
 """`python -m headway.cli` is the `headway` command."""
 
-from headway.cli.main import main
+from headway.cli.entry import main
 
 main()

@@ -1,92 +1,165 @@
 """`headway backfill`: run a DAG over past intervals."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
+from headway.cli import backfill_control
+from headway.cli import backfill_options as options
 from headway.cli.output import Format, Output
+from headway.cli.values import Reason, parse_conf
+from headway.domain.backfill import Direction, Reprocess
 
 if TYPE_CHECKING:
-    from headway.db.backfills import Progress
+    from sqlalchemy import Connection
 
-app = typer.Typer(help="Backfills: create them, watch them.", no_args_is_help=True)
+    from headway.actions.backfill import BackfillRequest, CreatedBackfill
+    from headway.db.backfills import Hold
+    from headway.decide.backfill import PlannedDate
 
-COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
+app = typer.Typer(help="Backfills: create, watch, pause, cancel them.", no_args_is_help=True)
+backfill_control.add_to(app)
+
+When: TypeAlias = tuple[str | None, str | None, list[str] | None]
+"""What was typed of a range, or of single dates."""
+
+PLAN_COLUMNS = ("interval_start", "interval_end", "fate", "reason")
 
 
 @app.command()
-def create(
+def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command
     dag_id: str,
-    from_date: Annotated[str, typer.Option("--from", help="The first day, such as 2013-01-01.")],
-    to_date: Annotated[str, typer.Option("--to", help="The last day, included.")],
-    conf: Annotated[str | None, typer.Option(help="Configuration of the runs, as JSON.")] = None,
-    max_active_runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; default: the DAG's.")
-    ] = None,
-    wait: Annotated[bool, typer.Option(help="Show the progress until all runs end.")] = True,
+    from_date: options.From = None,
+    to_date: options.To = None,
+    dates: options.Dates = None,
+    conf: options.Conf = None,
+    reprocess: options.Again = Reprocess.NONE,
+    order: options.Order = Direction.FORWARD,
+    rollup: options.Rollup = 1,
+    max_active_runs: options.Most = None,
+    weight: options.Weight = 100,
+    idle_only: options.IdleOnly = False,
+    version: options.OfWhich = "own",
+    dry_run: options.DryRun = False,
+    wait: options.Wait = True,
+    reason: Reason = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Run a DAG for every interval that starts in a range of days, and show the progress.
 
-    The exit status is 1 when a run fails.
+    The exit status is 1 unless all runs end well.
     """
-    from headway.actions.backfill import BackfillRequest, create_backfill
-    from headway.actions.lookup import current_dag
-    from headway.cli.session import actor, now, transaction
-    from headway.cli.values import parse_conf, parse_date
-    from headway.cli.watch import watch_backfill
-    from headway.db import views
+    from headway.actions.backfill import BackfillRequest
+    from headway.decide.backfill import Way
 
-    with transaction(changes=True) as conn:
-        zone = current_dag(conn, dag_id).spec.timezone
-        first, last = parse_date(from_date, zone), parse_date(to_date, zone)
-        request = BackfillRequest(dag_id, first, last, parse_conf(conf), max_active_runs)
-        backfill = create_backfill(conn, request, now(), actor())
-        number = views.dags(conn, dag_id)[0]["version"]
-    left = f"; {backfill.existing} have run before and are left alone" if backfill.existing else ""
-    runs = f"{backfill.created} runs with version {number}"
-    print(f"Backfill {backfill.id} of {dag_id}: {runs}{left}.")
-    if wait and watch_backfill(backfill.id).failed:
+    request = BackfillRequest(
+        dag_id,
+        None,
+        None,
+        parse_conf(conf),
+        max_active_runs,
+        way=Way(reprocess, order, rollup),
+        weight=weight,
+        idle_only=idle_only,
+        version=version,
+    )
+    if dry_run:
+        _rehearse(request, (from_date, to_date, dates), output)
+    elif not _create(request, (from_date, to_date, dates), reason, wait=wait):
         raise typer.Exit(1)
 
 
 @app.command()
-def show(
-    backfill_id: Annotated[int | None, typer.Argument(help="Default: all of them.")] = None,
-    output: Output = Format.TABLE,
-) -> None:
-    """Show how far a backfill, or every one, has come."""
-    from headway.cli.output import show as render
-    from headway.cli.session import transaction
-    from headway.db import backfills
-    from headway.domain.errors import NotFoundError
-
-    with transaction() as conn:
-        found = backfills.progress(conn, backfill_id)
-    if backfill_id is not None and not found:
-        raise NotFoundError(f"There is no backfill {backfill_id}; `headway backfill show` has all.")
-    render([_row(progress) for progress in found], COLUMNS, output)
-
-
-@app.command()
-def run(backfill_id: int) -> None:
+def run(backfill_id: options.Number) -> None:
     """Schedule what is left of a backfill in this process, apart from all schedulers.
 
     Its runs are reserved meanwhile.  The database must be given as to a scheduler.
     """
-    from importlib.metadata import entry_points
+    from headway.actions.backfill_control import progress_of
+    from headway.cli.launching import service
+    from headway.cli.session import database_url, transaction
 
-    from headway.cli.services import GROUP
-    from headway.cli.session import database_url
-    from headway.domain.errors import NotFoundError
-
-    found = entry_points(group=GROUP, name="backfill")
-    if not found:
-        raise NotFoundError("The scheduler is not installed; install the whole of headway.")
-    (point,) = found
-    raise typer.Exit(point.load()(database_url(), backfill_id))
+    with transaction() as conn:
+        progress_of(conn, backfill_id)
+    raise typer.Exit(service("backfill")(database_url(), backfill_id))
 
 
-def _row(progress: "Progress") -> dict[str, object]:
-    from dataclasses import asdict
+def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait: bool) -> bool:
+    """Create a backfill; return whether it went well, if that is waited for."""
+    from headway.actions.backfill import create_backfill
+    from headway.cli.acting import act
+    from headway.cli.session import actor, now
+    from headway.cli.watch import watch_backfill
+    from headway.db import backfills, views
 
-    return {**asdict(progress), "runs": progress.planned, "state": progress.state}
+    def work(conn: "Connection") -> "tuple[CreatedBackfill, int, Hold | None]":
+        made = create_backfill(conn, _at(conn, request, when), now(), actor(), reason)
+        number = views.dags(conn, request.dag_id)[0]["version"]
+        return made, number, backfills.hold(conn, made.id)
+
+    backfill, number, hold = act(work)
+    print(told(request.dag_id, backfill, number))
+    if hold is not None and hold.why is not None:
+        print(hold.why)
+    return not wait or watch_backfill(backfill.id).state == "success"
+
+
+def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:
+    from headway.actions.backfill import plan
+    from headway.cli.session import now, transaction
+
+    with transaction() as conn:
+        dates = plan(conn, _at(conn, request, when), now())
+    _show(dates, output)
+
+
+def _at(conn: "Connection", request: "BackfillRequest", when: When) -> "BackfillRequest":
+    """Return the request with the dates that were typed, in the zone of its DAG."""
+    from dataclasses import replace
+
+    from headway.actions.lookup import current_dag
+    from headway.cli.values import parse_date
+
+    zone = current_dag(conn, request.dag_id).spec.timezone
+    first, last = (text and parse_date(text, zone) for text in when[:2])
+    dates = [parse_date(text, zone) for text in when[2] or ()]
+    return replace(request, from_date=first or None, to_date=last or None, dates=dates)
+
+
+def told(dag_id: str, it: "CreatedBackfill", number: int) -> str:
+    """Return what a backfill consists of whose new runs have that version, in a sentence."""
+    parts = (
+        it.created and f"{_counted(it.created, 'run')} with version {number}",
+        it.rerun and f"{_counted(it.rerun, 'earlier run')} again",
+        it.existing and f"{_counted(it.existing, 'date')} left alone",
+        it.conflicts
+        and f"{_counted(it.conflicts, 'date')} in conflict with a run, as "
+        f"`headway backfill show {it.id} --dates` tells",
+        it.early
+        and f"{_counted(it.early, 'date')} before the start_date, where the schedule has none",
+    )
+    return f"Backfill {it.id} of {dag_id}: {'; '.join(part for part in parts if part)}."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _show(dates: "list[PlannedDate]", output: Format) -> None:
+    from headway.cli.output import show as render
+
+    rows = []
+    for date in dates:
+        its = date.created.data_interval if date.created else None
+        rows.append(
+            {
+                "interval_start": date.info.data_interval.start,
+                "interval_end": date.info.data_interval.end,
+                "schedule_date": date.info.run_after,
+                "fate": str(date.fate),
+                "reason": date.reason,
+                "run_id": date.existing and date.existing.run_id,
+                "run_interval": its and [its.start, its.end],
+            }
+        )
+    render(rows, PLAN_COLUMNS, output)

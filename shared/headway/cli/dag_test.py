@@ -3,31 +3,36 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
+from headway.cli.local_secrets import LocalSecrets
 from headway.cli.values import parse_date
 from headway.decide.graph import DagGraph
 from headway.decide.settle import RunStanding, TaskStanding, settle
 from headway.domain.arguments import JsonValue
+from headway.domain.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
+from headway.runtime.secret_settings import provided_here
+from headway.sdk import callbacks
+from headway.sdk.context import Context, build_context, build_run_context, running_in
 from headway.sdk.definition import DAG
 from headway.sdk.execution import Result, execute
 from headway.sdk.facts import RunFacts
 from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import LocalRuntime, MappedXComs, XComs
+from headway.sdk.runtime import LocalRuntime, MappedXComs, NoSecrets, TaskSecrets, XComs
 from headway.sdk.specification import to_spec
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.timetables import registry
-from headway.timetables.base import iter_dagrun_infos_between
+from headway.timetables.sequence import runs_between
 
 SPARK: Final = "headway.spark"
 """The entry point that gives Spark to a process that runs tasks itself."""
@@ -51,6 +56,7 @@ class TestRun:
     spec: DagSpec
     facts: Callable[[str, int], RunFacts]
     spark: "LocalSpark"
+    secrets: TaskSecrets = field(default_factory=NoSecrets)
     xcoms: XComs = field(default_factory=dict)
     mapped: MappedXComs = field(default_factory=dict)
     states: dict[str, dict[int, TaskState]] = field(default_factory=dict)
@@ -73,6 +79,7 @@ class TestRun:
                 for number in numbers:
                     self._move(names[number], state)
             if settlement.run_state is not None:
+                self._call_for_run(settlement.run_state)
                 return settlement.run_state
 
     def _standing(self, number: int) -> TaskStanding:
@@ -116,17 +123,34 @@ class TestRun:
             runtime = LocalRuntime(
                 task_id,
                 self.xcoms,
-                lambda: self.spark.session(key, stack),
+                lambda conn_id: self.spark.session(key, stack, conn_id),
                 lambda application: self.spark.submit(key, stack, application),
                 self.mapped,
                 map_index,
+                self.secrets,
+                lambda conn_id: self.spark.driver(key, stack, conn_id),
             )
-            result = execute(self.dag.task_dict[task_id], self.facts(task_id, map_index), runtime)
+            facts, task = self.facts(task_id, map_index), self.dag.task_dict[task_id]
+            result = execute(task, facts, runtime)
         self.skips.update(result.skip_tasks)
         if result.outcome is not Outcome.SUCCESS:
             self._forget(task_id, map_index)
         _tell(name, result)
-        return _BECOMES[result.outcome]
+        state = _BECOMES[result.outcome]
+        event = task_event(task.spec.callbacks, result.outcome, state)
+        if event is not None:
+            context = build_context(task, replace(facts, task_state=state), runtime)
+            _call(name, task.calls_on, event, (result.outcome, result.error), context)
+        return state
+
+    def _call_for_run(self, state: RunState) -> None:
+        ended = run_event(self.spec.callbacks, state, told=False, timed_out=False)
+        if ended is not None:
+            event, reason = ended
+            facts = replace(self.facts("", -1), run_state=state)
+            runtime = LocalRuntime("", self.xcoms, mapped=self.mapped)
+            context = build_run_context(self.dag, facts, runtime)
+            _call(self.dag.dag_id, self.dag.calls_on, event, (reason, None), context)
 
     def _forget(self, task_id: str, map_index: int) -> None:
         """Leave an instance that has not succeeded out of its task's results."""
@@ -143,9 +167,13 @@ class LocalSpark:
     ending: ExitStack
     _spark: Any = None
 
-    def session(self, key: str, stack: ExitStack) -> Any:
+    def session(self, key: str, stack: ExitStack, conn_id: str) -> Any:
         """Return a session of the instance's own, closed with `stack`."""
-        return self._access(key, stack).spark_session()
+        return self._access(key, stack).spark_session(conn_id)
+
+    def driver(self, key: str, stack: ExitStack, conn_id: str) -> Any:
+        """Return the session of a driver of the instance's own, which ends with `stack`."""
+        return self._access(key, stack).spark_driver(conn_id)
 
     def submit(self, key: str, stack: ExitStack, application: Any) -> None:
         """Run an application with spark-submit."""
@@ -196,7 +224,8 @@ def run_dag(
 
     print(f"{dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")
     with ExitStack() as ending:
-        state = TestRun(dags[dag_id], spec, facts, LocalSpark(root, ending)).run()
+        spark, secrets = LocalSpark(root, ending), LocalSecrets(provided_here())
+        state = TestRun(dags[dag_id], spec, facts, spark, secrets).run()
     print(f"{dag_id}: {state} in {clock.monotonic() - started:.1f} s")
     return 0 if state is RunState.SUCCESS else 1
 
@@ -216,9 +245,23 @@ def _interval(spec: DagSpec, date: str | None, now: datetime) -> DataInterval:
     if date is None:
         return timetable.infer_manual_data_interval(now)
     start = parse_date(date, spec.timezone)
-    for info in iter_dagrun_infos_between(timetable, start, start, now):
+    for info in runs_between(timetable, spec.start_date, start, start):
         return info.data_interval
     return timetable.infer_manual_data_interval(start)
+
+
+def _call(
+    name: str,
+    given: callbacks.Callbacks,
+    event: CallbackEvent,
+    why: tuple[str, str | None],
+    context: Context,
+) -> None:
+    _say(name, f"calling back for {event}")
+    callbacks.tell_why(context, event, *why)
+    with running_in(context):
+        for problem in callbacks.call(given[event], context):
+            _say(name, f"callback failed: {problem}")
 
 
 def _say(task_id: str, what: str) -> None:

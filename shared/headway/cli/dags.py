@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import dag_deletion, dag_versions
+from headway.cli import dag_deletion, dag_time, dag_versions
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ app = typer.Typer(
 app.command()(dag_versions.versions)
 app.command()(dag_versions.diff)
 app.command()(dag_versions.code)
+app.command("next")(dag_time.next_runs)
 app.command()(dag_deletion.reparse)
 app.command()(dag_deletion.delete)
 
 COLUMNS = ("dag_id", "version", "tasks", "paused", "running", "next_run_after", "tags")
 PROBLEM_COLUMNS = ("bundle", "relative_path", "error")
+FAILING_COLUMNS = ("dag_id", "schedule_error")
 TASK_COLUMNS = ("task_id", "operator", "upstream", "trigger_rule", "pool", "retries")
 
 
@@ -44,6 +46,10 @@ def list_dags(
         rows = views.dags(conn, inactive=inactive)
         problems = {"Import errors": files.errors(conn), "Warnings": files.warnings(conn)}
     show(rows, COLUMNS, output)
+    failing = [row for row in rows if row["schedule_error"]]
+    if failing and output is Format.TABLE:
+        print("\nSchedules that fail:")
+        show(failing, FAILING_COLUMNS, output)
     for heading, found in problems.items():
         if found and output is Format.TABLE:
             print(f"\n{heading}:")
@@ -81,7 +87,10 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
         return
     schedule = registry.decode(spec.timetable).summary
     print(f"{dag_id}  version {row['version']}  {row['relative_path']}")
-    print(f"schedule: {schedule} ({spec.timezone}), catchup {'on' if spec.catchup else 'off'}")
+    overlap = f", overlap {spec.overlap}" if spec.overlap else ""
+    print(f"schedule: {schedule} ({spec.timezone}), catchup {spec.missed}{overlap}")
+    if row["schedule_error"]:
+        print(f"the schedule fails: {row['schedule_error']}")
     if spec.description:
         print(spec.description)
     rendering.show([row], COLUMNS, output)
@@ -110,6 +119,10 @@ def trigger(
         str | None,
         typer.Option("--logical-date", "--date", help="As if at that time; default: now."),
     ] = None,
+    interval: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="From and to: what the run is about, for example a whole month."),
+    ] = None,
 ) -> None:
     """Create a run of a DAG, now or as if at another time.
 
@@ -121,7 +134,7 @@ def trigger(
     from headway.actions.trigger import trigger as create
     from headway.cli.acting import act
     from headway.cli.session import actor, now
-    from headway.cli.values import parse_conf, parse_date
+    from headway.cli.values import parse_conf, parse_date, parse_interval
     from headway.runtime import settings
 
     given, at_once = parse_conf(conf), settings.read(settings.SchedulerSettings)
@@ -129,8 +142,10 @@ def trigger(
     def work(conn: "Connection") -> str:
         zone = current_dag(conn, dag_id).spec.timezone
         date = None if logical_date is None else parse_date(logical_date, zone)
+        about = None if interval is None else parse_interval(interval, zone)
         in_future = at_once.allow_trigger_in_future
-        return create(conn, TriggerRequest(dag_id, given, run_id, date, in_future), now(), actor())
+        request = TriggerRequest(dag_id, given, run_id, date, in_future, about)
+        return create(conn, request, now(), actor())
 
     print(f"Created the run {act(work)} of {dag_id}.")
 
@@ -143,10 +158,12 @@ def test_dag(
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
 ) -> None:
     """Run a DAG once in this process, without a database or services."""
+    from headway.cli import garbage
     from headway.cli.dag_test import run_dag
     from headway.cli.session import now
     from headway.cli.values import parse_conf
 
+    garbage.as_usual()
     raise typer.Exit(run_dag(file, dag_id, date, parse_conf(conf), now()))
 
 

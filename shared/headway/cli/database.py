@@ -7,7 +7,8 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from headway.db.roles import Login, Standing
+    from headway.db.logins import Login
+    from headway.db.roles import Standing
 
 app = typer.Typer(help="The database: migrate it, check it, its roles.", no_args_is_help=True)
 
@@ -72,7 +73,7 @@ def grants() -> None:
 
 
 def _passwords() -> "dict[Login, str]":
-    from headway.db.roles import Login
+    from headway.db.logins import Login
     from headway.runtime import settings
     from headway.runtime.role_settings import RoleSettings
 

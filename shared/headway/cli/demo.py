@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.cli import interrupts, stack
 from headway.cli.session import actor, now
+from headway.cli.terminal import visible
 from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
 from headway.db import engine as engines
@@ -22,12 +23,17 @@ from headway.embedded.account import server_account
 from headway.embedded.cluster import hold
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
+from headway.runtime.log_lines import decode, rendered
+from headway.runtime.secret_settings import KEYS_FILE
 
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
 FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
 LEFT_BEHIND = frozenset(
-    {"cache", "database-url", "logs", "output", "postgres", "scratch", "services", "spark"}
+    {
+        *("cache", "database-url", "logs", "output", "postgres", "scratch", "services", "spark"),
+        KEYS_FILE,
+    }
 )
 """What a demo makes in its home."""
 
@@ -155,8 +161,11 @@ def _days() -> Sequence[date]:
 
 def _explain(home: Path) -> None:
     logs = sorted((home / "logs").rglob("*.log"))
-    failed = [log for log in logs if "[headway] failed" in log.read_text(errors="replace")]
-    for log in failed[:1]:
-        print(f"\n{log} ends:", file=sys.stderr)
-        print("\n".join(log.read_text(errors="replace").splitlines()[-12:]), file=sys.stderr)
+    for log in logs:
+        lines = [decode(line) for line in log.read_bytes().splitlines()]
+        if lines and lines[-1].outcome == "failed":
+            print(f"\n{log} ends:", file=sys.stderr)
+            texts = [visible(text) for line in lines[-12:] for text in rendered(line)]
+            print("\n".join(texts), file=sys.stderr)
+            break
     print(f"The backfill failed; all logs are in {home / 'logs'}.", file=sys.stderr)

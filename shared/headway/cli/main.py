@@ -1,24 +1,28 @@
-"""The `headway` command: its subcommands, and how it ends when something is wrong."""
-
-import sys
+"""The `headway` command: its subcommands."""
 
 import typer
 
 from headway.cli import (
     backfill,
     bundles,
+    callbacks,
+    connections,
     dags,
     database,
+    ending,
     events,
     explain,
     pools,
     runs,
+    secret_keys,
     services,
     simulate,
+    spark,
     tasks,
+    timetable,
+    variables,
 )
 from headway.cli.output import Format, Output
-from headway.domain.errors import FencedError, HeadwayError
 from headway.runtime.linux import become_undumpable
 
 app = typer.Typer(
@@ -34,9 +38,15 @@ app.add_typer(database.app, name="db")
 app.add_typer(dags.app, name="dags")
 app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(callbacks.app, name="callbacks")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
+app.add_typer(timetable.app, name="timetable")
 app.add_typer(bundles.app, name="bundles")
+app.add_typer(spark.app, name="spark")
+app.add_typer(connections.app, name="connections")
+app.add_typer(variables.app, name="variables")
+app.add_typer(secret_keys.app, name="secrets")
 app.command("events")(events.list_events)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)
@@ -60,18 +70,6 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command; an error that a user can act on is one message and exit status 1.
-
-    A service that was declared dead by another process exits with 3.
-    """
+    """Run the command."""
     become_undumpable()  # its environment may hold the database's address
-    try:
-        app()
-    except FencedError as error:
-        print(error, file=sys.stderr)
-        sys.exit(3)
-    except HeadwayError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.exit(1)
+    ending.report(app)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headway.actions.intervene import Change
 
 app = typer.Typer(
-    help="DAG runs: list, show, clear, mark, cancel and delete them.", no_args_is_help=True
+    help="DAG runs: list, show, watch, clear, mark, cancel and delete them.", no_args_is_help=True
 )
 
 
@@ -75,6 +75,15 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     show_lines(run_graph.lines(found, tasks))
     print()
     rendering.show(tasks, TASK_COLUMNS, output)
+
+
+@app.command()
+def watch(dag_id: str, run_id: str) -> None:
+    """Watch a run until it ends, with what its tasks do in Spark; exit 1 when it fails."""
+    from headway.cli.watch_run import watch_run
+
+    if watch_run(dag_id, run_id) != RunState.SUCCESS:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,21 +1,19 @@
 """The services, and the commands that run all of them on one machine."""
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-GROUP = "headway.services"
-"""The entry points by which services make themselves known: a function of the database URL."""
+from headway.cli import worker
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that run something until it is stopped."""
     app.command(help="Run a parser: DAG files to the database.")(_service("parser"))
     app.command(help="Run a scheduler; as many as you like may run.")(_service("scheduler"))
-    app.command(help="Run a worker: it runs tasks.")(_service("worker"))
+    app.add_typer(worker.app, name="worker")
     app.command()(forker)
     app.command()(standalone)
     app.command()(demo)
@@ -24,7 +22,8 @@ def add_to(app: typer.Typer) -> None:
 def forker(
     socket: Annotated[Path, typer.Option(help="The Unix socket to listen at.")],
     service: Annotated[
-        str | None, typer.Option("--for", help="The service whose children it forks: parser.")
+        str | None,
+        typer.Option("--for", help="Whose children it forks: parser, worker or worker-spark."),
     ] = None,
     preload: Annotated[
         list[str] | None, typer.Option(help="A module that children need; may be repeated.")
@@ -70,14 +69,10 @@ def demo() -> None:
 
 def _service(name: str) -> Callable[[], None]:
     def run() -> None:
+        from headway.cli.launching import service
         from headway.cli.session import database_url
-        from headway.domain.errors import NotFoundError
 
-        found = entry_points(group=GROUP, name=name)
-        if not found:
-            raise NotFoundError(f"The {name} is not installed; install the whole of headway.")
-        (point,) = found
-        raise typer.Exit(point.load()(database_url()))
+        raise typer.Exit(service(name)(database_url()))
 
     run.__name__ = name
     return run

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.domain.errors import DatabaseError
-from headway.runtime import settings
+from headway.runtime import configuration
 from headway.runtime.clock import SystemClock
+from headway.runtime.database_settings import DatabaseSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,16 +21,16 @@ URL_FILE = "database-url"
 
 def database_url() -> str:
     """Return the address of the database; DatabaseError, saying how to give one, without it."""
-    url = settings.read(settings.DatabaseSettings).url
+    url = configuration.read(DatabaseSettings).url
     if url:  # a variable that is set to nothing counts as not set
         return url
-    left = url_file(settings.home())
+    left = url_file(configuration.home())
     if left.is_file():
         return left.read_text().strip()
     raise DatabaseError(
         "No database is known. Set HEADWAY_DATABASE_URL to "
         "postgresql://user:password@host:port/name, or start `headway standalone`, which brings "
-        f"its own (looked for in {settings.home()})."
+        f"its own (looked for in {configuration.home()})."
     )
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pydantic_core import PydanticUndefined
 
 from headway.runtime import settings
+from headway.runtime.configuration import variable
 from headway.runtime.role_settings import RoleSettings
+from headway.runtime.secret_settings import SecretsSettings
 from headway.runtime.settings import Settings
 
 MODELS: tuple[type[Settings], ...] = (
@@ -14,6 +16,8 @@ MODELS: tuple[type[Settings], ...] = (
     settings.ParserSettings,
     settings.SchedulerSettings,
     settings.WorkerSettings,
+    settings.LogSettings,
+    SecretsSettings,
 )
 COLUMNS = ("variable", "value", "default", "description")
 
@@ -25,7 +29,7 @@ def rows() -> Iterator[dict[str, object]]:
         for name, field in model.model_fields.items():
             default = None if field.default is PydanticUndefined else field.default
             yield {
-                "variable": f"{model.model_config['env_prefix']}{name}".upper(),
+                "variable": variable(model, name),
                 "section": model.section,
                 "name": name,
                 "value": _shown(name, getattr(values, name)),

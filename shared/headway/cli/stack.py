@@ -1,5 +1,6 @@
 """All services on one machine, on an embedded Postgres."""
 
+import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -9,20 +10,25 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
+from headway.cli import launching
 from headway.cli.session import url_file
-from headway.db import migrate, roles
-from headway.db.roles import Login
+from headway.db.logins import Login
+from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
-from headway.runtime import settings
-from headway.runtime.children import Children, Program
+from headway.runtime import secret_settings, settings
+from headway.runtime.children import Children, Launch, Process, Program
 from headway.runtime.clock import SystemClock
+from headway.runtime.configuration import variable
 from headway.runtime.linux import become_undumpable
+from headway.runtime.role_settings import RoleSettings
+from headway.runtime.secret_settings import without_secrets
 from headway.runtime.settings import (
     ParserSettings,
     SchedulerSettings,
     Settings,
     WorkerSettings,
 )
+from headway.runtime.stem import Order, Stem
 
 PATIENCE = 15.0
 """Seconds in which services must end when they are told to."""
@@ -33,6 +39,9 @@ LAPTOP: Final[Mapping[type[Settings], Mapping[str, object]]] = {
     WorkerSettings: {"drain_grace": 0, "kill_grace": 2, "lease_duration": 15},
 }
 """Defaults for one machine, where nothing is far away; environment and file win over them."""
+
+_CALL: Final = "headway.cli.launching:main"
+_SHARED: Final = ("headway.cli.warm",)
 
 _LOGIN_OF: Final = {
     "parser": Login.PARSER,
@@ -76,18 +85,26 @@ def running(
     """Run the services with their state under `home`; all of them have ended afterwards."""
     become_undumpable()
     environment = _environment(home, dags)
+    secret_settings.check()
     settings.make_home(home)
-    clock = SystemClock()
-    children = Children(home / "services", clock)
-    with PostgresServer(home / "postgres", port) as postgres, front(postgres.url) as through:
-        urls = {login: through(url) for login, url in _migrated(postgres.url).items()}
-        with _address_known(home, urls[Login.USER]):
-            try:
+    with (
+        Stem(_SHARED, without_secrets(environment)) as stem,
+        PostgresServer(home / "postgres", port) as postgres,
+        front(postgres.url) as through,
+    ):
+        children = Children(_launch_from(stem), home / "services", SystemClock())
+        secret_settings.make_keys_file(home)  # where nobody else starts at the same time
+        passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
+        urls = {login: through(postgres.address(login, passwords[login])) for login in passwords}
+        try:
+            with children.held():  # they read their modules while the database is migrated
                 for program in _programs(environment, urls, schedulers):
                     children.start(program)
+                _migrate(stem, environment, postgres.url, passwords)
+            with _address_known(home, urls[Login.USER]):
                 yield Stack(urls[Login.USER], postgres, children)
-            finally:
-                children.stop(PATIENCE)
+        finally:
+            children.stop(PATIENCE)
 
 
 def wait_for_interrupt(stack: Stack) -> None:
@@ -106,11 +123,33 @@ def _environment(home: Path, dags: Path) -> dict[str, str]:
     return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
 
 
-def _migrated(url: str) -> dict[Login, str]:
-    """Migrate as the owner; return an address for each role, with a password of this start."""
-    passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
-    migrate.upgrade(url, passwords)
-    return {login: roles.address(url, login, passwords[login]) for login in passwords}
+def _launch_from(stem: Stem) -> Launch:
+    def launch(program: Program, output: int, gate: int | None) -> Process:
+        return stem.fork(Order(_CALL, program.command, program.environment), output, gate)
+
+    return launch
+
+
+def _migrate(
+    stem: Stem, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
+) -> None:
+    """Migrate as the owner, and give each role its password of this start.
+
+    This is done by a process of its own: what it takes to talk to a database is the most
+    of what the launcher would hold in memory for as long as it runs.
+    """
+    own = {**without_secrets(environment), "HEADWAY_DATABASE_URL": owner}
+    for login, password in passwords.items():
+        own[variable(RoleSettings, f"{login.name}_password")] = password
+    reading, writing = os.pipe()
+    with open(reading, errors="replace") as output:  # noqa: PTH123 - it has no path
+        try:
+            process = stem.fork(Order(_CALL, launching.MIGRATE, own), writing)
+        finally:
+            os.close(writing)
+        said = output.read().strip()
+    if process.wait() != 0:
+        raise EmbeddedError(f"The database cannot be migrated. {said}")
 
 
 def _programs(
@@ -119,8 +158,9 @@ def _programs(
     numbered = [f"scheduler-{number}" for number in range(1, schedulers + 1)]
     for name in ["parser", *numbered, "worker"]:
         service = name.partition("-")[0]
-        own = {**environment, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
-        yield Program(name, [sys.executable, "-m", "headway.cli", service], own)
+        known = environment if service == "worker" else without_secrets(environment)
+        own = {**known, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
+        yield Program(name, [service], own)
 
 
 @contextmanager

@@ -1,9 +1,7 @@
 """`headway tasks`: task instances, their attempts, their logs, and what may be done to them."""
 
-import shutil
-import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +9,8 @@ from headway.cli.output import Format, Output
 from headway.cli.values import Reason, Version, Yes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
     from headway.actions.intervene import Change
@@ -27,6 +27,13 @@ class TaskEnd(StrEnum):
     SUCCESS = "success"
     FAILED = "failed"
     SKIPPED = "skipped"
+
+
+class LogFormat(StrEnum):
+    """How to print a log."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 Tasks = Annotated[list[str], typer.Argument(metavar="TASK", help="One task, or several.")]
@@ -53,60 +60,52 @@ def list_tasks(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     from headway.actions.lookup import run_of
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import views
+    from headway.db import spark_work, views
 
     with transaction() as conn:
         run_of(conn, dag_id, run_id)
         tasks = views.tasks(conn, dag_id, run_id)
         attempts = views.attempts(conn, dag_id, run_id)
+        work = {
+            (it["task_id"], it["map_index"], it["attempt"]): it
+            for it in spark_work.of_run(conn, dag_id, run_id)
+        }
     rows = []
     for task in tasks:
         key = task["task_id"], task["map_index"]
-        own = [dict(it) for it in attempts if (it["task_id"], it["map_index"]) == key]
-        last = own[-1] if own else {"handle": None, "error": None}
-        rows.append(
-            {**task, "attempts": own, "spark": _spark(last["handle"]), "error": last["error"]}
-        )
+        own = [
+            {**it, **_work(work.get((*key, it["attempt"])))}
+            for it in attempts
+            if (it["task_id"], it["map_index"]) == key
+        ]
+        last = own[-1] if own else {"handle": None, "error": None, "attempt": 0}
+        told = _spark(last, work.get((*key, last["attempt"])))
+        rows.append({**task, "attempts": own, "spark": told, "error": last["error"]})
     show(rows, COLUMNS, output)
 
 
 @app.command()
-def logs(
+def logs(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     task_id: str,
     map_index: Annotated[int, typer.Option(help="Which of a mapped task's instances.")] = -1,
     attempt: Annotated[int | None, typer.Option(min=1, help="Default: the last one.")] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Go on until the task has ended, attempt after attempt."
+        ),
+    ] = False,
+    output: Annotated[
+        LogFormat, typer.Option("--output", "-o", help="Text for people, or the JSON lines.")
+    ] = LogFormat.TEXT,
 ) -> None:
-    """Print the log of an attempt; it must lie on this machine, under HEADWAY_HOME."""
-    from headway.actions.lookup import run_of
-    from headway.cli.session import transaction
-    from headway.db import views
-    from headway.domain.errors import NotFoundError
-    from headway.runtime import settings
-    from headway.runtime.attempt_logs import LogKey, logs_folder
+    """Print the log of an attempt: from this machine, else from where logs are copied to."""
+    from headway.cli.task_logs import Request, follow_log, print_log
 
-    with transaction() as conn:
-        run_of(conn, dag_id, run_id)
-        found = [
-            int(row["attempt"])
-            for row in views.attempts(conn, dag_id, run_id, task_id)
-            if row["map_index"] == map_index and row["started_at"] is not None
-        ]
-    if not found:
-        raise NotFoundError(
-            f"No attempt of task {task_id!r} has started in that run; "
-            f"`headway tasks list {dag_id} {run_id}` shows how its tasks stand."
-        )
-    number = _one_of(found, attempt, task_id)
-    path = LogKey(dag_id, run_id, task_id, map_index, number).path(logs_folder(settings.home()))
-    if not path.is_file():
-        raise NotFoundError(
-            f"The log of attempt {number} is not on this machine ({path}). "
-            "Look on the host of the worker that ran it."
-        )
-    with path.open("rb") as log:
-        shutil.copyfileobj(log, sys.stdout.buffer)
+    request = Request(dag_id, run_id, task_id, map_index, attempt)
+    (follow_log if follow else print_log)(request, raw=output is LogFormat.JSON)
 
 
 @app.command()
@@ -192,19 +191,18 @@ def cancel(
     change(work, where=(dag_id, run_id), yes=yes)
 
 
-def _one_of(started: list[int], attempt: int | None, task_id: str) -> int:
-    from headway.domain.errors import NotFoundError
-
-    number = started[-1] if attempt is None else attempt
-    if number not in started:
-        raise NotFoundError(
-            f"Task {task_id!r} has no attempt {number} that has started; it has "
-            f"{', '.join(map(str, started))}."
-        )
-    return number
+def _work(row: "Mapping[str, Any] | None") -> dict[str, Any]:
+    """Return what is known of an attempt in Spark, for programs."""
+    return {"progress": row and row["progress"], "figures": row and row["figures"]}
 
 
-def _spark(handle: object) -> str | None:
+def _spark(attempt: "Mapping[str, Any]", work: "Mapping[str, Any] | None") -> str | None:
+    """Return what is known of an attempt in Spark, for people; None when it did nothing there."""
+    from headway.cli.spark_figures import UNKNOWN, told
+
+    handle = attempt["handle"]
     if not isinstance(handle, dict):
         return None
-    return handle.get("application_id") or handle.get("session_id")
+    if attempt["ended_at"] is not None:
+        return told(work, ended=True) or UNKNOWN
+    return told(work, ended=False) or handle.get("application_id") or handle.get("session_id")

@@ -1,14 +1,15 @@
 """What users type: dates, JSON, and the options that changes to runs and tasks share."""
 
 import json
-from datetime import datetime
-from typing import Annotated, Any
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.domain.arguments import encode_argument
 from headway.domain.errors import DagError
+
+if TYPE_CHECKING:
+    from headway.domain.interval import DataInterval
 
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the journal.")]
 Version = Annotated[
@@ -23,6 +24,8 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 def parse_date(text: str, zone: str) -> datetime:
     """Return the date or time that `text` tells, in `zone` unless it names its own."""
+    from zoneinfo import ZoneInfo
+
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -32,8 +35,20 @@ def parse_date(text: str, zone: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
 
 
+def parse_interval(texts: tuple[str, str], zone: str) -> "DataInterval":
+    """Return the data interval from one date or time to another, in `zone`."""
+    from headway.domain.interval import DataInterval
+
+    start, end = (parse_date(text, zone).astimezone(UTC) for text in texts)
+    if end <= start:
+        raise DagError(f"An interval cannot end ({texts[1]}) by when it starts ({texts[0]}).")
+    return DataInterval(start, end)
+
+
 def parse_conf(text: str | None) -> dict[str, Any]:
     """Return the run configuration that `text` holds as a JSON object."""
+    from headway.domain.arguments import encode_argument
+
     if text is None:
         return {}
     try:

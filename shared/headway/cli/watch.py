@@ -6,15 +6,18 @@ from threading import Event
 
 from sqlalchemy.exc import DBAPIError
 
+from headway.actions.backfill_control import progress_of
 from headway.cli.session import database_url
-from headway.db import backfills
 from headway.db import engine as engines
 from headway.db.backfills import Progress
 from headway.db.engine import is_transient
 from headway.runtime.clock import Clock, SystemClock
 
 INTERVAL = 0.25
-"""Seconds between two looks."""
+"""Seconds between two looks, at least."""
+
+REST = 20
+"""How many times as long as a look takes the database is left alone after it."""
 
 LINE_INTERVAL = 2.0
 """Seconds between two lines, where there is no terminal to draw a bar on."""
@@ -26,9 +29,15 @@ def watch_backfill(
     """Show the progress until every run has ended, and return how they did.
 
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
+    NotFoundError when the backfill is gone.
     """
     steps = _follow(backfill_id, url or database_url(), meanwhile)
     return _bar(steps) if sys.stdout.isatty() else _lines(steps, SystemClock())
+
+
+def pause(took: float) -> float:
+    """Return how many seconds to wait after a look that took so many."""
+    return max(INTERVAL, REST * took)
 
 
 def line(progress: Progress) -> str:
@@ -53,17 +62,20 @@ def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterat
     try:
         while True:
             meanwhile()
+            began = clock.monotonic()
             try:
                 with engine.connect() as conn:
-                    (progress,) = backfills.progress(conn, backfill_id)
+                    progress = progress_of(conn, backfill_id)
+                wait = pause(clock.monotonic() - began)
             except DBAPIError as error:
                 if not is_transient(error):
                     raise
+                wait = INTERVAL
             else:
                 yield progress
                 if progress.finished:
                     return
-            clock.wait(never, INTERVAL)
+            clock.wait(never, wait)
     finally:
         engine.dispose()
 
@@ -80,8 +92,8 @@ def _bar(steps: Iterator[Progress]) -> Progress:
         TimeElapsedColumn(),
     )
     with Bars(*columns) as bars:
-        tasks = bars.add_task("tasks", note="")
-        runs = bars.add_task("DAG runs", note="")
+        tasks = bars.add_task("tasks", total=None, note="")
+        runs = bars.add_task("DAG runs", total=None, note="")
         for progress in steps:
             failed = f"[red]{progress.tasks_failed} failed[/red]" if progress.tasks_failed else ""
             bars.update(tasks, completed=progress.tasks_ended, total=progress.tasks, note=failed)

@@ -9,12 +9,14 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
+from headway.db import callbacks
 from headway.db.prepared import hot
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
+from headway.domain.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
-from headway.domain.states import TERMINAL, Outcome, RunType
+from headway.domain.states import TERMINAL, Outcome, RunType, TaskState
 
 ANY_QUEUED = hot("""
     SELECT EXISTS (SELECT FROM task_attempt
@@ -143,7 +145,7 @@ REPORT = hot("""
           FROM moved
          WHERE state = 'none' OR state = ANY (:terminal)
     )
-    SELECT id, attempt FROM moved
+    SELECT id, attempt, state FROM moved
 """)
 
 REPORTED = text("""
@@ -189,13 +191,14 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How a claimed attempt ended, and what follows for its task instance."""
+    """How a claimed attempt ended, what follows for its task, and what that has functions for."""
 
     key: AttemptKey
     outcome: Outcome
     following: Next
     error: str | None = None
     skips: Sequence[str] = ()
+    callbacks: Sequence[CallbackEvent] = ()
 
 
 def any_queued(conn: Connection, queues: Sequence[str]) -> bool:
@@ -231,8 +234,10 @@ def set_handle(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue
     return moved.rowcount > 0
 
 
-def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
+def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, TaskState]:
     """End attempts in one statement; return those that were still the reporter's to end.
+
+    With each comes the state that its task is in now.
 
     The task of one that was told to stop takes the state that it was told to stop for,
     whatever the report says, and nothing is counted against it.
@@ -252,12 +257,12 @@ def report(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
             "terminal": _TERMINAL,
         },
     )
-    accepted = {(row.id, row.attempt) for row in moved}
-    return {
-        report.key
-        for report in reports
-        if (report.key.task_instance_id, report.key.attempt) in accepted
-    }
+    states = {(row.id, row.attempt): TaskState(row.state) for row in moved}
+    keys = ((report.key, (report.key.task_instance_id, report.key.attempt)) for report in reports)
+    accepted = {key: states[pair] for key, pair in keys if pair in states}
+    ended = [(its, accepted[its.key]) for its in reports if its.callbacks and its.key in accepted]
+    callbacks.add_of_tasks(conn, ended)
+    return accepted
 
 
 def reported(conn: Connection, key: AttemptKey) -> Outcome | None:

@@ -68,7 +68,7 @@ REVOKE = text("""
         UPDATE task_instance AS task
            SET state = 'scheduled',
                rank = extract(epoch FROM CAST(:now AS timestamptz))
-                      - task.priority * CAST(:aging AS numeric)
+                      - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
           FROM ended
          WHERE task.id = ended.task_instance_id AND task.attempt = ended.attempt
            AND task.state = 'queued'

@@ -10,7 +10,8 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from headway.db import prepared
 from headway.domain.errors import DatabaseError, ReplicaError
-from headway.runtime import settings
+from headway.runtime import configuration
+from headway.runtime.database_settings import DatabaseSettings
 
 TIMEOUTS: Final = {
     "statement_timeout": "30s",
@@ -86,13 +87,14 @@ def connect(
             f"Headway needs Postgres; the database URL names {address.get_backend_name()!r}."
         )
     if pooler is None:
-        pooler = settings.read(settings.DatabaseSettings).pooler
+        pooler = configuration.read(DatabaseSettings).pooler
     engine = create_engine(
         address.set(drivername="postgresql+psycopg2"),
         isolation_level=ISOLATION.upper(),  # every BEGIN names it, whatever the role's default
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=False,
+        hide_parameters=True,  # in the text of errors, which goes into logs, and to tasks
         connect_args={**KEEPALIVES, "application_name": name},
     )
     if pooler:
@@ -116,6 +118,7 @@ def reader(engine: Engine) -> Engine:
         found = create_engine(
             engine.url,
             isolation_level="AUTOCOMMIT",
+            hide_parameters=True,
             pool_size=_READERS_MOST,
             max_overflow=0,
             connect_args={**KEEPALIVES, "application_name": "headway reader"},

@@ -35,6 +35,7 @@ ENTER = text("""
         ON CONFLICT (dag_id) DO UPDATE
        SET bundle = excluded.bundle, relative_path = excluded.relative_path,
            description = excluded.description, tags = excluded.tags, active = true,
+           scheduled_since = CASE WHEN dag.active THEN dag.scheduled_since ELSE now() END,
            max_active_runs = excluded.max_active_runs,
            max_active_tasks = excluded.max_active_tasks
      WHERE NOT dag.active

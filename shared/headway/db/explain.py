@@ -25,7 +25,9 @@ READ_ONLY = text("SET TRANSACTION READ ONLY")
 DAG = text("""
     SELECT dag_id, relative_path, active, paused, max_active_runs, max_active_tasks,
            planned_version_id IS NOT DISTINCT FROM version_id AS planned,
-           next_run_after, next_interval_start
+           CASE WHEN next_interval_start IS NOT NULL THEN next_run_after END AS next_run_after,
+           CASE WHEN next_interval_start IS NULL THEN next_run_after END AS asked_again_at,
+           next_interval_start, next_below, schedule_error
       FROM dag
      WHERE dag_id = :dag_id
 """)
@@ -83,7 +85,8 @@ PROCESSES = text("""
            CAST(extract(epoch FROM clock_timestamp()
                         - greatest(beat.beat_at, pg_postmaster_start_time())) AS float8) AS silent,
            greatest(beat.beat_at, pg_postmaster_start_time())
-           >= clock_timestamp() - make_interval(secs => :threshold) AS alive
+           >= clock_timestamp() - make_interval(secs => :threshold) AS alive,
+           drain_asked_at IS NOT NULL AS draining
       FROM process
       JOIN process_beat AS beat ON beat.process_id = process.id
       LEFT JOIN (SELECT process_id, count(*) AS running FROM task_attempt

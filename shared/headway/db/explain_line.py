@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.db import line, pools, queues
+from headway.db import lanes, line, pools, queues
 from headway.decide.admit import Budget, Limit, ReadyTask
 from headway.decide.explain_ready import Waiting
 from headway.decide.explanation import Holder, Place
@@ -43,7 +43,7 @@ LINE = text("""
         SELECT id FROM nth WHERE nth <= :per_dag ORDER BY rank, id LIMIT :limit
     )
     SELECT task.id, task.dag_id, task.dag_run_id, task.task_id, task.pool, task.pool_slots,
-           task.queue, task.rank,
+           task.queue, task.rank, task.lane, run.backfill_id,
            CASE WHEN limited THEN version.max_active_tasks_per_dagrun END AS per_run,
            CASE WHEN limited THEN definition.max_active_tis_per_dag END AS tis_per_dag,
            CASE WHEN limited THEN definition.max_active_tis_per_dagrun END AS tis_per_dagrun,
@@ -59,7 +59,7 @@ LINE = text("""
 
 READY = text("""
     SELECT task.id, task.dag_id, task.dag_run_id, task.task_id, task.pool, task.pool_slots,
-           task.queue, task.rank,
+           task.queue, task.rank, task.lane, run.backfill_id,
            CASE WHEN limited THEN version.max_active_tasks_per_dagrun END AS per_run,
            CASE WHEN limited THEN definition.max_active_tis_per_dag END AS tis_per_dag,
            CASE WHEN limited THEN definition.max_active_tis_per_dagrun END AS tis_per_dagrun
@@ -131,6 +131,7 @@ HOLDERS = text("""
        AND (CAST(:queue AS text) IS NULL OR it.queue = :queue)
        AND (CAST(:dag_id AS text) IS NULL OR it.dag_id = :dag_id)
        AND (CAST(:run AS bigint) IS NULL OR task.dag_run_id = :run)
+       AND (CAST(:backfill AS bigint) IS NULL OR run.backfill_id = :backfill)
        AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
        AND (CAST(:workers AS bigint[]) IS NULL OR it.process_id = ANY (:workers))
      UNION ALL
@@ -206,6 +207,7 @@ def free(
     for pool in {task.pool for task in tasks}:
         for row in conn.execute(pools.FREE, {"name": pool}):
             found[Budget(Limit.POOL, (pool,))] = int(row.free)
+            found |= lanes.free(conn, pool, int(row.free), tasks)
     rows = conn.execute(PLACES, {"dag_ids": sorted({task.dag_id for task in tasks})})
     return found | line.free_places(conn, {row.dag_id: row.max_active_tasks for row in rows}, tasks)
 
@@ -224,7 +226,8 @@ def limits(
         budget = Budget(Limit.QUEUE, (queue,))
         if budget in served:
             found[budget] = served[budget] + taken
-    return found | _narrower(tasks)
+            found[Budget(Limit.SPARE, (queue,))] = found[budget] // 2
+    return found | lanes.limits(conn, tasks) | _narrower(tasks)
 
 
 def queue_taken(conn: Connection, names: Iterable[str]) -> dict[str, int]:
@@ -257,11 +260,13 @@ _FILTERS: Final[Mapping[Limit, Sequence[str]]] = {
     Limit.RUN: ("run",),
     Limit.TASK: ("dag_id", "task_id"),
     Limit.TASK_IN_RUN: ("run", "task_id"),
+    Limit.BACKFILL: ("pool", "backfill"),
+    Limit.SPARE: ("queue",),
 }
 
 
 def _holders(conn: Connection, wanted: Mapping[str, object]) -> list[Holder]:
-    names = ("pool", "queue", "dag_id", "run", "task_id", "workers")
+    names = ("pool", "queue", "dag_id", "run", "task_id", "workers", "backfill")
     parameters = {**dict.fromkeys(names), **wanted, "limit": MOST_HOLDERS}
     return [Holder(**row) for row in conn.execute(HOLDERS, parameters).mappings()]
 

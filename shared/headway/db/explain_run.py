@@ -34,9 +34,8 @@ INSTANCES = text("""
 ACTIVE_RUNS = text("""
     SELECT dag_id, run_id, state, started_at AS since
       FROM dag_run
-     WHERE dag_id = :dag_id AND state = ANY (CAST(:states AS text[]))
-       AND (NOT :scheduled OR run_type = 'scheduled')
-       AND (:scheduled OR backfill_id IS NOT DISTINCT FROM :backfill_id)
+     WHERE dag_id = :dag_id AND state = 'running'
+       AND backfill_id IS NOT DISTINCT FROM :backfill_id
      ORDER BY started_at, id
      LIMIT :limit
 """)
@@ -52,8 +51,12 @@ LANE = text("""
 """)
 
 UNFINISHED = text("""
-    SELECT count(*) FROM dag_run
-     WHERE dag_id = :dag_id AND run_type = 'scheduled' AND state IN ('queued', 'running')
+    SELECT dag_id, run_id, state, started_at AS since, count(*) OVER () AS unfinished
+      FROM dag_run
+     WHERE dag_id = :dag_id AND run_type = 'scheduled' AND backfill_id IS NULL
+       AND state IN ('queued', 'running')
+     ORDER BY started_at, id
+     LIMIT :limit
 """)
 
 
@@ -94,13 +97,21 @@ def run_before(conn: Connection, run_id: int) -> RunRow | None:
 
 def active_runs(conn: Connection, run: RunRow) -> list[Holder]:
     """Return the first running runs of a run's lane."""
-    return _runs(conn, run.dag_id, ["running"], run.backfill_id, scheduled=False)
+    lane = {"dag_id": run.dag_id, "backfill_id": run.backfill_id, "limit": MOST_HOLDERS}
+    return [Holder(**row) for row in conn.execute(ACTIVE_RUNS, lane).mappings()]
 
 
 def unfinished_runs(conn: Connection, dag_id: str) -> tuple[int, list[Holder]]:
-    """Return how many runs of its schedule the DAG has that have not ended, and the first."""
-    count: int = conn.execute(UNFINISHED, {"dag_id": dag_id}).scalar_one()
-    return count, _runs(conn, dag_id, ["queued", "running"], None, scheduled=True)
+    """Return how many runs the DAG's schedule has that have not ended, and the first.
+
+    Those that run again in a backfill are the backfill's.
+    """
+    rows = conn.execute(UNFINISHED, {"dag_id": dag_id, "limit": MOST_HOLDERS}).all()
+    first = [
+        Holder(dag_id=row.dag_id, run_id=row.run_id, state=row.state, since=row.since)
+        for row in rows
+    ]
+    return rows[0].unfinished if rows else 0, first
 
 
 def lane(conn: Connection, run: RunRow) -> tuple[int, int, int]:
@@ -115,17 +126,3 @@ def lane(conn: Connection, run: RunRow) -> tuple[int, int, int]:
         },
     ).one()
     return row.nth, row.waiting, row.active
-
-
-def _runs(
-    conn: Connection,
-    dag_id: str,
-    states: Sequence[str],
-    backfill: int | None,
-    *,
-    scheduled: bool,
-) -> list[Holder]:
-    parameters = {"dag_id": dag_id, "states": list(states), "backfill_id": backfill}
-    limits = {"scheduled": scheduled, "limit": MOST_HOLDERS}
-    rows = conn.execute(ACTIVE_RUNS, {**parameters, **limits}).mappings()
-    return [Holder(**row) for row in rows]

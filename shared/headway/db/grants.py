@@ -10,13 +10,14 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, text
 
-from headway.db.roles import Login
+from headway.db import delivery
+from headway.db.logins import Login
 from headway.db.schema import METADATA
 
 VERSION_TABLE: Final = "alembic_version"
 TABLES: Final = (*sorted(METADATA.tables), VERSION_TABLE)
 
-_READ_ALL: Final = dict.fromkeys(TABLES, "SELECT")
+_READ_ALL: Final = {table: "SELECT" for table in TABLES if table != "secret"}
 
 GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.PARSER: {
@@ -24,7 +25,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "code_file": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
         "code_manifest": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
         "dag": "SELECT, INSERT, UPDATE (bundle, relative_path, description, tags, "
-        "version_id, active, max_active_runs, max_active_tasks)",
+        "version_id, active, max_active_runs, max_active_tasks, scheduled_since)",
         "dag_bundle": "SELECT, INSERT, UPDATE (commit, parser_id, asked_at)",
         "dag_edge": "INSERT",
         "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, paths, seconds, parsed_at, due_at, "
@@ -41,17 +42,21 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.SCHEDULER: {
         "alembic_version": "SELECT",
         "backfill": "SELECT",
+        "backfill_date": "SELECT",
+        "callback": "INSERT",
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
-        "next_interval_end)",
+        "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
         "dag_run": "SELECT, INSERT, UPDATE (state, started_at, ended_at, lock_id, "
-        "unfinished, end_as, deadline, parse_asked_at)",
+        "unfinished, end_as, timed_out, deadline, parse_asked_at)",
         "dag_task": "SELECT",
         "dag_version": "SELECT",
         "event": "INSERT",
         "lease": "SELECT, DELETE",
+        "passed_interval": "SELECT, INSERT",
         "pool": "SELECT, UPDATE (description)",
         "process": "SELECT, INSERT, UPDATE (epoch, ended_at, exclusive)",
         "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
+        "schedule_watch": "SELECT, INSERT, UPDATE (since, seen_at)",
         "task_attempt": "SELECT, INSERT, UPDATE (phase, ended_at, outcome, error, scheduler_id, "
         "stop_to)",
         "task_instance": "SELECT, INSERT, DELETE, UPDATE (map_index, state, attempt, failures, "
@@ -62,13 +67,18 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     },
     Login.WORKER: {
         "alembic_version": "SELECT",
+        "callback": "SELECT, INSERT, UPDATE (state, tries, token, process_id, claimed_until, "
+        "started_at, ended_at, error)",
         "code_file": "SELECT",
         "code_manifest": "SELECT",
         "dag_run": "SELECT",
+        "dag_task": "SELECT",
         "dag_version": "SELECT",
+        "event": "INSERT",
         "lease": "SELECT, INSERT, DELETE, UPDATE (expires_at)",
-        "process": "SELECT, INSERT, UPDATE (ended_at)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
+        "process": "SELECT, INSERT, UPDATE (ended_at, drain_asked_at)",
+        "process_beat": "SELECT, INSERT, UPDATE (beat_at, report)",
+        "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
         "error, handle, claimed_until)",
         "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
@@ -78,29 +88,47 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     },
     Login.USER: {
         **_READ_ALL,
-        "backfill": "SELECT, INSERT, UPDATE (planned)",
-        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id)",
+        "backfill": "SELECT, INSERT, UPDATE (planned, paused, cancelled_at)",
+        "backfill_date": "SELECT, INSERT",
+        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, scheduled_since)",
         "dag_bundle": "SELECT, DELETE",
         "dag_file": "SELECT, DELETE, UPDATE (asked)",
         "dag_run": "SELECT, INSERT, DELETE, UPDATE (state, run_after, started_at, ended_at, "
-        "end_as, deadline, version_id, pinned, unfinished)",
+        "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
         "dag_version": "SELECT, DELETE",
         "event": "SELECT, INSERT",
         "import_error": "SELECT, DELETE",
         "lease": "SELECT, DELETE",
+        "passed_interval": "SELECT, INSERT",
         "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
+        "process": "SELECT, UPDATE (drain_asked_at)",
+        "secret": "SELECT, INSERT, DELETE, UPDATE (type, description, key_id, sealed, changed_at)",
+        "secret_grant": "SELECT, INSERT, DELETE",
         "task_attempt": "SELECT, UPDATE (phase, ended_at, outcome, error, stop_to)",
         "task_instance": "SELECT, INSERT, DELETE, UPDATE (map_index, state, attempt, failures, "
         "losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, priority, "
-        "limited)",
+        "limited, lane)",
         "wake": "SELECT, INSERT, DELETE",
     },
     Login.READONLY: _READ_ALL,
 }
 """The privileges of each role, by table, as a GRANT names them."""
 
+FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {Login.WORKER: (delivery.SIGNATURE,)}
+"""The functions that roles may call, beside the triggers, which nobody calls."""
+
 Privilege: TypeAlias = tuple[str, str, str, str]
 """A role, a table, what it may do to that, and the column, or nothing where it is any."""
+
+# Without any entry everybody may call a function; with one it is as with tables.
+CALLED = text("""
+    SELECT coalesce(role.rolname, 'public') AS login, wanted.signature
+      FROM unnest(CAST(:functions AS text[])) AS wanted (signature)
+      JOIN pg_proc AS it ON it.oid = to_regprocedure(wanted.signature)
+     CROSS JOIN LATERAL aclexplode(coalesce(it.proacl, acldefault('f', it.proowner))) AS acl
+      LEFT JOIN pg_roles AS role ON role.oid = acl.grantee
+     WHERE acl.grantee = 0 OR role.rolname = ANY (:logins)
+""")
 
 # To everybody (grantee 0) nothing is granted.
 INSTALLED = text("""
@@ -151,6 +179,13 @@ def installed(conn: Connection) -> set[Privilege]:
     return {(row.login, row.relname, row.privilege_type, row.column_name) for row in rows}
 
 
+def callable_by(conn: Connection) -> set[tuple[str, str]]:
+    """Return which roles, or everybody, may call which of the functions."""
+    functions = sorted({it for each in FUNCTIONS.values() for it in each})
+    rows = conn.execute(CALLED, {"functions": functions, "logins": list(Login)})
+    return {(row.login, row.signature) for row in rows}
+
+
 def install(conn: Connection, logins: Sequence[Login]) -> None:
     """Give these roles what they shall have, and take away all else; nothing if that is so."""
     if not logins:
@@ -165,6 +200,18 @@ def install(conn: Connection, logins: Sequence[Login]) -> None:
                 for table, clause in GRANTS[login].items()
             ]
         conn.exec_driver_sql(";\n".join(statements))
+    _install_functions(conn, logins)
+
+
+def _install_functions(conn: Connection, logins: Sequence[Login]) -> None:
+    wanted = {(login, it) for login in logins for it in FUNCTIONS.get(login, ())}
+    if callable_by(conn) == wanted:
+        return
+    everyone = ", ".join([*logins, "PUBLIC"])
+    for function in sorted({it for each in FUNCTIONS.values() for it in each}):
+        conn.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function} FROM {everyone}")
+    for login, function in sorted(wanted):
+        conn.exec_driver_sql(f"GRANT EXECUTE ON FUNCTION {function} TO {login}")
 
 
 def as_markdown() -> str:
@@ -194,7 +241,9 @@ def _lines() -> Iterator[str]:
     yield from (
         "# Grants",
         "",
-        "What each role may do to each table of the database; to all others it may do nothing.",
+        "What each role may do to each table of the database; to all others it may do nothing. Nor",
+        "may it call any function that is not named; `headway_secret` is how a worker gets the",
+        "[connections and variables](secrets.md) that its attempts are granted.",
         "The table is `shared/headway/db/grants.py` as `headway db grants` prints it, and",
         "`headway db migrate` puts it in place. How roles log in: [database.md](database.md).",
     )
@@ -202,3 +251,5 @@ def _lines() -> Iterator[str]:
         yield from ("", f"## {login}", "", "| table | privileges |", "|---|---|")
         for table, clause in sorted(GRANTS[login].items()):
             yield f"| `{table}` | {clause} |"
+        for function in FUNCTIONS.get(login, ()):
+            yield f"| function `{function}` | EXECUTE |"

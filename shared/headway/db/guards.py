@@ -15,20 +15,21 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import ExceptionContext
 
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.domain.states import (
+    CALLBACK_MOVES,
     INITIAL,
     MOVES,
     PHASE_MOVES,
     RUN_MOVES,
     TERMINAL,
     UNFINISHED_RUN,
+    CallbackState,
     Phase,
     Role,
     RunState,
     TaskState,
 )
-from headway.runtime import metrics
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ Moves: TypeAlias = (
     Mapping[RunState, Mapping[RunState, frozenset[Role]]]
     | Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]
     | Mapping[Phase, Mapping[Phase, frozenset[Role]]]
+    | Mapping[CallbackState, Mapping[CallbackState, frozenset[Role]]]
 )
 
 
@@ -92,6 +94,14 @@ GUARDS: Final = (
         final={Phase.ENDED},
         creators={Role.SCHEDULER: {Phase.QUEUED}},
     ),
+    Guard(
+        table="callback",
+        column="state",
+        key="id",
+        moves=CALLBACK_MOVES,
+        final={CallbackState.SUCCESS, CallbackState.FAILED},
+        creators={Role.SCHEDULER: {CallbackState.QUEUED}, Role.WORKER: {CallbackState.QUEUED}},
+    ),
 )
 
 INSTALLED = text("""
@@ -127,6 +137,17 @@ BEGIN
 END
 """
 
+# What a worker may read of another one's attempts must not let it take them: see delivery.py.
+_CLAIMANTS: Final = """
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = '{illegal}',
+        MESSAGE = session_user || ' may not take attempt ' || OLD.attempt || ' of '
+                  || OLD.task_instance_id || ' from the process that has claimed it.',
+        HINT = 'headway/db/guards.py says who changes what.';
+END
+"""
+
 _INSTALL: Final = """
 CREATE OR REPLACE FUNCTION headway_{name}() RETURNS trigger
 LANGUAGE plpgsql AS $guard${body}$guard$;
@@ -154,7 +175,8 @@ class Trigger:
 
 def triggers() -> list[Trigger]:
     """Return the triggers of this release."""
-    return [trigger for guard in GUARDS for trigger in (_on_update(guard), _on_insert(guard))]
+    states = [trigger for guard in GUARDS for trigger in (_on_update(guard), _on_insert(guard))]
+    return [*states, _on_claim()]
 
 
 def outdated(conn: Connection) -> list[Trigger]:
@@ -189,6 +211,9 @@ def is_refusal(error: BaseException) -> bool:
 
 def _count(context: ExceptionContext) -> None:
     if is_refusal(context.original_exception):
+        # Here and not above: it should never come to this, and few services have other metrics.
+        from headway.runtime import metrics
+
         metrics.ILLEGAL_TRANSITIONS.inc()
         log.error("action=illegal_transition %s", str(context.original_exception).strip())
 
@@ -216,6 +241,16 @@ def _on_insert(guard: Guard) -> Trigger:
     body = _BEGINS_BODY.format(illegal=ILLEGAL, table=guard.table, column=guard.column)
     when = f"INSERT ON {guard.table} FOR EACH ROW WHEN (NOT ({legal}))"
     return Trigger(f"{guard.table}_begins", guard.table, when, body)
+
+
+def _on_claim() -> Trigger:
+    table, name = "task_attempt", "task_attempt_claimants"
+    when = (
+        f"UPDATE OF token, process_id ON {table} FOR EACH ROW "
+        f"WHEN (session_user = '{Login.WORKER}' AND OLD.phase <> '{Phase.QUEUED}' "
+        "AND (OLD.token, OLD.process_id) IS DISTINCT FROM (NEW.token, NEW.process_id))"
+    )
+    return Trigger(name, table, when, _CLAIMANTS.format(illegal=ILLEGAL))
 
 
 def _branches(guard: Guard) -> Iterator[str]:

@@ -36,6 +36,24 @@ LOCK_OVERDUE = text("""
        FOR NO KEY UPDATE SKIP LOCKED
 """)
 
+# Queued and running ones are sought apart, as each have an index; together they would be sought
+# among all that the DAG has ever had.
+LOCK_SCHEDULED = text("""
+    SELECT id, dag_id, run_id, state, version_id, pinned
+      FROM dag_run
+     WHERE id = ANY (ARRAY(
+           SELECT id FROM dag_run
+            WHERE dag_id = :dag_id AND run_type = 'scheduled' AND backfill_id IS NULL
+              AND state = 'queued'
+            UNION ALL
+           SELECT id FROM dag_run
+            WHERE dag_id = :dag_id AND run_type = 'scheduled' AND backfill_id IS NULL
+              AND state = 'running'))
+       AND state IN ('queued', 'running')
+     ORDER BY id
+       FOR NO KEY UPDATE
+""")
+
 LOCK_TASKS = text("""
     SELECT id, dag_run_id, task_id, map_index, state, started_at, ended_at
       FROM task_instance
@@ -145,6 +163,14 @@ def lock_overdue(
     return [_run(row) for row in conn.execute(LOCK_OVERDUE, parameters)]
 
 
+def lock_scheduled(conn: Connection, dag_id: str) -> list[LockedRun]:
+    """Lock the runs of the DAG's schedule that have not ended, waiting for whoever has them.
+
+    Not those that a backfill runs again.
+    """
+    return [_run(row) for row in conn.execute(LOCK_SCHEDULED, {"dag_id": dag_id})]
+
+
 def bring_forward(conn: Connection, dag_id: str, run_id: str, now: datetime) -> None:
     """Let a queued run start now that would wait for its date."""
     conn.execute(BRING_FORWARD, {"dag_id": dag_id, "run_id": run_id, "now": now})
@@ -161,7 +187,17 @@ def lock_unfinished(
     conn: Connection, runs: Sequence[LockedRun], tasks: Collection[str] | None = None
 ) -> dict[int, list[Instance]]:
     """Lock the instances of locked runs, by run, that have not ended."""
-    owners, instances = _lock(conn, runs, tasks, TERMINAL)
+    return _by_run(runs, *_lock(conn, runs, tasks, TERMINAL))
+
+
+def lock_all(conn: Connection, runs: Sequence[LockedRun]) -> dict[int, list[Instance]]:
+    """Lock all instances of locked runs, by run."""
+    return _by_run(runs, *_lock(conn, runs, None, frozenset()))
+
+
+def _by_run(
+    runs: Sequence[LockedRun], owners: Sequence[int], instances: Sequence[Instance]
+) -> dict[int, list[Instance]]:
     found: dict[int, list[Instance]] = {run.id: [] for run in runs}
     for owner, instance in zip(owners, instances, strict=True):
         found[owner].append(instance)

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from headway.db.attempts import AttemptKey, Report, report
+from headway.db.callbacks import events_of
 from headway.db.prepared import hot
 from headway.decide.lost import Survey
+from headway.domain.callbacks import CallbackEvent
 from headway.domain.retry import Next
 from headway.domain.states import OnLost, Outcome
 
 # FOR SHARE, which the update of whoever takes the attempt away conflicts with.  It waits for
-# a report or a user's action, so it locks in the order of ids, as they do.
+# a report or a user's action, so it locks in the order of ids, as they do.  A lease that has
+# run out is renewed all the same: only by being taken is an attempt another's, and that ends
+# it.  So a jump of the database's clock, or a while without it, kills nothing by itself.
 RENEW = hot("""
     WITH mine AS MATERIALIZED (
         SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
@@ -29,12 +33,9 @@ RENEW = hot("""
          CROSS JOIN LATERAL (
                SELECT it.phase
                  FROM task_attempt AS it
-                 LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
-                                AND lease.attempt = it.attempt
                 WHERE it.task_instance_id = mine.task_instance_id AND it.attempt = mine.attempt
                   AND it.token = mine.token AND it.phase IN ('running', 'stopping')
-                  AND coalesce(lease.expires_at, it.claimed_until) > clock_timestamp()
-                  FOR SHARE OF it) AS it
+                  FOR SHARE) AS it
     ), renewed AS (
         INSERT INTO lease AS present (task_instance_id, attempt, token, expires_at)
         SELECT task_instance_id, attempt, token,
@@ -92,7 +93,7 @@ LOCK = text("""
 # Judged again, in a statement after the lock: until it the worker may have renewed the lease.
 JUDGE = text("""
     SELECT it.task_instance_id, it.attempt, it.token, task.losses,
-           coalesce(definition.on_lost, 'retry') AS on_lost
+           coalesce(definition.on_lost, 'retry') AS on_lost, definition.callbacks
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
       JOIN dag_run AS run ON run.id = task.dag_run_id
@@ -115,10 +116,11 @@ class LostAttempt:
     key: AttemptKey
     losses: int
     on_lost: OnLost
+    callbacks: Sequence[CallbackEvent] = ()
 
 
 def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[AttemptKey, bool]:
-    """Extend what has not run out; return it, with whether the attempt was told to stop.
+    """Extend what nobody has taken; return it, with whether the attempt was told to stop.
 
     Whatever is not returned is no longer the worker's, and must be killed at once.
     """
@@ -159,6 +161,7 @@ def take_expired(
             AttemptKey(row.task_instance_id, row.attempt, row.token),
             row.losses + 1,
             OnLost(row.on_lost),
+            events_of(row.callbacks),
         )
         for row in conn.execute(JUDGE, {"ids": locked, "grace": grace})
     ]
@@ -167,7 +170,13 @@ def take_expired(
 def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None:
     """End attempts that were taken, as their worker would have: each task moves on."""
     reports = [
-        Report(key=attempt.key, outcome=Outcome.LOST, following=following, error=LOST)
+        Report(
+            key=attempt.key,
+            outcome=Outcome.LOST,
+            following=following,
+            error=LOST,
+            callbacks=attempt.callbacks,
+        )
         for attempt, following in lost
     ]
     report(conn, reports)

@@ -6,7 +6,7 @@ of pool and DAG; what is picked needlessly costs nothing but the look.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -50,7 +50,9 @@ PLAIN = hot("""
          ORDER BY it.rank, it.id
          LIMIT :limit
     )
-    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, lane,
+           CASE WHEN lane > 0
+                THEN (SELECT backfill_id FROM dag_run WHERE id = dag_run_id) END AS backfill_id
       FROM next
       JOIN task_instance AS task ON task.id = next.id
      WHERE task.state = 'scheduled'
@@ -58,11 +60,12 @@ PLAIN = hot("""
        FOR NO KEY UPDATE OF task SKIP LOCKED
 """)
 
-# The same for tasks under a limit that is narrower than their DAG's, by hopping from DAG to
-# DAG that has places, in it from run to run that has, and in that from task to task.  They
-# are cut back to what each task, run and DAG may have, in this order; a task that is cut for
-# another limit's sake is found in the next pass.  A LATERAL with a LIMIT leaves the
-# planner no choice but to look one row up by its key, whatever its statistics.
+# The same for tasks under a limit that is narrower than their DAG's, as all of backfills are, by
+# hopping from DAG to DAG that has places, in it from run to run that has, and in that from task
+# to task.  A backfill that has spent its share is left out, and what of others is for queues
+# that are not idle.  They are cut back to what each task, run and DAG may have, in this order; a
+# task that is cut for another limit's sake is found in the next pass.  A LATERAL with a LIMIT
+# leaves the planner no choice but to look one row up by its key, whatever its statistics.
 LIMITED = hot("""
     WITH RECURSIVE live AS MATERIALIZED (
         SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
@@ -93,6 +96,8 @@ LIMITED = hot("""
            AND (CAST(:only AS text[]) IS NULL OR dag.dag_id = ANY (CAST(:only AS text[])))
     ), run AS MATERIALIZED (
         SELECT place.dag_id, in_dag, hop.dag_run_id, version_id, most AS per_run,
+               CASE WHEN backfill_id IS NULL THEN CAST(:queues AS text[])
+                    ELSE CAST(:idle AS text[]) END AS queues,
                most - coalesce(live.count, 0) AS in_run
           FROM place
          CROSS JOIN LATERAL (
@@ -110,13 +115,15 @@ LIMITED = hot("""
                )
                SELECT dag_run_id FROM hop WHERE dag_run_id IS NOT NULL) AS hop
          CROSS JOIN LATERAL (
-               SELECT version_id FROM dag_run WHERE id = hop.dag_run_id LIMIT 1) AS its
+               SELECT version_id, backfill_id FROM dag_run
+                WHERE id = hop.dag_run_id LIMIT 1) AS its
          CROSS JOIN LATERAL (
                SELECT max_active_tasks_per_dagrun AS most FROM dag_version
                 WHERE id = its.version_id LIMIT 1) AS version
           LEFT JOIN (SELECT dag_run_id, sum(count) AS count FROM live GROUP BY dag_run_id) AS live
          USING (dag_run_id)
-         WHERE most IS NULL OR most > coalesce(live.count, 0)
+         WHERE (most IS NULL OR most > coalesce(live.count, 0))
+           AND NOT coalesce(backfill_id, 0) = ANY (CAST(:spent AS bigint[]))
     ), free AS MATERIALIZED (
         SELECT run.*, hop.task_id, per_dag, per_dagrun,
                per_dag - coalesce(of_dag.count, 0) AS of_task,
@@ -155,7 +162,7 @@ LIMITED = hot("""
                 WHERE state = 'scheduled' AND limited AND pool = :pool
                   AND (dag_id, dag_run_id, task_id)
                       = (free.dag_id, free.dag_run_id, free.task_id)
-                  AND pool_slots <= :free AND queue = ANY (:queues)
+                  AND pool_slots <= :free AND queue = ANY (free.queues)
                 ORDER BY rank, id
                 LIMIT greatest(0, least(in_dag, in_run, of_task, of_task_in_run, :limit))) AS it
     ), by_run AS (
@@ -168,7 +175,9 @@ LIMITED = hot("""
         SELECT id, per_run, per_dag, per_dagrun
           FROM by_dag WHERE nth_of_dag <= in_dag ORDER BY rank, id LIMIT :limit
     )
-    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank,
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, lane,
+           CASE WHEN lane > 0
+                THEN (SELECT backfill_id FROM dag_run WHERE id = dag_run_id) END AS backfill_id,
            per_run, per_dag, per_dagrun
       FROM next
       JOIN task_instance AS task ON task.id = next.id
@@ -189,28 +198,38 @@ LIVE = hot("""
 def pick(
     conn: Connection,
     pool: LockedPool,
-    queues: Mapping[str, int],
+    free: Mapping[Budget, int],
     limit: int,
     choice: Choice[str] = ANY_DAG,
+    spent: Collection[int] = (),
 ) -> list[ReadyTask]:
     """Lock the tasks of a pool that come next and may fit, in their order in the line.
 
-    At most `limit` without a limit narrower than their DAG's, and as many with one.  `queues`
-    says how many more tasks each may take; one that has room for few is asked for those
-    few alone, so that they do not fill the batch in the place of others.
+    At most `limit` without a limit narrower than their DAG's, and as many with one; none of the
+    backfills that have `spent` their share.  `free` says how many more tasks each queue may
+    take; one that has room for few is asked for those few alone, so that they do not fill the
+    batch in the place of others.
     """
     if limit < 1:
         return []
-    ample = sorted(queue for queue, free in queues.items() if free >= limit)
-    groups = [([queue], free) for queue, free in sorted(queues.items()) if 0 < free < limit]
+    queues = {str(it.owner[0]): left for it, left in free.items() if it.limit is Limit.QUEUE}
+    idle = {it.owner[0] for it, left in free.items() if it.limit is Limit.SPARE and left > 0}
+    ample = sorted(queue for queue, left in queues.items() if left >= limit)
+    groups = [([queue], left) for queue, left in sorted(queues.items()) if 0 < left < limit]
     rows: list[Sequence[Any]] = []
     for names, most in [(ample, limit), *groups] if ample else groups:
         parameters = {"pool": pool.name, "free": pool.free, "queues": names, "limit": most}
         parameters |= choice.parameters()
         rows += conn.execute(PLAIN, parameters)
         if pool.limited:
+            parameters |= {"idle": [it for it in names if it in idle], "spent": sorted(spent)}
             rows += conn.execute(LIMITED, parameters)
-    return sorted((ReadyTask(*row) for row in rows), key=lambda task: (task.rank, task.id))
+    return in_order(ReadyTask(*row) for row in rows)
+
+
+def in_order(tasks: Iterable[ReadyTask]) -> list[ReadyTask]:
+    """Return tasks in their order in the line."""
+    return sorted(tasks, key=lambda task: (task.rank, task.id))
 
 
 def free_places(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from headway.db import engine as engines
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.domain.errors import DatabaseError
 
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
@@ -82,12 +82,13 @@ def revisions() -> list[str]:
 
 def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
     """Put in place what Python says of roles, states and grants; it has no revisions."""
-    from headway.db import grants, guards, roles
+    from headway.db import delivery, grants, guards, roles
 
     logins = roles.create(conn)
     roles.configure(conn, logins)
     roles.set_passwords(conn, {login: passwords[login] for login in logins if login in passwords})
     guards.install(conn)
+    delivery.install(conn)
     grants.install(conn, logins)
 
 

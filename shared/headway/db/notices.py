@@ -24,9 +24,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db.engine import reader
 from headway.domain.errors import HeadwayError
-from headway.runtime import settings
+from headway.runtime import configuration
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
+from headway.runtime.database_settings import DatabaseSettings
 from headway.runtime.loop import Pace
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,9 @@ WORKER: Final = Notice("headway_worker")
 
 STOP: Final = Notice("headway_worker", "stop")
 """Running attempts were told to stop."""
+
+CALLBACK: Final = Notice("headway_worker", "callback")
+"""Callbacks were queued."""
 
 PARSER: Final = Notice("headway_parser")
 """A run waits for its DAG file to be parsed."""
@@ -79,7 +83,7 @@ def tell(engine: Engine, notices: Collection[Notice]) -> None:
 
     It never fails: what they tell of is done, and whoever is not told looks by itself.
     """
-    if not settings.read(settings.DatabaseSettings).wakes:
+    if not configuration.read(DatabaseSettings).wakes:
         return
     try:
         send(engine, notices)

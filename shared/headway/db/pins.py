@@ -1,6 +1,6 @@
 """SQL on runs that wait to be pinned to the version of a parse of their DAG file.
 
-A scheduler asks for the parse (`runs.ask`); what is here is for who parses.
+A scheduler asks for the parse; what else is here is for who parses.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,8 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from headway.db.prepared import hot
+
+ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
 
 # A DAG that is paused, or gone, starts no runs: they are parsed for when it may again.
 WANTED = hot("""
@@ -64,6 +66,12 @@ class Wanted:
     relative_path: str
     run_ids: tuple[int, ...]
     asked_at: datetime
+
+
+def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+    """Have the DAG files of locked runs that are not pinned parsed, so that they may start."""
+    if ids:
+        conn.execute(ASK, {"ids": list(ids), "now": now})
 
 
 def wanted(conn: Connection, bundle: str) -> list[Wanted]:

@@ -16,7 +16,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 from typing import Any, Final, NamedTuple
 
 import psycopg2
@@ -39,8 +38,6 @@ _POOLER: Final = (
 )
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
-_PROCESS: Final = secrets.token_hex(4)
-_NUMBERS: Final = count()
 _CLOCK: Final = SystemClock()
 
 
@@ -129,7 +126,7 @@ def array(values: Sequence[object]) -> str:
 
 def prepare(statement: str) -> Preparation:
     """Return how to prepare and to execute a statement with named parameters."""
-    name = f"hot_{_PROCESS}_{next(_NUMBERS)}"
+    name = f"hot_{secrets.token_hex(8)}"  # processes may share a connection, and be forks of one
     order = list(dict.fromkeys(_PARAMETER.findall(statement)))
     places = {parameter: f"${place}" for place, parameter in enumerate(order, 1)}
     body = _PARAMETER.sub(lambda found: places[found[1]], statement).replace("%%", "%")

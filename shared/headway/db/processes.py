@@ -1,11 +1,14 @@
 """SQL on processes: who runs, who is alive, who was declared dead."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from json import dumps
+from uuid import UUID
 
 from sqlalchemy import Connection, text
 
 from headway.db.prepared import hot
+from headway.domain.arguments import JsonValue
 from headway.domain.errors import FencedError
 
 
@@ -15,17 +18,23 @@ class Identity:
 
     id: int
     epoch: int
+    proof: UUID | None = field(default=None, repr=False)
+    """What only this process knows; the database has its hash."""
 
 
 REGISTER = text("""
-    WITH registered AS (
-        INSERT INTO process (kind, hostname, pid, version, queues, slots)
-        VALUES (:kind, :hostname, :pid, :version, CAST(:queues AS text[]), :slots)
+    WITH proof AS MATERIALIZED (
+        SELECT gen_random_uuid() AS value
+    ), registered AS (
+        INSERT INTO process (kind, hostname, pid, version, queues, slots, proof_hash)
+        SELECT :kind, :hostname, :pid, :version, CAST(:queues AS text[]), :slots,
+               sha256(uuid_send(value))
+          FROM proof
      RETURNING id, epoch
     ), beating AS (
         INSERT INTO process_beat (process_id) SELECT id FROM registered
     )
-    SELECT id, epoch FROM registered
+    SELECT id, epoch, value AS proof FROM registered CROSS JOIN proof
 """)
 
 # FOR SHARE, because it conflicts with the update of whoever declares this process
@@ -54,6 +63,20 @@ BEAT = text("""
       FROM process
      WHERE process_beat.process_id = :id
        AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
+""")
+
+BEAT_WORKER = hot("""
+    UPDATE process_beat
+       SET beat_at = clock_timestamp(), report = coalesce(CAST(:report AS json), report)
+      FROM process
+     WHERE process_beat.process_id = :id
+       AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
+ RETURNING process.drain_asked_at IS NOT NULL
+""")
+
+DRAIN = text("""
+    UPDATE process SET drain_asked_at = coalesce(drain_asked_at, now())
+     WHERE id = :id AND kind = 'worker' AND ended_at IS NULL
 """)
 
 LEAVE = text("""
@@ -117,7 +140,7 @@ def register(
             "slots": slots,
         },
     ).one()
-    return Identity(row.id, row.epoch)
+    return Identity(row.id, row.epoch, row.proof)
 
 
 def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None:
@@ -140,6 +163,23 @@ def beat(conn: Connection, me: Identity) -> None:
     """Say that this process is alive; FencedError when it was declared dead."""
     if conn.execute(BEAT, {"id": me.id, "epoch": me.epoch}).rowcount == 0:
         raise FencedError(_FENCED)
+
+
+def beat_worker(conn: Connection, me: Identity, report: Mapping[str, JsonValue] | None) -> bool:
+    """Say that this worker is alive, and what its machine has left, where that is news.
+
+    Return whether it was told to drain; FencedError when it was declared dead.
+    """
+    said = None if report is None else dumps(dict(report))
+    told = conn.scalar(BEAT_WORKER, {"id": me.id, "epoch": me.epoch, "report": said})
+    if told is None:
+        raise FencedError(_FENCED)
+    return bool(told)
+
+
+def drain(conn: Connection, worker: int) -> bool:
+    """Tell a worker to take no more, finish, and end; False if no such worker runs."""
+    return conn.execute(DRAIN, {"id": worker}).rowcount > 0
 
 
 def leave(conn: Connection, me: Identity) -> None:

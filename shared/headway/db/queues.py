@@ -6,7 +6,7 @@ from headway.db.prepared import hot
 from headway.decide.admit import Budget, Limit
 
 # A queue may have as many tasks waiting as running, so that a slot that falls free is filled
-# at once; more would only hold the slots of pools for nothing.
+# at once; more would only hold the slots of pools for nothing.  Backfills do not read ahead.
 FREE = hot("""
     WITH live AS MATERIALIZED (
         SELECT queue, count(*) AS count, count(*) FILTER (WHERE scheduler_id = :scheduler) AS mine
@@ -14,17 +14,18 @@ FREE = hot("""
     ), served AS (
         SELECT queue, 2 * sum(slots) AS slots
           FROM process, unnest(queues) AS queue
-         WHERE kind = 'worker' AND ended_at IS NULL
+         WHERE kind = 'worker' AND ended_at IS NULL AND drain_asked_at IS NULL
          GROUP BY queue
     )
     SELECT queue, served.slots - coalesce(live.count, 0) AS free,
+           served.slots / 2 - coalesce(live.count, 0) AS idle,
            (SELECT coalesce(sum(mine), 0) FROM live) AS mine
       FROM served LEFT JOIN live USING (queue)
 """)
 
 
 def free(conn: Connection, scheduler: int, parallelism: int) -> dict[Budget, int]:
-    """Return what is left of the queues that live workers serve, and of a scheduler's own share.
+    """Return what is left of the queues that workers take from, and of a scheduler's own share.
 
     Nobody but the scheduler adds to its share.  The queues' budgets are read-ahead and no
     promise, so no lock protects them: a worker never claims more than its slots.
@@ -32,5 +33,6 @@ def free(conn: Connection, scheduler: int, parallelism: int) -> dict[Budget, int
     found: dict[Budget, int] = {}
     for row in conn.execute(FREE, {"scheduler": scheduler}):
         found[Budget(Limit.QUEUE, (row.queue,))] = int(row.free)
+        found[Budget(Limit.SPARE, (row.queue,))] = int(row.idle)
         found[Budget(Limit.SCHEDULER, ())] = parallelism - int(row.mine)
     return found

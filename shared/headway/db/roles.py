@@ -7,7 +7,6 @@ and their migrations may create and change them at the same time.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from psycopg2.extensions import encrypt_password
@@ -16,18 +15,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from headway.db.engine import ISOLATION, TIMEOUTS
+from headway.db.logins import Login
 
 log = logging.getLogger(__name__)
-
-
-class Login(StrEnum):
-    """The roles, by the part of Headway that logs in as each."""
-
-    PARSER = "headway_parser"
-    SCHEDULER = "headway_scheduler"
-    WORKER = "headway_worker"
-    USER = "headway_user"
-    READONLY = "headway_readonly"
 
 
 PURPOSES: Final[Mapping[Login, str]] = {

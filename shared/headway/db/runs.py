@@ -1,7 +1,7 @@
 """SQL on DAG runs: create, start, settle, end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from json import dumps
 
@@ -16,22 +16,29 @@ from headway.timetables.base import DagRunInfo
 
 # An interval that has a run already is left alone, whoever created it.  With reparse_on_run a
 # run is pinned when it is to start.
-CREATE = text("""
+CREATE = hot("""
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
                          run_after, conf, version_id, backfill_id, partitions, pinned)
-    SELECT :dag_id, new.run_id, :run_type, new.run_after, new.interval_start, new.interval_end,
-           new.run_after, CAST(:conf AS json), :version_id, :backfill_id, :partitions,
-           NOT (SELECT reparse_on_run FROM dag_version WHERE id = :version_id)
-      FROM unnest(CAST(:run_ids AS text[]), CAST(:starts AS timestamptz[]),
-                  CAST(:ends AS timestamptz[]), CAST(:run_afters AS timestamptz[]))
-           AS new (run_id, interval_start, interval_end, run_after)
-     ORDER BY new.run_after
+    SELECT its.dag_id, new.run_id, its.run_type, new.schedule_date, new.interval_start,
+           new.interval_end, new.run_after, CAST(its.conf AS json), its.version_id,
+           its.backfill_id, its.partitions, NOT version.reparse_on_run
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:run_types AS text[]), CAST(:confs AS text[]),
+                  CAST(:version_ids AS bigint[]), CAST(:backfill_ids AS bigint[]),
+                  CAST(:partitions AS boolean[])) WITH ORDINALITY
+           AS its (dag_id, run_type, conf, version_id, backfill_id, partitions, number)
+      JOIN dag_version AS version ON version.id = its.version_id
+      JOIN unnest(CAST(:numbers AS bigint[]), CAST(:run_ids AS text[]),
+                  CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]),
+                  CAST(:dates AS timestamptz[]), CAST(:run_afters AS timestamptz[]))
+           AS new (number, run_id, interval_start, interval_end, schedule_date, run_after)
+        ON new.number = its.number
+     ORDER BY its.dag_id, new.run_after
         ON CONFLICT DO NOTHING
- RETURNING run_id
+ RETURNING dag_id, run_id
 """)
 
-# Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, so that
-# a long backfill does not push the others out of the batch; and last those for which a parse
+# Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, the lanes in turn,
+# so that a long one does not push the others out of the batch; and last those for which a parse
 # was asked: they keep their place in the lane, and have none in the batch.  Each half is a range
 # of the index of queued runs; IS NOT DISTINCT FROM would be none.
 QUEUED = hot("""
@@ -54,7 +61,9 @@ QUEUED = hot("""
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
              ORDER BY backfill_id, run_after, id
              LIMIT greatest(lane.free, 0))) AS waiting
-     ORDER BY waiting.asked, waiting.run_after, waiting.id
+     ORDER BY waiting.asked,
+              row_number() OVER (PARTITION BY lane.dag_id, lane.backfill_id
+                                 ORDER BY run_after, waiting.id), run_after, waiting.id
      LIMIT :limit
 """)
 
@@ -62,7 +71,8 @@ QUEUED = hot("""
 # comes last.  However many runs are queued, or have ended, this looks at few of them.  To
 # order by all of its columns keeps the planner from taking any other.
 FREE_LANES = hot("""
-    SELECT dag.dag_id, lane.backfill_id, backfill.max_active_runs,
+    SELECT dag.dag_id, lane.backfill_id,
+           CASE WHEN NOT backfill.paused THEN backfill.max_active_runs ELSE 0 END AS most,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND state = 'running'
                AND dag_run.backfill_id IS NOT DISTINCT FROM lane.backfill_id) AS running
@@ -92,20 +102,15 @@ FREE_LANES = hot("""
 """)
 
 LOCK_QUEUED = hot("""
-    SELECT id, pinned
-      FROM dag_run
+    SELECT id, pinned FROM dag_run
      WHERE id = ANY (:ids) AND state = 'queued'
        AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-     ORDER BY id
-       FOR NO KEY UPDATE SKIP LOCKED
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """)
 
-ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
-
-# The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and
-# when it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: so the
-# planner cannot read the index of all queued runs once for each, as it would when its
-# statistics say that there are none.
+# The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and when
+# it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: the planner
+# cannot read the index of all queued runs for each, as when statistics say that there are none.
 START = hot("""
     WITH started AS (
         UPDATE dag_run AS run
@@ -113,6 +118,7 @@ START = hot("""
                deadline = CAST(:now AS timestamptz) + make_interval(secs => it.dagrun_timeout),
                unfinished = CASE WHEN NOT (it.look OR it.again) THEN it.tasks END
           FROM (SELECT run.id, version.dagrun_timeout, version.look_at_start AS look,
+                       coalesce((SELECT lane FROM backfill WHERE id = run.backfill_id), 0) AS lane,
                        EXISTS (SELECT FROM task_instance WHERE dag_run_id = run.id) AS again,
                        (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
                        version.max_active_tasks_per_dagrun IS NOT NULL AS limited
@@ -121,18 +127,18 @@ START = hot("""
                  WHERE run.id = ANY (:ids)) AS it
          WHERE run.id = it.id AND CASE run.state WHEN 'queued' THEN true END
      RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
-               it.limited
+               it.limited, it.lane
     ), woken AS (
         INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE look
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
-                               priority, rank, limited, up_total)
+                               priority, rank, lane, limited, up_total)
     SELECT started.id, started.dag_id, task.task_id,
            CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
            task.pool, task.pool_slots, task.queue, task.priority,
            extract(epoch FROM CAST(:now AS timestamptz))
-           - task.priority * CAST(:aging AS numeric),
-           started.limited OR task.max_active_tis_per_dag IS NOT NULL
+           - task.priority * CAST(:aging AS numeric) + started.lane * 1e12, started.lane,
+           started.limited OR started.lane > 0 OR task.max_active_tis_per_dag IS NOT NULL
                            OR task.max_active_tis_per_dagrun IS NOT NULL,
            task.upstreams
       FROM started
@@ -154,21 +160,22 @@ SETTLE = hot("""
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
          WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END
-     RETURNING run.id, run.dag_id, run.schedule_date
+     RETURNING run.id, run.dag_id, run.schedule_date, run.backfill_id
     )
     INSERT INTO wake (dag_run_id)
     SELECT later.id
       FROM settled
      CROSS JOIN LATERAL (
-           SELECT id, schedule_date FROM dag_run AS run
-            WHERE dag_id = settled.dag_id AND state = 'running' AND id > settled.id
-              AND schedule_date >= settled.schedule_date
+           SELECT id, schedule_date, backfill_id FROM dag_run AS run
+            WHERE dag_id = settled.dag_id AND state = 'running'
+              AND (id > settled.id OR backfill_id = settled.backfill_id)
+              AND (schedule_date, id) > (settled.schedule_date, settled.id)
               AND (SELECT look_at_start FROM dag_version WHERE id = run.version_id)
            OFFSET 0) AS later
-     WHERE (SELECT true FROM dag_version
-             WHERE dag_id = settled.dag_id AND look_at_start LIMIT 1)
+     WHERE (SELECT true FROM dag_version WHERE dag_id = settled.dag_id AND look_at_start LIMIT 1)
        AND (SELECT id FROM dag_run AS other
-             WHERE other.dag_id = settled.dag_id AND other.id < later.id
+             WHERE other.dag_id = settled.dag_id
+               AND (other.id < later.id OR other.backfill_id = later.backfill_id)
                AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
                AND (other.schedule_date, other.id) < (later.schedule_date, later.id)
              ORDER BY schedule_date LIMIT 1) IS NULL
@@ -181,7 +188,8 @@ NAMES = text("SELECT dag_id, run_id FROM dag_run WHERE id = :run")
 class NewRuns:
     """Runs of one DAG to create, oldest first, pinned to a version.
 
-    With `partitions` no two of the DAG's may overlap: one that would is left out.
+    With `partitions` one that would overlap another of the DAG's is left out.  `places` says
+    by schedule date when a run may start, where that is not then; `named` what they are called.
     """
 
     dag_id: str
@@ -191,30 +199,32 @@ class NewRuns:
     conf: Mapping[str, JsonValue]
     backfill_id: int | None = None
     partitions: bool = False
+    places: Mapping[datetime, datetime] = field(default_factory=dict)
+    named: Sequence[str] = ()
 
-    def run_ids(self) -> list[str]:
-        """Return what the runs are called: their type and the start of their interval."""
-        return [f"{self.run_type}__{info.data_interval.start.isoformat()}" for info in self.infos]
+    def run_ids(self) -> Sequence[str]:
+        """Return what the runs are called."""
+        return self.named or [self.run_type.run_id(it.data_interval.start) for it in self.infos]
 
 
-def create(conn: Connection, new: NewRuns, run_ids: Sequence[str] = ()) -> list[str]:
-    """Create runs, in state queued; return the ids of those that did not exist yet."""
-    rows = conn.scalars(
-        CREATE,
-        {
-            "dag_id": new.dag_id,
-            "run_type": str(new.run_type),
-            "version_id": new.version_id,
-            "backfill_id": new.backfill_id,
-            "partitions": new.partitions,
-            "conf": dumps(dict(new.conf)),
-            "run_ids": list(run_ids or new.run_ids()),
-            "starts": [info.data_interval.start for info in new.infos],
-            "ends": [info.data_interval.end for info in new.infos],
-            "run_afters": [info.run_after for info in new.infos],
-        },
-    )
-    return list(rows)
+def create(conn: Connection, new: Sequence[NewRuns]) -> set[tuple[str, str]]:
+    """Create runs, in state queued; return DAG and run id of those that did not exist yet."""
+    infos = [(number, info, it) for number, it in enumerate(new, 1) for info in it.infos]
+    parameters = {
+        "dag_ids": [it.dag_id for it in new],
+        "run_types": [str(it.run_type) for it in new],
+        "confs": [dumps(dict(it.conf)) for it in new],
+        "version_ids": [it.version_id for it in new],
+        "backfill_ids": [it.backfill_id for it in new],
+        "partitions": [it.partitions for it in new],
+        "numbers": [number for number, _, _ in infos],
+        "run_ids": [name for it in new for name in it.run_ids()],
+        "starts": [info.data_interval.start for _, info, _ in infos],
+        "ends": [info.data_interval.end for _, info, _ in infos],
+        "dates": [info.run_after for _, info, _ in infos],
+        "run_afters": [it.places.get(info.run_after, info.run_after) for _, info, it in infos],
+    }
+    return {(row.dag_id, row.run_id) for row in conn.execute(CREATE, parameters)}
 
 
 def free_lanes(
@@ -223,7 +233,7 @@ def free_lanes(
     """Return how many more runs may be active in each lane of these locked DAGs."""
     free: dict[str, dict[int | None, int]] = {}
     for row in conn.execute(FREE_LANES, {"dag_ids": list(max_active_runs)}):
-        limit = row.max_active_runs if row.backfill_id else max_active_runs[row.dag_id]
+        limit = row.most if row.backfill_id else max_active_runs[row.dag_id]
         free.setdefault(row.dag_id, {})[row.backfill_id] = limit - row.running
     return free
 
@@ -237,19 +247,14 @@ def queued(
 ) -> dict[str, list[QueuedRun]]:
     """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
     lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
-    rows = conn.execute(
-        QUEUED,
-        {
-            "dag_ids": [dag_id for dag_id, _, _ in lanes],
-            "backfill_ids": [lane for _, lane, _ in lanes],
-            "free": [room for _, _, room in lanes],
-            "now": now,
-            "limit": limit,
-            **scope.parameters(),
-        },
-    )
+    parameters = {
+        "dag_ids": [dag_id for dag_id, _, _ in lanes],
+        "backfill_ids": [lane for _, lane, _ in lanes],
+        "free": [room for _, _, room in lanes],
+    }
     waiting: dict[str, list[QueuedRun]] = {}
-    for row in rows:
+    given = {"now": now, "limit": limit, **scope.parameters()}
+    for row in conn.execute(QUEUED, parameters | given):
         waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id, row.asked))
     return waiting
 
@@ -261,12 +266,6 @@ def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> tuple[lis
     """
     rows = conn.execute(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}).all()
     return [row.id for row in rows if row.pinned], [row.id for row in rows if not row.pinned]
-
-
-def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
-    """Have the DAG files of locked runs that are not pinned parsed, so that they may start."""
-    if ids:
-        conn.execute(ASK, {"ids": list(ids), "now": now})
 
 
 def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> None:

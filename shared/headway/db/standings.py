@@ -14,7 +14,7 @@ from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 
 LOCK_WOKEN = hot("""
-    SELECT id, version_id, state, unfinished, end_as
+    SELECT id, version_id, state, unfinished, end_as, timed_out
       FROM dag_run
      WHERE id = ANY (ARRAY(SELECT DISTINCT dag_run_id FROM wake))
        AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
@@ -51,13 +51,14 @@ BELOW = hot("""
      WHERE task.state = 'none'
 """)
 
-# The run before is one that was there first: so no two runs ever wait for each other.
+# The run before is one that was there first, or is of the same backfill, which starts its runs
+# in the order of time: so none waits for a run that cannot start before it.
 PREVIOUS = text("""
     SELECT run.id AS run_id, previous.id
       FROM dag_run AS run
      CROSS JOIN LATERAL (
            SELECT id FROM dag_run
-            WHERE dag_id = run.dag_id AND id < run.id
+            WHERE dag_id = run.dag_id AND (id < run.id OR backfill_id = run.backfill_id)
               AND (schedule_date, id) < (run.schedule_date, run.id)
             ORDER BY schedule_date DESC, id DESC
             LIMIT 1) AS previous
@@ -79,7 +80,7 @@ class WokenRun:
     """A locked run in which something has changed.
 
     `unfinished` counts the task instances that have not ended; None when it must be looked
-    at as a whole.
+    at as a whole.  It `timed_out` when that is why it is to end.
     """
 
     id: int
@@ -87,6 +88,7 @@ class WokenRun:
     state: RunState
     unfinished: int | None
     end_as: RunState | None
+    timed_out: bool = False
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ def lock_woken(
             RunState(row.state),
             row.unfinished,
             row.end_as and RunState(row.end_as),
+            row.timed_out,
         )
         for row in conn.execute(LOCK_WOKEN, parameters)
     ]

@@ -10,12 +10,13 @@ from headway.domain.states import TERMINAL, TaskState
 from headway.domain.trigger_rules import Tally
 
 # A task's place in the line is the second in which it was scheduled, earlier by what its
-# priority is worth.  So it gains on others by waiting, and the order never changes.
+# priority is worth.  So it gains on others by waiting, and the order never changes.  Each lane is
+# 30,000 years behind the one before it: no task of a backfill ever comes before another task.
 DECIDE = hot("""
     UPDATE task_instance AS task
        SET state = it.state,
            rank = extract(epoch FROM CAST(:now AS timestamptz))
-                  - task.priority * CAST(:aging AS numeric),
+                  - task.priority * CAST(:aging AS numeric) + task.lane * 1e12,
            ended_at = CASE WHEN it.state = ANY (:terminal) THEN CAST(:now AS timestamptz) END
       FROM unnest(CAST(:ids AS bigint[]), CAST(:states AS text[])) AS it (id, state)
      WHERE task.id = it.id AND task.state = 'none'
@@ -27,15 +28,15 @@ EXPAND = text("""
         UPDATE task_instance AS task
            SET map_index = 0, state = 'scheduled',
                rank = extract(epoch FROM CAST(:now AS timestamptz))
-                      - task.priority * CAST(:aging AS numeric)
+                      - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
           FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
          WHERE task.id = it.id AND task.state = 'none' AND task.map_index = -1
      RETURNING task.*, it.length
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, attempt, pool,
-                               pool_slots, queue, priority, rank, limited)
+                               pool_slots, queue, priority, rank, lane, limited)
     SELECT dag_run_id, dag_id, task_id, map_index.map_index, 'scheduled', attempt, pool,
-           pool_slots, queue, priority, rank, limited
+           pool_slots, queue, priority, rank, lane, limited
       FROM expanded
      CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
@@ -64,7 +65,7 @@ RETRY = hot("""
     UPDATE task_instance AS task
        SET state = 'scheduled', retry_at = NULL,
            rank = extract(epoch FROM CAST(:now AS timestamptz))
-                  - task.priority * CAST(:aging AS numeric)
+                  - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
       FROM due
      WHERE task.id = due.id
 """)

@@ -45,7 +45,7 @@ ADD_TASKS = text("""
     INSERT INTO dag_task (version_id, task_id, position, operator, trigger_rule,
                           pool, pool_slots, queue, priority, upstreams, starts, mapped,
                           max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost,
-                          definition_hash)
+                          callbacks, definition_hash)
     SELECT task.*
       FROM unnest(CAST(:version_ids AS bigint[]), CAST(:task_ids AS text[]),
                   CAST(:positions AS int[]),
@@ -54,7 +54,8 @@ ADD_TASKS = text("""
                   CAST(:queues AS text[]), CAST(:priorities AS int[]),
                   CAST(:upstreams AS int[]), CAST(:starts AS bool[]), CAST(:mapped AS bool[]),
                   CAST(:tis_per_dag AS int[]), CAST(:tis_per_dagrun AS int[]),
-                  CAST(:on_lost AS text[]), CAST(:definitions AS text[])) AS task
+                  CAST(:on_lost AS text[]), CAST(:callbacks AS text[]),
+                  CAST(:definitions AS text[])) AS task
 """)
 
 ADD_EDGES = text("""
@@ -153,6 +154,7 @@ def _columns(of_versions: Sequence[tuple[int, Sequence[TaskSpec]]]) -> dict[str,
         "tis_per_dag": [task.max_active_tis_per_dag for task in tasks],
         "tis_per_dagrun": [task.max_active_tis_per_dagrun for task in tasks],
         "on_lost": [str(task.on_lost) for task in tasks],
+        "callbacks": [",".join(task.callbacks) for task in tasks],
     }
 
 

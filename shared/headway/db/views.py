@@ -10,8 +10,10 @@ Row: TypeAlias = dict[str, Any]
 DAGS = text("""
     SELECT dag.dag_id, dag.active, dag.paused, dag.tags, dag.description, dag.bundle,
            dag.relative_path, version.number AS version, dag.max_active_runs,
-           dag.max_active_tasks, dag.next_run_after, dag.next_interval_start,
-           dag.next_interval_end,
+           dag.max_active_tasks, dag.next_interval_start, dag.next_interval_end,
+           CASE WHEN dag.next_interval_start IS NOT NULL THEN dag.next_run_after END
+               AS next_run_after,
+           dag.schedule_error,
            (SELECT count(*) FROM dag_task WHERE version_id = dag.version_id) AS tasks,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND state = 'running') AS running
@@ -52,6 +54,14 @@ TASKS = text("""
      ORDER BY task.id
 """)
 
+TASK_STATE = text("""
+    SELECT task.state
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+       AND task.task_id = :task_id AND task.map_index = :map_index
+""")
+
 ATTEMPTS = text("""
     SELECT task.task_id, task.map_index, it.attempt, it.phase, it.outcome, it.error, it.handle,
            it.queued_at, it.started_at, it.ended_at, process.hostname AS worker
@@ -61,11 +71,30 @@ ATTEMPTS = text("""
       LEFT JOIN process ON process.id = it.process_id
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id
        AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
+       AND (CAST(:map_index AS integer) IS NULL OR task.map_index = :map_index)
      ORDER BY task.id, it.attempt
 """)
 
+CALLBACKS = text("""
+    SELECT it.id AS callback, run.dag_id, run.run_id, it.task_id, it.map_index, it.attempt,
+           it.event, it.reason, it.state, it.tries, it.error, it.cause, it.created_at,
+           it.started_at, it.ended_at, process.hostname AS worker
+      FROM callback AS it
+      JOIN dag_run AS run ON run.id = it.dag_run_id
+      LEFT JOIN process ON process.id = it.process_id
+     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+       AND (CAST(:state AS text) IS NULL OR it.state = :state)
+       AND (CAST(:callback AS bigint) IS NULL OR it.id = :callback)
+     ORDER BY it.id DESC
+     LIMIT :limit
+""")
+
 PROCESSES = text("""
-    SELECT process.id, kind, hostname, pid, version, queues, slots, started_at, beat.beat_at
+    SELECT process.id, kind, hostname, pid, version, queues, slots, started_at, beat.beat_at,
+           drain_asked_at, beat.report,
+           (SELECT count(*) FROM task_attempt
+             WHERE process_id = process.id AND ended_at IS NULL) AS running
       FROM process
       JOIN process_beat AS beat ON beat.process_id = process.id
      WHERE ended_at IS NULL
@@ -118,9 +147,44 @@ def tasks(conn: Connection, dag_id: str, run_id: str) -> list[Row]:
     return _rows(conn, TASKS, {"dag_id": dag_id, "run_id": run_id})
 
 
-def attempts(conn: Connection, dag_id: str, run_id: str, task_id: str | None = None) -> list[Row]:
-    """Return every attempt of a run's task instances, or of one task's."""
-    return _rows(conn, ATTEMPTS, {"dag_id": dag_id, "run_id": run_id, "task_id": task_id})
+def task_state(
+    conn: Connection, dag_id: str, run_id: str, task_id: str, map_index: int
+) -> str | None:
+    """Return the state of one task instance; None when there is no such instance."""
+    names = {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "map_index": map_index}
+    found = conn.scalar(TASK_STATE, names)
+    return None if found is None else str(found)
+
+
+def attempts(
+    conn: Connection,
+    dag_id: str,
+    run_id: str,
+    task_id: str | None = None,
+    map_index: int | None = None,
+) -> list[Row]:
+    """Return every attempt of a run's task instances, or of one task's, or of one instance's."""
+    names = {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "map_index": map_index}
+    return _rows(conn, ATTEMPTS, names)
+
+
+def callbacks(
+    conn: Connection,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    state: str | None = None,
+    limit: int = 100,
+) -> list[Row]:
+    """Return callbacks, the latest first: all of them, or those of a DAG, or of a run."""
+    chosen = {"dag_id": dag_id, "run_id": run_id, "state": state, "callback": None}
+    return _rows(conn, CALLBACKS, {**chosen, "limit": limit})
+
+
+def callback(conn: Connection, number: int) -> Row | None:
+    """Return the callback of that number."""
+    anything = dict.fromkeys(("dag_id", "run_id", "state"))
+    rows = _rows(conn, CALLBACKS, {**anything, "callback": number, "limit": 1})
+    return rows[0] if rows else None
 
 
 def processes(conn: Connection) -> list[Row]:

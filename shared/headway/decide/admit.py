@@ -20,6 +20,8 @@ class Limit(StrEnum):
     TASK_IN_RUN = "max_active_tis_per_dagrun"
     QUEUE = "queue"
     SCHEDULER = "parallelism"
+    BACKFILL = "weight"
+    SPARE = "idle_slots"
 
 
 class Budget(NamedTuple):
@@ -33,7 +35,7 @@ class Budget(NamedTuple):
 class ReadyTask:
     """A scheduled task instance and its place in the line: the lower the rank, the sooner.
 
-    A limit that is None does not apply to it.
+    A limit that is None does not apply to it.  What is of a backfill is in a `lane` above 0.
     """
 
     id: int
@@ -44,6 +46,8 @@ class ReadyTask:
     pool_slots: int
     queue: str
     rank: float
+    lane: int = 0
+    backfill_id: int | None = None
     per_run: int | None = None
     tis_per_dag: int | None = None
     tis_per_dagrun: int | None = None
@@ -60,6 +64,19 @@ class ReadyTask:
             yield Budget(Limit.TASK, (self.dag_id, self.task_id)), 1
         if self.tis_per_dagrun is not None:
             yield Budget(Limit.TASK_IN_RUN, (self.dag_run_id, self.task_id)), 1
+        if share := self.share():
+            yield share, self.pool_slots
+            yield self.slot(), 1
+
+    def share(self) -> Budget | None:
+        """Return the budget of its backfill in its pool; None when it is of no backfill."""
+        if not self.lane or self.backfill_id is None:
+            return None
+        return Budget(Limit.BACKFILL, (self.pool, self.backfill_id))
+
+    def slot(self) -> Budget:
+        """Return the budget of its queue's idle slots: all tasks take one, few have to wait."""
+        return Budget(Limit.SPARE, (self.queue,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +92,25 @@ def admit(ready: Iterable[ReadyTask], free: Mapping[Budget, int]) -> Admission:
 
     `free` says how much each budget has left; one that is not there has nothing, because
     another scheduler holds it.  A task that does not fit is passed over, not waited for: a
-    small task behind it may still use what is left.
+    small task behind it may still use what is left, unless it is in a higher lane: a budget
+    that has refused a task gives nothing to those.  Nor does the pool of a task whose DAG
+    another scheduler holds: that is over in an instant, and a higher lane would keep the slots.
     """
     left = dict(free)
+    closed: dict[Budget, int] = {}
     admitted: list[int] = []
     refused: dict[int, Budget] = {}
     for task in ready:
-        draws = list(task.draws())
-        short = next((budget for budget, amount in draws if left.get(budget, 0) < amount), None)
-        if short is not None:
-            refused[task.id] = short
-            continue
-        for budget, amount in draws:
-            left[budget] -= amount
-        admitted.append(task.id)
+        draws = dict(task.draws())
+        for budget, amount in draws.items():
+            if left.get(budget, 0) < amount or closed.get(budget, task.lane) < task.lane:
+                refused[task.id] = budget
+                closed.setdefault(budget, task.lane)
+                if budget.limit is Limit.DAG and budget not in free:
+                    closed.setdefault(Budget(Limit.POOL, (task.pool,)), task.lane)
+                break
+        else:
+            for budget, amount in ({task.slot(): 1} | draws).items():
+                left[budget] = left.get(budget, 0) - amount
+            admitted.append(task.id)
     return Admission(admitted, refused)

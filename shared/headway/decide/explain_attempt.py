@@ -54,11 +54,15 @@ def _queued(it: AttemptSituation) -> Explanation:
 
 
 def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
-    queue, workers = it.task.queue, alive(it.workers)
+    queue, workers = it.task.queue, [them for them in alive(it.workers) if not them.draining]
     start = f"`HEADWAY_WORKER_QUEUES={queue} headway worker`"
     if not workers:
-        silent = [f"{them.name} for {lasting(them.silent)}" for them in it.workers]
+        silent = [
+            f"{them.name} for {lasting(them.silent)}" for them in it.workers if not them.alive
+        ]
+        draining = [them.name for them in alive(it.workers)]
         known = f"; silent: {listed(silent)}" if silent else ""
+        known += f"; draining, and taking no more: {listed(draining)}" if draining else ""
         yield Explanation(
             reason=Reason.NO_WORKER,
             sentence=f"It is queued, and no worker that is alive serves its queue {queue}{known}.",
@@ -99,6 +103,7 @@ def _claimed_next(it: AttemptSituation) -> Explanation:
         f"{them.name} has {them.slots - them.busy:,} of {counted(them.slots, 'slot')} free, and "
         f"was heard of {lasting(them.silent)} ago."
         for them in it.workers
+        if not them.draining
     )
     since = f" since {timed(it.attempt.queued_at, it.now)}" if it.attempt is not None else ""
     return Explanation(
@@ -119,6 +124,8 @@ def _running(it: AttemptSituation) -> Explanation:
     facts = [*_lease(it, attempt)]
     if it.worker is not None and not it.worker.alive:
         facts.append(f"That worker has been silent for {lasting(it.worker.silent)}.")
+    elif it.worker is not None and it.worker.draining:
+        facts.append("That worker drains: it finishes what it has, takes no more, and ends.")
     return Explanation(
         reason=Reason.RUNNING,
         sentence=f"It is running: attempt {attempt.attempt}, on {where}, since {since}.",

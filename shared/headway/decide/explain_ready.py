@@ -41,7 +41,7 @@ class ReadySituation:
     `limits` say how much each budget has in all, `free` what is left of it; the pool is not
     among them when there is none of that name.  `holders` are the first of those that have
     the rest.  `ahead` are those before it in the line of its pool; `aging` the seconds
-    that are worth one unit of priority.
+    that are worth one unit of priority; `draining` are the workers of its queue that take no more.
     """
 
     dag: DagRow
@@ -53,6 +53,7 @@ class ReadySituation:
     place: Place
     schedulers: Sequence[ProcessRow]
     aging: float
+    draining: Sequence[ProcessRow] = ()
 
 
 def short_of(task: ReadyTask, free: Mapping[Budget, int]) -> list[Budget]:
@@ -128,6 +129,8 @@ def _whose(budget: Budget) -> str:
         Limit.RUN: "the run's max_active_tasks_per_dagrun",
         Limit.TASK: "its max_active_tis_per_dag",
         Limit.TASK_IN_RUN: "its max_active_tis_per_dagrun",
+        Limit.BACKFILL: "its backfill's share of the pool",
+        Limit.SPARE: f"the idle slots of the queue {owner}",
     }[budget.limit]
 
 
@@ -163,9 +166,11 @@ def _pool(it: ReadySituation, budget: Budget) -> Explanation:
 def _queue(it: ReadySituation, budget: Budget) -> Explanation:
     queue = it.task.queue
     if budget not in it.limits:
+        draining = [them.name for them in it.draining]
+        known = f"; draining, and taking no more: {listed(draining)}" if draining else ""
         return Explanation(
             reason=Reason.NO_WORKER,
-            sentence=f"No worker that is alive serves its queue {queue}.",
+            sentence=f"No worker that is alive serves its queue {queue}{known}.",
             change=f"Start one: `HEADWAY_WORKER_QUEUES={queue} headway worker`.",
             place=it.place,
         )
@@ -228,6 +233,42 @@ def _narrow(it: ReadySituation, budget: Budget, reason: Reason, what: str) -> Ex
     )
 
 
+def _backfill(it: ReadySituation, budget: Budget) -> Explanation:
+    most, free = it.limits.get(budget, 0), it.free.get(budget, 0)
+    pool, number = budget.owner
+    if it.task.pool_slots > most:
+        return Explanation(
+            reason=Reason.BACKFILL_WEIGHT,
+            sentence=f"It takes {counted(it.task.pool_slots, 'slot')} of the pool {pool}, and "
+            f"backfill {number} may hold {most:,} by its weight: a task that takes more than that "
+            "starts alone, when its backfill holds none and no other task waits for the slots.",
+            change="The end of what its backfill holds, and its turn before the backfill's others.",
+            held_by=tuple(it.holders.get(budget, ())),
+            place=it.place,
+        )
+    return Explanation(
+        reason=Reason.BACKFILL_WEIGHT,
+        sentence=f"Backfill {number} may take {counted(most, 'slot')} of the pool {pool} by its "
+        f"weight, and {counted(max(free, 0), 'slot')} more as things stand: it takes none that "
+        "another task waits for.",
+        change="The end of one of its tasks, or of what is before them in the line.",
+        held_by=tuple(it.holders.get(budget, ())),
+        place=it.place,
+    )
+
+
+def _spare(it: ReadySituation, budget: Budget) -> Explanation:
+    return Explanation(
+        reason=Reason.IDLE_SLOTS,
+        sentence=f"It is of a backfill, which takes slots of workers that are idle, and the queue "
+        f"{it.task.queue} has none.",
+        change="The end of one of the tasks that its workers have, or another worker: "
+        f"`HEADWAY_WORKER_QUEUES={it.task.queue} headway worker`.",
+        held_by=tuple(it.holders.get(budget, ())),
+        place=it.place,
+    )
+
+
 def _ends(it: ReadySituation, budget: Budget) -> str:
     many = 1 - it.free.get(budget, 0)
     return "The end of one of these" if many == 1 else f"The end of {many:,} of these"
@@ -245,4 +286,6 @@ _SAY: Final = {
     Limit.RUN: _run,
     Limit.TASK: _task,
     Limit.TASK_IN_RUN: _task_in_run,
+    Limit.BACKFILL: _backfill,
+    Limit.SPARE: _spare,
 }

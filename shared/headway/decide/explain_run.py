@@ -66,7 +66,7 @@ def explain_queued(it: QueuedSituation) -> Explanation:
 
 def explain_missing(it: MissingSituation) -> Explanation:
     """Say why a run of the schedule has not been created."""
-    due = it.dag.next_run_after
+    due, again = it.dag.next_run_after, it.dag.asked_again_at
     created = Explanation(
         reason=Reason.RUN_NOT_CREATED,
         sentence="There is no such run yet; it is created in a scheduler's next passes.",
@@ -75,10 +75,18 @@ def explain_missing(it: MissingSituation) -> Explanation:
     if it.dag.planned and due is None:
         created = Explanation(
             reason=Reason.RUN_NOT_CREATED,
-            sentence=f"There is no such run: the schedule of {it.dag.dag_id} has no further runs.",
-            change=f"Another schedule or end_date in {it.dag.relative_path}.",
+            sentence=f"There is no such run: the schedule of {it.dag.dag_id} has no further runs"
+            f"{'.' if again is None else ' that are known now.'}",
+            change=f"Another schedule or end_date in {it.dag.relative_path}"
+            f"{_asked(again, it.now)}.",
         )
     return single(_held_missing(it), lambda: created)
+
+
+def _asked(again: datetime | None, now: datetime) -> str:
+    if again is None:
+        return ""
+    return f", or what its timetable looks up: it is asked again at {timed(again, now)}"
 
 
 def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
@@ -155,6 +163,13 @@ def _awaits_parse(it: QueuedSituation) -> Explanation:
 
 def _lane_full(it: QueuedSituation, place: Place) -> Explanation:
     backfill = it.run.backfill_id is not None
+    if it.most < 1 and backfill:
+        return Explanation(
+            reason=Reason.BACKFILL_PAUSED,
+            sentence=f"{_lane(it).capitalize()} is paused, and starts no runs.",
+            change=f"`headway backfill resume {it.run.backfill_id}`",
+            place=place,
+        )
     free = it.most - it.active
     runs = f"{counted(it.active, 'active run')}, and its max_active_runs allows {it.most:,}"
     if free > 0:
@@ -182,20 +197,36 @@ def _held_missing(it: MissingSituation) -> Iterator[Explanation]:
         yield _gone(dag, "gets no runs")
     if dag.paused:
         yield _paused(dag, "gets no runs")
+    if dag.schedule_error is not None and dag.planned:
+        yield Explanation(
+            reason=Reason.TIMETABLE_FAILS,
+            sentence=f"There is no such run: the timetable of {dag.dag_id} fails. "
+            f"{dag.schedule_error}",
+            change=f"Another schedule in {dag.relative_path}{_asked(dag.asked_again_at, it.now)}.",
+        )
     if _is_early(it):
         yield _not_due(it)
-    if it.unfinished >= dag.max_active_runs:
-        yield Explanation(
-            reason=Reason.MAX_ACTIVE_RUNS,
-            sentence=f"There is no such run yet: {dag.dag_id} has "
-            f"{counted(it.unfinished, 'unfinished run')} of its schedule, and its max_active_runs "
-            f"allows {dag.max_active_runs:,}.",
-            change="The end of one of these runs, or a higher max_active_runs in "
-            f"{dag.relative_path}.",
-            held_by=tuple(it.unfinished_runs),
-        )
+    most = dag.max_active_runs if dag.next_below is None else dag.next_below
+    if it.unfinished >= most:
+        yield _no_room(it)
     if not _schedule(it.schedulers):
         yield no_scheduler([them for them in it.schedulers if them.kind == "scheduler"])
+
+
+def _no_room(it: MissingSituation) -> Explanation:
+    dag, unfinished = it.dag, counted(it.unfinished, "unfinished run")
+    allowed = f"its max_active_runs allows {dag.max_active_runs:,}"
+    change = "The end of one of these runs, or a higher max_active_runs in "
+    if dag.next_below is not None:
+        allowed = "its overlap has what was missed run one after the other"
+        change = "The end of these runs, or another overlap in "
+    return Explanation(
+        reason=Reason.MAX_ACTIVE_RUNS,
+        sentence=f"There is no such run yet: {dag.dag_id} has {unfinished} of its schedule, and "
+        f"{allowed}.",
+        change=f"{change}{dag.relative_path}.",
+        held_by=tuple(it.unfinished_runs),
+    )
 
 
 def _is_early(it: MissingSituation) -> bool:

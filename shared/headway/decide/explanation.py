@@ -13,6 +13,8 @@ class Reason(StrEnum):
     """Why a task instance is not running, or what it does instead; a word for programs."""
 
     RUN_NOT_CREATED = "run_not_created"
+    RUN_PASSED = "run_passed"
+    TIMETABLE_FAILS = "timetable_fails"
     DAG_GONE = "dag_gone"
     DAG_PAUSED = "dag_paused"
     NO_SCHEDULER = "no_scheduler"
@@ -20,6 +22,7 @@ class Reason(StrEnum):
     RUN_AFTER = "run_after"
     MAX_ACTIVE_RUNS = "max_active_runs"
     BACKFILL_FULL = "backfill_full"
+    BACKFILL_PAUSED = "backfill_paused"
     AWAITS_PARSE = "awaits_parse"
     RUN_RESERVED = "run_reserved"
     RUN_STARTS = "run_starts"
@@ -42,6 +45,8 @@ class Reason(StrEnum):
     MAX_ACTIVE_TIS_PER_DAGRUN = Limit.TASK_IN_RUN
     PARALLELISM = Limit.SCHEDULER
     QUEUE = Limit.QUEUE
+    BACKFILL_WEIGHT = Limit.BACKFILL
+    IDLE_SLOTS = Limit.SPARE
     NO_WORKER = "no_worker"
     BEHIND = "behind"
     ADMITTED_NEXT = "admitted_next"

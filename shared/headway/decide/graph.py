@@ -6,6 +6,8 @@ from functools import cached_property
 
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.trigger_rules import TriggerRule
+from headway.timetables import registry
+from headway.timetables.base import Timetable
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,11 @@ class DagGraph:
     """The tasks of a DAG by name, and which wait for which."""
 
     dag: DagSpec
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        """When it runs; TimetableError if that cannot be known here."""
+        return registry.decode(self.dag.timetable)
 
     @cached_property
     def tasks(self) -> Mapping[str, TaskSpec]:

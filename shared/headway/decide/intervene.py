@@ -75,6 +75,25 @@ def bring(wanted: Iterable[tuple[Instance, TaskState]]) -> Intervention:
     return Intervention(moves, stops, withdrawn)
 
 
+def together(them: Sequence[Intervention]) -> Intervention:
+    """Return what does all of these, which are about different task instances."""
+    return Intervention(
+        _merged([it.moves for it in them]),
+        _merged([it.stops for it in them]),
+        [task for it in them for task in it.withdrawn],
+        [task for it in them for task in it.placeholders],
+        [task for it in them for task in it.dropped],
+    )
+
+
+def _merged(them: Sequence[Mapping[TaskState, Sequence[int]]]) -> dict[TaskState, list[int]]:
+    merged: dict[TaskState, list[int]] = {}
+    for it in them:
+        for state, tasks in it.items():
+            merged.setdefault(state, []).extend(tasks)
+    return merged
+
+
 def mark(marked: Sequence[Instance], below: Sequence[Instance], target: TaskState) -> Intervention:
     """Bring the instances to `target`; those `below`, which failed for them, are undecided again.
 

@@ -1,11 +1,10 @@
 """What becomes of the tasks of a run that is given another version of its DAG, and cleared."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 from headway.decide.clear import Besides, Selection, clear, selected
 from headway.decide.graph import DagGraph
-from headway.decide.intervene import Instance, Intervention, bring
+from headway.decide.intervene import Instance, Intervention, bring, together
 from headway.domain.states import TERMINAL, TaskState
 
 
@@ -21,7 +20,7 @@ def repin(
     here = [it for it in instances if it.task_id in graph.tasks]
     gone = [it for it in instances if it.task_id not in graph.tasks]
     cleared = clear(graph, here, selection, _besides(was, graph, here, selection))
-    return _together(cleared, _removed(gone))
+    return together([cleared, _removed(gone)])
 
 
 def _removed(gone: Iterable[Instance]) -> Intervention:
@@ -45,18 +44,3 @@ def _besides(
 def _mapped_otherwise(was: DagGraph, graph: DagGraph, task_id: str) -> bool:
     before = was.tasks.get(task_id)
     return before is None or before.mapped_over != graph.tasks[task_id].mapped_over
-
-
-def _together(cleared: Intervention, removed: Intervention) -> Intervention:
-    return replace(
-        cleared,
-        moves=_merged(cleared.moves, removed.moves),
-        stops=_merged(cleared.stops, removed.stops),
-        withdrawn=[*cleared.withdrawn, *removed.withdrawn],
-    )
-
-
-def _merged(
-    one: Mapping[TaskState, Sequence[int]], other: Mapping[TaskState, Sequence[int]]
-) -> dict[TaskState, list[int]]:
-    return {state: [*one.get(state, ()), *other.get(state, ())] for state in {**one, **other}}

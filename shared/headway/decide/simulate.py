@@ -34,7 +34,8 @@ class Changes:
         queues = {
             Budget(Limit.QUEUE, (name,)): READ_AHEAD * slots for name, slots in self.queues.items()
         }
-        return pools | dags | queues
+        idle = {Budget(Limit.SPARE, (name,)): slots for name, slots in self.queues.items()}
+        return pools | dags | queues | idle
 
 
 @dataclass(frozen=True, slots=True)

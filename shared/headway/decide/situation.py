@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from headway.domain.catchup import PassedFor
 from headway.domain.states import Outcome, Phase, RunState, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DagRow:
-    """A DAG as it stands."""
+    """A DAG as it stands.
+
+    Where it has no next run its timetable, which may fail for an error, is `asked_again_at` a
+    time, unless it has ended.
+    """
 
     dag_id: str
     relative_path: str
@@ -20,6 +25,20 @@ class DagRow:
     planned: bool
     next_run_after: datetime | None
     next_interval_start: datetime | None
+    next_below: int | None = None
+    asked_again_at: datetime | None = None
+    schedule_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedRow:
+    """Intervals without a run of their own, and why; `run_id` is the run that covers them."""
+
+    first_start: datetime
+    end: datetime
+    reason: PassedFor
+    at: datetime
+    run_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +121,7 @@ class ProcessRow:
 
     `slots` are a worker's, or the parallelism of a process that schedules; `busy` is how many
     attempts it has under way of those.  It is `alive` unless it was silent for too long.
+    A worker that is `draining` takes no more.
     """
 
     id: int
@@ -112,6 +132,7 @@ class ProcessRow:
     busy: int
     silent: float
     alive: bool
+    draining: bool = False
 
     @property
     def name(self) -> str:

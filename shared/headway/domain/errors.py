@@ -37,6 +37,14 @@ class NotFoundError(HeadwayError):
     """A DAG, run, task or pool that was named does not exist."""
 
 
+class SecretError(HeadwayError):
+    """A connection, a variable or a key is malformed, or cannot be read; no secret is quoted."""
+
+
+class LogsError(HeadwayError):
+    """The place where logs are cannot be read; that may pass."""
+
+
 class ConflictError(HeadwayError):
     """What was asked for contradicts what is there."""
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from headway.domain.jitter import AttemptNumber, Jitter, spread
 from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome, TaskState
 
@@ -33,7 +34,12 @@ class Next:
 
 
 def after_attempt(
-    task: TaskSpec, outcome: Outcome, failures: int, *, may_retry: bool = True
+    task: TaskSpec,
+    attempt: AttemptNumber,
+    outcome: Outcome,
+    failures: int,
+    *,
+    may_retry: bool = True,
 ) -> Next:
     """Return what follows an attempt that ended with `outcome`.
 
@@ -46,7 +52,7 @@ def after_attempt(
         return Next(TaskState.SKIPPED)
     if outcome is Outcome.CANCELLED or not may_retry or failures > task.retries:
         return Next(TaskState.FAILED)
-    return Next(TaskState.UP_FOR_RETRY, retry_delay(task, failures))
+    return Next(TaskState.UP_FOR_RETRY, retry_delay(task, attempt, failures))
 
 
 def after_loss(losses: int, on_lost: OnLost = OnLost.RETRY) -> Next:
@@ -62,8 +68,11 @@ def after_loss(losses: int, on_lost: OnLost = OnLost.RETRY) -> Next:
     return Next(TaskState.UP_FOR_RETRY, min(delay, LONGEST_LOSS_DELAY))
 
 
-def retry_delay(task: TaskSpec, failures: int) -> timedelta:
-    """Return the time to wait after that many failures: constant, or doubling each time."""
+def retry_delay(task: TaskSpec, attempt: AttemptNumber, failures: int) -> timedelta:
+    """Return the time to wait after that many failures: constant, or doubling each time.
+
+    Then it is spread as the task says; by default one that doubles is, and no other.
+    """
     longest = LONGEST_DELAY.total_seconds()
     if task.max_retry_delay is not None:
         longest = task.max_retry_delay
@@ -72,4 +81,6 @@ def retry_delay(task: TaskSpec, failures: int) -> timedelta:
         seconds = min(task.retry_delay * 2.0 ** min(failures - 1, 60), longest)
     elif task.max_retry_delay is not None:
         seconds = min(seconds, longest)
+    by_default = Jitter.EQUAL if task.retry_exponential_backoff else Jitter.NONE
+    seconds = spread(seconds, task.retry_jitter or by_default, attempt)
     return timedelta(seconds=min(seconds, LONGEST_WAIT.total_seconds()))

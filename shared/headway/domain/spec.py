@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from headway.domain.arguments import JsonValue
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.catchup import Catchup, Overlap
+from headway.domain.jitter import Jitter
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
@@ -43,6 +46,9 @@ class TaskSpec:
     """One task of a DAG.  Durations are in seconds.
 
     A task with `mapped_over` has one instance for each combination of its inputs' items.
+    `retry_on` and `fail_fast_on` name exceptions, each by its module and its name there: with
+    the first only these are tried again, those of the second never are.  `callbacks` are the
+    events for which its code has functions to call.
     """
 
     task_id: str
@@ -54,6 +60,9 @@ class TaskSpec:
     retry_delay: float = 300.0
     retry_exponential_backoff: bool = False
     max_retry_delay: float | None = None
+    retry_jitter: Jitter | None = None
+    retry_on: tuple[str, ...] = ()
+    fail_fast_on: tuple[str, ...] = ()
     execution_timeout: float | None = None
     pool: str = DEFAULT_POOL
     pool_slots: int = 1
@@ -68,6 +77,7 @@ class TaskSpec:
     is_setup: bool = False
     is_teardown: bool = False
     needs_spark: bool = False
+    callbacks: tuple[CallbackEvent, ...] = ()
     doc_md: str | None = None
 
 
@@ -81,6 +91,11 @@ class DagSpec:
     What is `dynamic` has a structure that comes from outside its code: its file is parsed
     every `min_file_process_interval` seconds though nothing has changed.  With
     `reparse_on_run` a run that is to start waits for a parse, and is of the version of that.
+    `callbacks` are the events of its runs for which its code has functions to call.
+
+    Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
+    and what a release goes by that does not know the mode is `catchup`.  Those that fell due
+    more than `catchup_window` seconds before are left out.  Without an `overlap` runs queue.
     """
 
     dag_id: str
@@ -104,6 +119,15 @@ class DagSpec:
     dynamic: bool = False
     reparse_on_run: bool = False
     min_file_process_interval: float | None = None
+    callbacks: tuple[CallbackEvent, ...] = ()
+    catchup_mode: Catchup | None = None
+    catchup_window: float | None = None
+    overlap: Overlap | None = None
+
+    @property
+    def missed(self) -> Catchup:
+        """Which of the runs are run that fell due while nobody scheduled the DAG."""
+        return self.catchup_mode or (Catchup.ALL if self.catchup else Catchup.NONE)
 
     def task(self, task_id: str) -> TaskSpec:
         """Return the task of that id; KeyError when the DAG has none."""

@@ -5,6 +5,7 @@ The table below is the one place that says so.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +16,14 @@ class RunType(StrEnum):
     SCHEDULED = "scheduled"
     MANUAL = "manual"
     BACKFILL = "backfill"
+
+    def run_id(self, start: datetime, end: datetime | None = None) -> str:
+        """Return what a run is called: its type, and the start of its interval.
+
+        With the `end` as well where another run, of another schedule, has the short name.
+        """
+        short = f"{self}__{start.isoformat()}"
+        return short if end is None else f"{short}__{end.isoformat()}"
 
 
 class RunState(StrEnum):
@@ -61,6 +70,15 @@ class Outcome(StrEnum):
     TIMED_OUT = "timed_out"
     LOST = "lost"
     CANCELLED = "cancelled"
+
+
+class CallbackState(StrEnum):
+    """The states of a callback: of the work that calls a DAG's functions for one event."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
 
 
 class OnLost(StrEnum):
@@ -155,7 +173,7 @@ RUN_MOVES: Final[Mapping[RunState, Mapping[RunState, frozenset[Role]]]] = {
     RunState.QUEUED: {
         RunState.RUNNING: _SCHEDULER,
         RunState.SUCCESS: _USER,
-        RunState.FAILED: _USER,
+        RunState.FAILED: _SCHEDULER | _USER,  # one that takes its place is due
     },
     RunState.RUNNING: {RunState.SUCCESS: _SCHEDULER, RunState.FAILED: _SCHEDULER},
     RunState.SUCCESS: {RunState.QUEUED: _USER, RunState.FAILED: _USER},
@@ -167,6 +185,18 @@ PHASE_MOVES: Final[Mapping[Phase, Mapping[Phase, frozenset[Role]]]] = {
     Phase.RUNNING: {Phase.STOPPING: _SCHEDULER | _USER, Phase.ENDED: _WORKER | _SCHEDULER},
     Phase.STOPPING: {Phase.ENDED: _WORKER | _SCHEDULER},
     Phase.ENDED: {},
+}
+
+# One that its worker hands back is queued again; one whose worker dies is claimed as it is.
+CALLBACK_MOVES: Final[Mapping[CallbackState, Mapping[CallbackState, frozenset[Role]]]] = {
+    CallbackState.QUEUED: {CallbackState.RUNNING: _WORKER},
+    CallbackState.RUNNING: {
+        CallbackState.QUEUED: _WORKER,
+        CallbackState.SUCCESS: _WORKER,
+        CallbackState.FAILED: _WORKER,
+    },
+    CallbackState.SUCCESS: {},
+    CallbackState.FAILED: {},
 }
 
 TERMINAL: Final = frozenset({_S.SUCCESS, _S.FAILED, _S.SKIPPED, _S.UPSTREAM_FAILED, _S.REMOVED})

@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.domain.errors import EmbeddedError
-from headway.runtime.tether import tethered
+from headway.runtime.starting import run_to_end
 
 CACHE: Final = Path("/var/cache/headway")
 """Where root keeps a copy of programs that are installed where no other account may look."""
@@ -89,8 +88,7 @@ def _version_in_path(folder: Path) -> float:
 
 def _version(folder: Path, account: str | None) -> int | None:
     """Return the major version, or None when `account` cannot run the programs."""
-    command = tethered([str(folder / "postgres"), "--version"], user=account)
-    result = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False)
+    result = run_to_end([str(folder / "postgres"), "--version"], user=account, cwd="/")
     found = re.search(r"\(PostgreSQL\) (\d+)", result.stdout)
     return int(found[1]) if found and result.returncode == 0 else None
 

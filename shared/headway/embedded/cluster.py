@@ -4,9 +4,8 @@ import fcntl
 import os
 import secrets
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from headway.domain.errors import EmbeddedError
 from headway.embedded.account import give
 from headway.embedded.binaries import Binaries
 from headway.runtime.clock import Clock
-from headway.runtime.tether import tethered
+from headway.runtime.starting import run_to_end
 
 USER: Final = "headway"
 DATABASE: Final = "postgres"
@@ -79,7 +78,7 @@ def initialise(cluster: Cluster, binaries: Binaries) -> None:
     unfinished = cluster.directory / "data.new"
     shutil.rmtree(unfinished, ignore_errors=True)
     _write_password(cluster)
-    result = run_in(cluster, [
+    result = run_to_end([
         str(binaries.folder / "initdb"),
         f"--pgdata={cluster.seen(unfinished.name)}",
         f"--username={USER}",
@@ -89,7 +88,7 @@ def initialise(cluster: Cluster, binaries: Binaries) -> None:
         "--locale=C",
         "--data-checksums",
         "--no-instructions",
-    ])  # fmt: skip
+    ], user=cluster.account, cwd="/", holds=(cluster.handle,))  # fmt: skip
     if result.returncode != 0:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise EmbeddedError(
@@ -120,20 +119,6 @@ def check(cluster: Cluster, binaries: Binaries) -> None:
 def password(directory: Path) -> str:
     """Return the password of the one user that a new cluster has."""
     return (directory / "password").read_text("ascii").strip()
-
-
-def run_in(cluster: Cluster, command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """Run a program to its end as the cluster's account; both its streams are in `stdout`."""
-    return subprocess.run(
-        tethered(command, user=cluster.account),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=(cluster.handle,),
-        cwd="/",
-        text=True,
-        check=False,
-    )
 
 
 def _prepare(directory: Path, account: str | None) -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,10 @@ def find_java_home(explicit: str | None, environment: Mapping[str, str], scratch
             f"Spark needs Java {OLDEST} or newer and none was found: run "
             "`pip install 'headway[spark]'`, or set JAVA_HOME to one."
         )
-    return _wrap(runtime, scratch)
+    try:
+        return _wrap(runtime, scratch)
+    except OSError as error:
+        raise EmbeddedError(f"Cannot write a JAVA_HOME below {scratch}: {error}.") from error
 
 
 def java_version(banner: str) -> int | None:
@@ -81,10 +85,21 @@ def _is_recent(home: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _version(home: Path, environment: Mapping[str, str]) -> int | None:
+    java = home / "bin" / "java"
+    try:
+        changed = java.stat().st_mtime_ns
+    except OSError:
+        return None
+    return _told_version(java, changed, frozenset(environment.items()))
+
+
+@lru_cache(maxsize=8)
+def _told_version(java: Path, _changed: int, environment: frozenset[tuple[str, str]]) -> int | None:
+    """Ask a Java for its version, once: it takes tenths of a second to start."""
     try:
         result = subprocess.run(
-            [home / "bin" / "java", "-version"],
-            env=environment,
+            [java, "-version"],
+            env=dict(environment),
             capture_output=True,
             text=True,
             check=False,

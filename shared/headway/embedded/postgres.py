@@ -13,20 +13,27 @@ from headway.embedded.account import server_account
 from headway.embedded.binaries import Binaries, find_binaries
 from headway.embedded.cluster import DATABASE, USER, Cluster, check, hold, initialise, password
 from headway.embedded.port import HOST, choose_port
+from headway.runtime import settings as surroundings
 from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.scrub import scrubbed_environment
+from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 
 SETTINGS: Final = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
-    "max_connections": "200",
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "max_logical_replication_workers": "0",
     "max_wal_senders": "0",
     "wal_level": "minimal",
+    "wal_buffers": "256kB",
+    "max_pred_locks_per_transaction": "10",  # no transaction is serializable
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-"""For one machine: reached over TCP from itself alone, with no replica to feed."""
+"""For one machine: reached over TCP from itself alone, with no replica to feed, and small."""
 
 _STATUS_LINE: Final = 8
 """The line of postmaster.pid that tells how far a server has come; the last one written."""
@@ -81,10 +88,12 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """The SQLAlchemy address of the server's one database, with its password."""
-        return (
-            f"postgresql+psycopg2://{USER}:{password(self.directory)}@{HOST}:{self.port}/{DATABASE}"
-        )
+        """The SQLAlchemy address of the server's one database, with its owner's password."""
+        return self.address(USER, password(self.directory))
+
+    def address(self, user: str, password: str) -> str:
+        """Return the address by which `user` reaches that database; both are letters and digits."""
+        return f"postgresql+psycopg2://{user}:{password}@{HOST}:{self.port}/{DATABASE}"
 
     @property
     def pid(self) -> int | None:
@@ -101,13 +110,14 @@ class PostgresServer:
             raise EmbeddedError(f"The Postgres server in {self.directory} is already started.")
         account = server_account(self.directory / "data")
         binaries = find_binaries(self._binaries, account)
-        with hold(self.directory, account, self._clock) as cluster:
-            initialise(cluster, binaries)
-            check(cluster, binaries)
-            self.port = choose_port(self.directory / "port", self._wanted_port)
-            self._process = self._launch(cluster, binaries)
         try:
-            self._wait_until_ready(self._process)
+            with hold(self.directory, account, self._clock) as cluster:
+                initialise(cluster, binaries)
+                check(cluster, binaries)
+                self.port = choose_port(self.directory / "port", self._wanted_port)
+                with uninterrupted():
+                    self._process = process = self._launch(cluster, binaries)
+            self._wait_until_ready(process)
         except BaseException:
             self.stop()
             raise
@@ -139,6 +149,7 @@ class PostgresServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=(cluster.handle,),
+                env=scrubbed_environment(surroundings.environment()),
                 cwd="/",
                 # Ctrl-C is for the launcher, which stops its services before the database.
                 start_new_session=True,

@@ -1,5 +1,8 @@
-"""Where the log of an attempt lies: a worker writes it there, the command line reads it."""
+"""Where the logs of attempts and callbacks lie: workers write, the command line reads them."""
 
+import errno
+import os
+import stat
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -19,9 +22,10 @@ class LogKey:
     map_index: int
     attempt: int
 
-    def path(self, folder: Path) -> Path:
-        """Return the log's file below `folder`; no id can lead out of there."""
-        return folder.joinpath(
+    @property
+    def relative(self) -> Path:
+        """The log's file within the folder of all logs; no id can lead out of there."""
+        return Path(
             _segment("dag_id", self.dag_id),
             _segment("run_id", self.run_id),
             _segment("task_id", self.task_id),
@@ -30,9 +34,69 @@ class LogKey:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class CallbackLogKey:
+    """The try of a callback that a log is of: each may be another worker's."""
+
+    dag_id: str
+    run_id: str
+    callback: int
+    number: int
+
+    @property
+    def relative(self) -> Path:
+        """The log's file within the folder of all logs, beside the folders of the run's tasks."""
+        return Path(
+            _segment("dag_id", self.dag_id),
+            _segment("run_id", self.run_id),
+            f"callback={self.callback},try={self.number}.log",
+        )
+
+
 def logs_folder(home: Path) -> Path:
     """Return the folder of all logs in a Headway home."""
     return home / "logs"
+
+
+def create_log(folder: Path, relative: Path) -> int:
+    """Open a file below `folder` to write to its end, made with its folders; OSError if it cannot.
+
+    Links on the way are not looked for: a task that leads its worker elsewhere has it write
+    where the task itself could write.
+    """
+    path = folder / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    file = os.open(path, flags, 0o666)
+    _check_regular(file, path)
+    os.lseek(file, 0, os.SEEK_END)
+    return file
+
+
+def open_log(folder: Path, relative: Path) -> int:
+    """Open a file below `folder` to read, and return its descriptor.
+
+    OSError when it is not there, when any part of its path below `folder` is a link, or when it
+    is no regular file: tasks can write where their logs lie, and must not choose what is read.
+    """
+    if relative.is_absolute() or ".." in relative.parts:
+        raise ValueError(f"{relative} is no path below a folder.")
+    at = os.open(folder, os.O_DIRECTORY)
+    try:
+        for part in relative.parts[:-1]:
+            above, at = at, os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(above)
+        file = os.open(relative.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
+    _check_regular(file, folder / relative)
+    return file
+
+
+def _check_regular(file: int, path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "This is no regular file", str(path))
 
 
 def _segment(kind: str, value: str) -> str:

@@ -1,14 +1,17 @@
 """The services of one machine as child processes: started, watched, started again, stopped."""
 
+import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace
-from headway.runtime.tether import tethered
+from headway.runtime.starting import uninterrupted
 
 STEADY = 30.0
 """Seconds after which a child that ends counts as one that had run well."""
@@ -16,11 +19,34 @@ STEADY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A service to run: its name, which its log file has too, and its command."""
+    """A service to run: its name, which its log file has too, its command line, its variables."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
+
+
+class Process(Protocol):
+    """A program that was started: what is used of `subprocess.Popen`."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit code once it has ended, minus a signal's number."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for that; subprocess.TimeoutExpired when it takes longer."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Signal it, if it still runs."""
+
+    def kill(self) -> None:
+        """Kill it."""
+
+
+Launch = Callable[[Program, int, int | None], Process]
+"""Start a program that writes to a descriptor, and awaits the end of a pipe if there is one."""
 
 
 @dataclass(slots=True)
@@ -28,7 +54,7 @@ class Child:
     """A program that is running, or is about to be started again."""
 
     program: Program
-    process: "subprocess.Popen[bytes]"
+    process: Process
     started: float
     failures: int = 0
     due: float | None = None
@@ -36,20 +62,30 @@ class Child:
 
 @dataclass(slots=True)
 class Children:
-    """Run programs, each in a session of its own, so that a Ctrl-C reaches the launcher alone.
+    """Run programs, as `launch` starts them.  Use this from the main thread."""
 
-    None of them outlives the launcher, even one that is killed.  Use this from the
-    main thread.
-    """
-
+    launch: Launch
     logs: Path
     clock: Clock
     pace: Pace = field(default_factory=lambda: Pace(retry_first=0.5, retry_longest=15.0))
     _children: list[Child] = field(default_factory=list)
+    _gate: int | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have those that are started meanwhile wait with their work until this ends."""
+        self._gate, release = os.pipe()
+        try:
+            yield
+        finally:
+            os.close(release)
+            os.close(self._gate)
+            self._gate = None
 
     def start(self, program: Program) -> None:
         """Start a program."""
-        self._children.append(Child(program, self._launch(program), self.clock.monotonic()))
+        with uninterrupted():
+            self._children.append(Child(program, self._launch(program), self.clock.monotonic()))
 
     def restart_dead(self) -> list[str]:
         """Start again what has died, later each time that it dies young; say what happened."""
@@ -63,7 +99,9 @@ class Children:
                 child.due = now + wait
                 said.append(self._obituary(child, wait))
             if child.due is not None and now >= child.due:
-                child.process, child.started, child.due = self._launch(child.program), now, None
+                with uninterrupted():
+                    child.process, child.started = self._launch(child.program), now
+                child.due = None
         return said
 
     def stop(self, patience: float) -> None:
@@ -88,20 +126,13 @@ class Children:
         """Return the log file of a program."""
         return self.logs / f"{name}.log"
 
-    def _launch(self, program: Program) -> "subprocess.Popen[bytes]":
+    def _launch(self, program: Program) -> Process:
         self.logs.mkdir(parents=True, exist_ok=True)
         with self.log(program.name).open("ab") as log:
-            return subprocess.Popen(
-                tethered(program.command),
-                env=dict(program.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            return self.launch(program, log.fileno(), self._gate)
 
     def _obituary(self, child: Child, wait: float) -> str:
-        code = child.process.returncode
+        code = child.process.returncode or 0
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         name = child.program.name
         return f"The {name} {how}; it is started again in {wait:.1f} s (see {self.log(name)})."

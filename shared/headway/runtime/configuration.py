@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import Field, ValidationError
-from pydantic.functional_validators import BeforeValidator
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
+    SettingsConfigDict,
 )
 
 from headway.domain.errors import SettingsError
@@ -32,7 +33,12 @@ S = TypeVar("S", bound="Settings")
 
 
 class Settings(BaseSettings):
-    """The base of all settings: frozen, and strict about names that nobody knows."""
+    """The base of all settings: frozen, and strict about names that nobody knows.
+
+    The setting `name` of a section is the variable HEADWAY_SECTION_NAME.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     section: ClassVar[str]
     secret: ClassVar[bool] = False
@@ -43,13 +49,14 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Take values given in code first, then the environment, then the file."""
+        variables = EnvSettingsSource(settings_cls, env_prefix=variable(cls, ""))
         section = InitSettingsSource(settings_cls, dict(_section(cls.section)))
-        return init_settings, env_settings, section
+        return init_settings, variables, section
 
 
 def home() -> Path:
@@ -95,7 +102,7 @@ def defaults(settings: type[Settings], values: Mapping[str, object]) -> dict[str
 
     Raises SettingsError when what is set makes no sense, alone or together with them.
     """
-    names = {name: _variable(settings, name) for name in values}
+    names = {name: variable(settings, name) for name in values}
     set_in_file = _section(settings.section)
     free = {
         name: value
@@ -104,6 +111,11 @@ def defaults(settings: type[Settings], values: Mapping[str, object]) -> dict[str
     }
     read(settings, **free)
     return {names[name]: str(value) for name, value in free.items()}
+
+
+def variable(settings: type[Settings], name: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"HEADWAY_{settings.section}_{name}".upper()
 
 
 def private_paths() -> tuple[Path, ...]:
@@ -148,13 +160,9 @@ def _explain(settings: type[Settings], problem: Mapping[str, object]) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
     if not location:
         return f"[{settings.section}] {message}"
-    variable = _variable(settings, str(location[0]))
+    named = variable(settings, str(location[0]))
     if settings.secret:
-        return f"{variable}: {message}."
+        return f"{named}: {message}."
     inner = ".".join(map(str, location[1:]))
-    where = f"{variable} ({inner})" if inner else variable
+    where = f"{named} ({inner})" if inner else named
     return f"{where}: {message} (given: {masked(repr(problem.get('input')))})."
-
-
-def _variable(settings: type[Settings], name: str) -> str:
-    return f"{settings.model_config.get('env_prefix', '')}{name}".upper()

@@ -6,6 +6,18 @@ from prometheus_client import CollectorRegistry, Counter
 
 REGISTRY: Final = CollectorRegistry()
 
+LOGS_NOT_COPIED: Final = Counter(
+    "headway_logs_not_copied",
+    "Logs of attempts that a worker has given up copying; it tries them again when it starts.",
+    registry=REGISTRY,
+)
+
+LOG_BYTES_LOST: Final = Counter(
+    "headway_log_bytes_lost",
+    "Bytes of attempts' logs that the disk of a worker has not taken.",
+    registry=REGISTRY,
+)
+
 ILLEGAL_TRANSITIONS: Final = Counter(
     "headway_illegal_transition",
     "Moves that the database refused because the table of moves does not have them: bugs.",

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_settings import SettingsConfigDict
 
 from headway.runtime.bundle_settings import Bundles, BundleSettings, checked_name
 from headway.runtime.configuration import Names, Seconds, Settings
@@ -24,7 +23,6 @@ class ParserSettings(Settings):
     """The parser service."""
 
     section = "parser"
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_PARSER_", frozen=True, extra="forbid")
 
     dags: Path = Field(Path("dags"), description="The folder that holds the DAG files.")
     bundle: Annotated[str, AfterValidator(checked_name)] = Field(

@@ -1,7 +1,6 @@
 """The passwords of the database's login roles, for `headway db migrate` alone."""
 
 from pydantic import Field, SecretStr
-from pydantic_settings import SettingsConfigDict
 
 from headway.runtime.settings import Settings
 
@@ -10,7 +9,6 @@ class RoleSettings(Settings):
     """What `headway db migrate` sets; a role without one keeps the password that it has."""
 
     section = "roles"
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_ROLES_", frozen=True, extra="forbid")
 
     parser_password: SecretStr | None = Field(
         None, description="Password that `headway db migrate` gives to headway_parser."

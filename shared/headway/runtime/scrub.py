@@ -13,6 +13,8 @@ _NAMES: Final = frozenset(
     {
         "HOME",
         "JAVA_HOME",
+        "KRB5_CONFIG",
+        "KUBECONFIG",
         "LANG",
         "LANGUAGE",
         "LD_LIBRARY_PATH",
@@ -24,6 +26,7 @@ _NAMES: Final = frozenset(
         "TZ",
         "USER",
         "VIRTUAL_ENV",
+        "YARN_CONF_DIR",
     }
 )
 _PREFIXES: Final = ("LC_", "PYTHON", "PYSPARK_", "SPARK_", "HADOOP_")

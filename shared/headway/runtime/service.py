@@ -7,9 +7,14 @@ import socket
 import sys
 import time
 from _thread import start_new_thread
+from collections.abc import Mapping
 from types import FrameType
+from typing import Final
 
 from headway.runtime.bell import Bell
+
+GATE: Final = "HEADWAY_GATE"
+"""The variable by which a launcher names a service the pipe that it must wait for."""
 
 
 def stop_on_signals() -> Bell:
@@ -35,6 +40,13 @@ def log_to_stderr(name: str, level: str = "INFO") -> None:
     )
     logging.Formatter.converter = time.gmtime
     logging.getLogger("alembic").setLevel("WARNING")
+
+
+def await_gate(environment: Mapping[str, str]) -> None:
+    """Wait until the launcher, if there is one, lets this service begin: it closes a pipe."""
+    if GATE in environment:
+        with open(int(environment[GATE]), "rb") as gate:  # noqa: PTH123 - it has no path
+            gate.read()
 
 
 def host() -> tuple[str, int]:

@@ -6,10 +6,10 @@ section `[scheduler]`), else from the default below.  docs/settings.md is made o
 these models.
 """
 
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
-from pydantic_settings import SettingsConfigDict
 
 from headway.domain.mapping import MAX_MAP_LENGTH
 from headway.runtime.configuration import (
@@ -24,10 +24,13 @@ from headway.runtime.configuration import (
     private_paths,
     read,
 )
+from headway.runtime.database_settings import DatabaseSettings
+from headway.runtime.log_settings import LogSettings
 from headway.runtime.parser_settings import ParserSettings
 
 __all__ = [
     "DatabaseSettings",
+    "LogSettings",
     "Names",
     "ParserSettings",
     "SchedulerSettings",
@@ -44,35 +47,10 @@ __all__ = [
 ]
 
 
-class DatabaseSettings(Settings):
-    """Where the state is kept."""
-
-    section = "database"
-    secret = True
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_DATABASE_", frozen=True, extra="forbid")
-
-    url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
-    pooler: bool = Field(
-        False,
-        description="Whether that address is of a pooler in transaction mode, such as PgBouncer.",
-    )
-    notify: bool = Field(
-        True,
-        description="Whether processes wake each other by NOTIFY; behind a pooler they never do. "
-        "Without it they find work by looking for it.",
-    )
-
-    @property
-    def wakes(self) -> bool:
-        """Whether notices are sent and listened for."""
-        return self.notify and not self.pooler
-
-
 class SchedulerSettings(Settings):
     """The scheduler service."""
 
     section = "scheduler"
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_SCHEDULER_", frozen=True, extra="forbid")
 
     max_dagruns_to_create_per_loop: int = Field(
         50, ge=1, description="DAGs that one pass of create_runs locks."
@@ -121,6 +99,11 @@ class SchedulerSettings(Settings):
     scheduler_health_check_threshold: Seconds = Field(
         15.0, description="Seconds without a heartbeat after which a process counts as dead."
     )
+    outage_threshold: Seconds = Field(
+        300.0,
+        description="Seconds without a heartbeat of any scheduler after which what fell due "
+        "meanwhile counts as missed.",
+    )
     orphaned_tasks_check_interval: Seconds = Field(
         5.0, description="Seconds between two looks for dead processes and expired leases."
     )
@@ -133,7 +116,7 @@ class SchedulerSettings(Settings):
         15.0, description="Seconds between two looks for rows whose run was deleted by hand."
     )
     pool_metrics_interval: Seconds = Field(
-        5.0, description="Seconds between two measurements of the pools."
+        5.0, description="Seconds between two measurements of the pools, if metrics are shown."
     )
     metrics_port: int = Field(
         0, ge=0, le=65535, description="Port on which Prometheus finds /metrics; 0 for none."
@@ -165,6 +148,12 @@ class SchedulerSettings(Settings):
                 f"({self.scheduler_health_check_threshold:g} s), or tasks would be taken out of "
                 "the queue while their workers are only slow."
             )
+        if self.outage_threshold < self.scheduler_health_check_threshold:
+            raise ValueError(
+                "outage_threshold must not be shorter than scheduler_health_check_threshold "
+                f"({self.scheduler_health_check_threshold:g} s), or a scheduler that is alive "
+                "would count as away."
+            )
         return self
 
 
@@ -172,10 +161,15 @@ class WorkerSettings(Settings):
     """The worker service."""
 
     section = "worker"
-    model_config = SettingsConfigDict(env_prefix="HEADWAY_WORKER_", frozen=True, extra="forbid")
 
     slots: int = Field(8, ge=1, description="Attempts that run at a time.")
     queues: Names = Field(("default",), description="Queues to take attempts from.")
+    callback_slots: int = Field(
+        2, ge=1, description="Callbacks that run at a time, besides the attempts in `slots`."
+    )
+    callback_timeout: Seconds = Field(
+        60.0, description="Seconds that the functions of one event may take, all together."
+    )
     poll_interval: Seconds = Field(
         1.0,
         description="Longest wait in seconds between two looks for work that find none; it is "
@@ -188,19 +182,70 @@ class WorkerSettings(Settings):
     kill_grace: float = Field(
         5.0, ge=0, description="Seconds between SIGTERM and SIGKILL for a task that must stop."
     )
+    cluster_kill_grace: float = Field(
+        600.0,
+        ge=0,
+        description="Seconds that a task which must stop gets to have its application in cluster "
+        "mode killed, and to see that it has ended.",
+    )
     drain_grace: float = Field(
         30.0, ge=0, description="Seconds that running attempts get when the worker stops."
     )
-    max_log_bytes: int = Field(
-        10 * 2**20, ge=1024, description="Bytes of log kept for one attempt."
+    max_attempt_memory_bytes: int | None = Field(
+        None,
+        ge=2**26,
+        description="Bytes of memory that the processes of one attempt may have together; they "
+        "are looked at once a second.",
+    )
+    max_attempt_processes: int = Field(
+        4096, ge=1, description="Processes and threads that one attempt may have, likewise."
+    )
+    max_attempt_open_files: int = Field(
+        65536, ge=64, description="Files that each process of an attempt may have open."
     )
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
-    spark_master: str = Field("local[2]", description="Master of the embedded Spark.")
+    forker: Path | None = Field(
+        None,
+        description="Unix socket of a fork server in another container; without it one is started.",
+    )
+    spark_forker: Path | None = Field(
+        None,
+        description="The same for tasks that use Spark; without it the one above serves them too.",
+    )
+    spark_master: str = Field(
+        "local[2]", description="Master of the worker's own Spark: `local[n]`, or a cluster."
+    )
     spark_driver_memory: str = Field("1g", description="Driver memory of the embedded Spark.")
     spark_java_options: str = Field(
         "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         description="Java options of the embedded Spark, by default for a quick start; "
         "make it empty for heavy work.",
+    )
+    spark_server_attempts: int = Field(
+        1000, ge=1, description="Attempts that one server of the embedded Spark serves at most."
+    )
+    spark_server_memory_bytes: int = Field(
+        0,
+        ge=0,
+        description="Bytes of resident memory past which a server of the embedded Spark is "
+        "replaced; 0 for 2 GiB more than spark_driver_memory.",
+    )
+    spark_server_idle: float = Field(
+        600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds after which the embedded Spark stops when no task uses it; 0 for "
+        "never.",
+    )
+    spark_server_silence: Seconds = Field(
+        30.0,
+        description="Seconds without an answer after which a server of the embedded Spark is "
+        "killed.",
+    )
+    spark_detached_timeout: Seconds = Field(
+        300.0,
+        description="Seconds after which a remote Spark Connect server ends by itself what no "
+        "client follows: its spark.connect.execute.manager.detachedTimeout.",
     )
 
     @model_validator(mode="after")

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 _PR_SET_PDEATHSIG: Final = 1
-# A program inherits what is ignored: Python ignores the first two, a shell's `&` others.
+# A program inherits what is ignored: Python ignores the first two, a shell's `&` others.  It
+# inherits what is blocked as well.
 _RESET: Final = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
@@ -73,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     on_death = signal.Signals[f"SIG{options.signal}"]
     for each in _RESET:
         signal.signal(each, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if options.user is not None:
         become_user(options.user)
     # Not before: the kernel forgets the signal when a process changes its user.

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from headway.domain.connection import Connection
     from headway.domain.trigger_rules import TriggerRule
     from headway.domain.weights import WeightRule
     from headway.sdk.context import Context, get_current_context
@@ -19,30 +20,58 @@ if TYPE_CHECKING:
     from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
     from headway.sdk.operators.empty import EmptyOperator
     from headway.sdk.operators.python import PythonOperator
+    from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
+    from headway.sdk.secrets import BaseHook, Variable
     from headway.sdk.xcom_arg import XComArg
-    from headway.timetables.cron import CronTimetable, DataTimetable
-    from headway.timetables.delta import TimeDeltaTimetable
+    from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
+    from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+    from headway.timetables.days import Holidays, TradingDays, Workdays
+    from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+    from headway.timetables.events import EventsTimetable
+    from headway.timetables.paydays import LastWorkdayOnOrBefore
     from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+    from headway.timetables.solar import Sunrise, Sunset
+    from headway.timetables.wrapped import Delayed, RollingWindow
 
 __all__ = [
     "DAG",
+    "BaseHook",
     "BaseOperator",
     "BashOperator",
     "BranchPythonOperator",
+    "Connection",
     "Context",
     "ContinuousTimetable",
     "CronTimetable",
     "DataTimetable",
+    "Days",
+    "Delayed",
     "EmptyOperator",
+    "EventsTimetable",
+    "Holidays",
+    "Hours",
+    "LastWorkdayOnOrBefore",
+    "Minutes",
+    "Months",
+    "MultipleCronTimetable",
     "NullTimetable",
     "OnceTimetable",
+    "PeriodTimetable",
     "PythonOperator",
+    "RollingWindow",
     "ShortCircuitOperator",
+    "SparkSQLOperator",
     "SparkSubmitOperator",
+    "Sunrise",
+    "Sunset",
     "TimeDeltaTimetable",
+    "TradingDays",
     "TriggerRule",
+    "Variable",
+    "Weekdays",
     "WeightRule",
+    "Workdays",
     "XComArg",
     "chain",
     "cross_downstream",
@@ -54,6 +83,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
+    "headway.domain.connection": ("Connection",),
     "headway.domain.trigger_rules": ("TriggerRule",),
     "headway.domain.weights": ("WeightRule",),
     "headway.sdk.context": ("Context", "get_current_context"),
@@ -65,11 +95,19 @@ _HOMES: Final = {
     "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),
     "headway.sdk.operators.empty": ("EmptyOperator",),
     "headway.sdk.operators.python": ("PythonOperator",),
+    "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
+    "headway.sdk.secrets": ("BaseHook", "Variable"),
     "headway.sdk.xcom_arg": ("XComArg",),
-    "headway.timetables.cron": ("CronTimetable", "DataTimetable"),
-    "headway.timetables.delta": ("TimeDeltaTimetable",),
+    "headway.timetables.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
+    "headway.timetables.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
+    "headway.timetables.days": ("Holidays", "TradingDays", "Workdays"),
+    "headway.timetables.paydays": ("LastWorkdayOnOrBefore",),
+    "headway.timetables.delta": ("PeriodTimetable", "TimeDeltaTimetable"),
+    "headway.timetables.events": ("EventsTimetable",),
     "headway.timetables.simple": ("ContinuousTimetable", "NullTimetable", "OnceTimetable"),
+    "headway.timetables.solar": ("Sunrise", "Sunset"),
+    "headway.timetables.wrapped": ("Delayed", "RollingWindow"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

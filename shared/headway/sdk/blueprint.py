@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
-from headway.sdk.operator import BaseOperator, accepted_names, signature
+from headway.sdk.operator import BaseOperator, accepted_names
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
+from headway.sdk.signatures import signature
 
 
 class Blueprint(Protocol):
@@ -116,7 +117,7 @@ class FunctionBlueprint:
 def keywords_of(function: Callable[..., Any]) -> set[str] | None:
     """Return the names that a function takes as keywords; None when it takes any."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = signature(function).parameters.values()
     except ValueError:  # some functions written in C do not tell
         return None
     kinds = inspect.Parameter

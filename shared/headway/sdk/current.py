@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,11 @@ class DagFile:
     path: Path
     bundle_root: Path
     dags: "list[DAG]" = field(default_factory=list)
+
+    def beside(self, name: str) -> Path | None:
+        """Return the file or folder of that name beside the DAG file; None if there is none."""
+        found = Path(normpath(self.path.parent / name))
+        return found if found.exists() else None
 
 
 _open_dags: ContextVar["tuple[DAG, ...]"] = ContextVar("open_dags", default=())
@@ -50,6 +56,11 @@ def collect(file: DagFile) -> Iterator[None]:
         yield
     finally:
         _file.reset(token)
+
+
+def current_file() -> DagFile | None:
+    """Return the DAG file that is being loaded."""
+    return _file.get()
 
 
 def report(dag: "DAG") -> DagFile | None:

@@ -3,25 +3,33 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headway.domain.arguments import JsonValue
+from headway.domain.catchup import Catchup, Overlap
 from headway.domain.errors import DagError, TimetableError
 from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
-from headway.sdk import checks
+from headway.sdk import callbacks, checks
 from headway.sdk.exceptions import XComError
 from headway.sdk.xcom import check_json
+
+if TYPE_CHECKING:
+    from headway.sdk.options import Functions
 
 
 class DagOptions(TypedDict, total=False):
     """What a DAG takes besides its id."""
 
     schedule: object
+    schedule_interval: object
+    timetable: object
     start_date: datetime | None
     end_date: datetime | None
     timezone: str | tzinfo | None
-    catchup: bool
+    catchup: bool | str
+    catchup_window: timedelta | float | None
+    overlap: str
     max_active_runs: int
     max_active_tasks: int
     max_active_tasks_per_dagrun: int | None
@@ -35,7 +43,12 @@ class DagOptions(TypedDict, total=False):
     dynamic: bool
     reparse_on_run: bool
     min_file_process_interval: timedelta | float | None
+    on_success_callback: "Functions"
+    on_failure_callback: "Functions"
 
+
+SCHEDULES: Final = ("schedule", "timetable", "schedule_interval")
+"""The arguments that say when a DAG runs, of which it takes one; all but the first are old."""
 
 DAG_OPTIONS: Final = frozenset(DagOptions.__annotations__)
 
@@ -62,10 +75,15 @@ def _interval(value: object, where: str) -> float:
     return seconds
 
 
+def _overlap(value: object, where: str) -> Overlap | None:
+    chosen = checks.choice(Overlap)(value, where)
+    return None if chosen is Overlap.QUEUE else Overlap(chosen)
+
+
 _STORED: Final[Mapping[str, checks.Check]] = {
     "start_date": checks.optional(_moment),
     "end_date": checks.optional(_moment),
-    "catchup": checks.flag,
+    "catchup_window": checks.optional(checks.in_seconds(checks.time_limit)),
     "max_active_runs": checks.whole(1),
     "max_active_tasks": checks.whole(1),
     "max_active_tasks_per_dagrun": checks.optional(checks.whole(1)),
@@ -78,6 +96,7 @@ _STORED: Final[Mapping[str, checks.Check]] = {
     "dynamic": checks.flag,
     "reparse_on_run": checks.flag,
     "min_file_process_interval": checks.optional(_interval),
+    "overlap": _overlap,
 }
 
 
@@ -98,11 +117,50 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
             f"{where}: min_file_process_interval says how often a dynamic DAG is parsed though "
             "nothing has changed; add dynamic=True, or leave it out."
         )
+    checked |= _catchup(given.get("catchup", False), f"{where}: catchup")
+    if checked.get("catchup_window") is not None and not _catches_up(checked):
+        raise DagError(
+            f"{where}: catchup_window says how far back missed runs are caught up, and without "
+            'catchup none is; pass catchup="all", "latest" or "rollup", or leave it out.'
+        )
     zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
-    timetable = _timetable(options.get("schedule"), zone, where)
+    timetable = _timetable(_schedule(given, where), zone, where)
     return DagSpec(
-        dag_id=dag_id, relative_path="", timetable=timetable, timezone=zone, tasks=(), **checked
+        dag_id=dag_id,
+        relative_path="",
+        timetable=timetable,
+        timezone=zone,
+        tasks=(),
+        callbacks=callbacks.events(callbacks.of_runs(given, where)),
+        **checked,
     )
+
+
+def _schedule(given: Mapping[str, Any], where: str) -> object:
+    """Return what a DAG says of when it runs, by whichever of the arguments it says it."""
+    said = [name for name in SCHEDULES if name in given]
+    if len(said) > 1:
+        raise DagError(
+            f"{where}: {' and '.join(said)} both say when it runs; pass schedule alone, which "
+            "takes a cron string, a preset, a timedelta or a timetable."
+        )
+    return given[said[0]] if said else None
+
+
+def _catchup(value: object, where: str) -> dict[str, object]:
+    """Return how it is stored: what a flag can say as a flag, as ever."""
+    if not isinstance(value, bool | str) or (isinstance(value, str) and value not in list(Catchup)):
+        checks.refuse(where, f"True, False, or one of {', '.join(Catchup)}", value)
+    mode = Catchup(value) if isinstance(value, str) else None
+    if mode is Catchup.LATEST:
+        return {"catchup": False, "catchup_mode": mode}
+    if mode is Catchup.ROLLUP:
+        return {"catchup": True, "catchup_mode": mode}
+    return {"catchup": mode is Catchup.ALL if mode else bool(value)}
+
+
+def _catches_up(checked: Mapping[str, Any]) -> bool:
+    return bool(checked["catchup"] or checked.get("catchup_mode"))
 
 
 def timezone_of(start_date: datetime | None, explicit: str | tzinfo | None, where: str) -> str:

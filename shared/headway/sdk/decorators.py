@@ -17,9 +17,12 @@ from headway.sdk.operators.bash import DecoratedBashOperator
 from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
 from headway.sdk.operators.pyspark import PysparkOperator
 from headway.sdk.operators.python import PythonOperator, check_call
+from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
 from headway.sdk.xcom_arg import XComArg
 
-OperatorClass: TypeAlias = type[PythonOperator] | type[DecoratedBashOperator]
+OperatorClass: TypeAlias = (
+    type[PythonOperator] | type[DecoratedBashOperator] | type[DecoratedSparkSQLOperator]
+)
 
 
 @dataclass(eq=False)
@@ -141,6 +144,7 @@ class TaskDecorator(OperatorDecorator):
     pyspark = OperatorDecorator(PysparkOperator)
     python = OperatorDecorator(PythonOperator)
     short_circuit = OperatorDecorator(ShortCircuitOperator)
+    sql = OperatorDecorator(DecoratedSparkSQLOperator)
 
 
 task = TaskDecorator(PythonOperator)

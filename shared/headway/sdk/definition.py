@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Unpack, overload
 
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
-from headway.sdk import checks, current
+from headway.sdk import callbacks, checks, current
 from headway.sdk.dag_options import DAG_OPTIONS, DagOptions, specify
+from headway.sdk.dag_time import DagTime
 from headway.sdk.options import TASK_OPTIONS
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
-class DAG:
+class DAG(DagTime):
     """A workflow.  Tasks made inside `with DAG(...)` belong to it."""
 
     def __init__(self, dag_id: str, **options: Unpack[DagOptions]) -> None:
@@ -30,6 +31,7 @@ class DAG:
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
         self.spec = specify(dag_id, options)
+        self.calls_on = callbacks.of_runs(options, where)
         self.params = dict(self.spec.params)
         self.task_dict: dict[str, BaseOperator] = {}
         self.partials: list[OperatorPartial] = []

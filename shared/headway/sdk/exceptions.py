@@ -15,6 +15,18 @@ class AirflowFailException(AirflowException):
     """The task has failed and is not tried again, whatever retries are left."""
 
 
+class AirflowTaskTimeout(AirflowException, TimeoutError):  # noqa: N818
+    """The task ran longer than its execution_timeout, and was stopped."""
+
+
+class AirflowTaskTerminated(AirflowException):
+    """The task's process ended before the task was done: it left, or was killed."""
+
+
+class AirflowNotFoundException(AirflowException):
+    """There is no connection or variable of that name."""
+
+
 class XComNotFound(AirflowException):
     """Another task of the run left nothing under that key."""
 

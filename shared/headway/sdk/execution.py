@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 from headway.domain.arguments import RETURN_VALUE
 from headway.domain.states import Outcome
+from headway.sdk import callbacks
 from headway.sdk.context import Context, build_context, running_in
 from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
 from headway.sdk.expansion import Items, check_expandable
 from headway.sdk.facts import RunFacts
+from headway.sdk.killing import minding_kill
 from headway.sdk.mapped import MappedOperator
 from headway.sdk.operator import BaseOperator
+from headway.sdk.retrying import may_retry
 from headway.sdk.runtime import TaskRuntime
 from headway.sdk.templates import rendered
 from headway.sdk.tracebacks import message_of, traceback_of
@@ -46,11 +49,13 @@ def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Re
         context = build_context(operator, facts, runtime)
         with running_in(context):
             operator = rendered(operator, context, items.untouched)
-            returned = operator.execute(context)
+            callbacks.call(operator.calls_first, context)
+            with minding_kill(operator):
+                returned = operator.execute(context)
             skips = operator.skips(returned)
             _push(operator, returned, context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated
-        return _failure(error)
+        return _failure(error, operator)
     return Result(outcome=Outcome.SUCCESS, skip_tasks=skips)
 
 
@@ -71,7 +76,7 @@ def _push(operator: BaseOperator, returned: object, context: Context) -> None:
     context.runtime.push_xcom(RETURN_VALUE, value)
 
 
-def _failure(error: BaseException) -> Result:
+def _failure(error: BaseException, operator: BaseOperator) -> Result:
     if isinstance(error, AirflowSkipException):
         return Result(outcome=Outcome.SKIPPED, error=message_of(error))
     if isinstance(error, SystemExit):
@@ -82,5 +87,6 @@ def _failure(error: BaseException) -> Result:
         outcome=Outcome.FAILED,
         error=message,
         traceback=traceback_of(error),
-        may_retry=not isinstance(error, AirflowFailException),
+        may_retry=not isinstance(error, AirflowFailException)
+        and may_retry(operator.spec, type(error)),
     )

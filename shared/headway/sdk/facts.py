@@ -6,7 +6,7 @@ from datetime import datetime
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
+from headway.domain.states import RunState, RunType, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,8 @@ class RunFacts:
     """The run and the attempt that a task is executed for.
 
     `logical_date` is None for a run that has no other date than its data interval.
-    `start_date` is when the run started.
+    `start_date` is when the run started.  Callbacks are told the states that are since what
+    they are called for.
     """
 
     dag_id: str
@@ -28,3 +29,5 @@ class RunFacts:
     conf: Mapping[str, JsonValue] = field(default_factory=dict)
     try_number: int = 1
     map_index: int = -1
+    run_state: RunState = RunState.RUNNING
+    task_state: TaskState = TaskState.RUNNING

@@ -1,6 +1,5 @@
 """BaseOperator: one task of a DAG, and what happens when one is made."""
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -9,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 from headway.domain.errors import DagError
 from headway.domain.spec import TaskSpec
 from headway.domain.trigger_rules import TriggerRule
-from headway.sdk import checks
+from headway.sdk import callbacks, checks
 from headway.sdk.current import current_dag
 from headway.sdk.dependencies import Dependent, Tasks, connect, cross_downstream
 from headway.sdk.options import TASK_OPTIONS, TaskOptions, stored
+from headway.sdk.runtime import DEFAULT_SPARK
+from headway.sdk.signatures import signature
 from headway.sdk.xcom_arg import XComArg, outputs_in
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class BaseOperator(Dependent, metaclass=OperatorType):
     needs_spark: ClassVar[bool] = False
     is_mapped: ClassVar[bool] = False
 
+    spark_conn_id: str = DEFAULT_SPARK
+    """The connection of the session that `context["spark"]` is."""
+    spark_driver: bool = False
+    """Whether that is the session of a driver of the attempt's own."""
+
     arguments: Mapping[str, object]
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
@@ -77,16 +83,27 @@ class BaseOperator(Dependent, metaclass=OperatorType):
         self.multiple_outputs = checks.flag(
             options.get("multiple_outputs", False), where + ": multiple_outputs"
         )
+        self.calls_on = callbacks.of_task(options, where)
+        self.calls_first = callbacks.functions(
+            options.get(callbacks.ON_EXECUTE), f"{where}: {callbacks.ON_EXECUTE}"
+        )
         self.spec = TaskSpec(
             task_id=task_id,
             operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
             needs_spark=self.needs_spark,
+            callbacks=callbacks.events(self.calls_on),
             **stored(options, where),
         )
 
     def execute(self, context: "Context") -> Any:
         """Do the work of the task; what is returned becomes its XCom."""
         raise NotImplementedError(f"{type(self).__name__} must define execute(self, context).")
+
+    def on_kill(self) -> None:
+        """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.
+
+        It is called in the task's process, in the middle of `execute`, which does not go on.
+        """
 
     def skips(self, returned: object) -> tuple[str, ...]:  # noqa: ARG002
         """Return the downstream tasks to skip after `execute` returned this."""
@@ -153,12 +170,7 @@ def place(dag: "DAG | None", task_id: object) -> str:
 
 
 @cache
-def signature(constructor: Callable[..., object]) -> inspect.Signature:
-    """Return what a constructor takes.  A DAG file makes many tasks of few classes."""
-    return inspect.signature(constructor)
-
-
-def accepted_names(operator: type) -> set[str]:
+def accepted_names(operator: type) -> frozenset[str]:
     """Return the arguments that an operator class and its bases take."""
     names: set[str] = set()
     for base in operator.__mro__:
@@ -169,7 +181,7 @@ def accepted_names(operator: type) -> set[str]:
         names |= own
         if not any_other:
             break
-    return names
+    return frozenset(names)
 
 
 @cache

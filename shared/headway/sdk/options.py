@@ -1,16 +1,22 @@
 """The arguments that every task takes, and how each is checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from headway.domain.jitter import Jitter
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.sdk import checks
+from headway.sdk.retrying import exception_names
 
 if TYPE_CHECKING:
+    from headway.sdk.callbacks import Callback
     from headway.sdk.definition import DAG
+
+    Functions = Callback | Sequence[Callback] | None
+    Exceptions = type[BaseException] | str | Sequence[type[BaseException] | str] | None
 
 
 class TaskOptions(TypedDict, total=False):
@@ -21,6 +27,9 @@ class TaskOptions(TypedDict, total=False):
     retry_delay: timedelta | float
     retry_exponential_backoff: bool
     max_retry_delay: timedelta | float | None
+    retry_jitter: Jitter | str | None
+    retry_on: "Exceptions"
+    fail_fast_on: "Exceptions"
     execution_timeout: timedelta | float | None
     pool: str
     pool_slots: int
@@ -32,6 +41,11 @@ class TaskOptions(TypedDict, total=False):
     queue: str
     trigger_rule: TriggerRule | str
     depends_on_past: bool
+    on_execute_callback: "Functions"
+    on_success_callback: "Functions"
+    on_failure_callback: "Functions"
+    on_retry_callback: "Functions"
+    on_skipped_callback: "Functions"
     doc_md: str | None
     do_xcom_push: bool
     multiple_outputs: bool
@@ -42,6 +56,9 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "retry_delay": checks.in_seconds(checks.duration),
     "retry_exponential_backoff": checks.flag,
     "max_retry_delay": checks.optional(checks.in_seconds(checks.time_limit)),
+    "retry_jitter": checks.optional(checks.choice(Jitter)),
+    "retry_on": exception_names,
+    "fail_fast_on": exception_names,
     "execution_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
     "pool": checks.key("pool"),
     "pool_slots": checks.whole(1),

@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from headway.domain.arguments import JsonValue
+from headway.domain.connection import Connection
+from headway.domain.prior_run import PriorRun
 from headway.sdk.exceptions import AirflowException
+
+DEFAULT_SPARK: Final = "spark_default"
+"""The Spark connection of tasks that name none.  Where nobody has defined it, it is embedded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +18,8 @@ class SparkApplication:
     """An application for spark-submit: its file, its arguments and the options of the command.
 
     Paths of files that lie beside the DAG file are absolute; all others are as the
-    DAG file gave them.  `conn_id` names the Spark connection, None the default one.
+    DAG file gave them.  `conn_id` names the Spark connection.  `env_vars` are variables of
+    the driver.  `status_poll_interval` is in seconds, for cluster mode.
     """
 
     application: str
@@ -22,21 +28,45 @@ class SparkApplication:
     py_files: tuple[str, ...] = ()
     jars: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    exclude_packages: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
     name: str | None = None
     java_class: str | None = None
+    driver_class_path: str | None = None
     num_executors: int | None = None
     executor_cores: int | None = None
+    total_executor_cores: int | None = None
     executor_memory: str | None = None
+    driver_cores: int | None = None
     driver_memory: str | None = None
+    yarn_queue: str | None = None
+    env_vars: Mapping[str, str] = field(default_factory=dict, repr=False)
     principal: str | None = None
     keytab: str | None = None
     proxy_user: str | None = None
     deploy_mode: str | None = None
-    conn_id: str | None = None
+    status_poll_interval: float = 10.0
+    conn_id: str = DEFAULT_SPARK
 
 
-class TaskRuntime(Protocol):
+class TaskSecrets(Protocol):
+    """Where a task's connections and variables come from."""
+
+    def get_connection(self, conn_id: str) -> Connection | None:
+        """Return the connection of that id, None if there is none.
+
+        HeadwayError when it may not be read, or cannot.
+        """
+        ...
+
+    def get_variable(self, key: str) -> str | None:
+        """Return the text of the variable, None if there is none; errors as above."""
+        ...
+
+
+class TaskRuntime(TaskSecrets, Protocol):
     """The supervisor's side of a running task."""
 
     def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
@@ -61,12 +91,20 @@ class TaskRuntime(Protocol):
         """Return one item of what a task left: of a dictionary, a key with its value."""
         ...
 
+    def last_success(self) -> PriorRun | None:
+        """Return the last run of the DAG's schedule before this one that has succeeded."""
+        ...
+
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a checked value under `key` for other tasks."""
         ...
 
-    def spark_session(self) -> Any:
-        """Return the attempt's own Spark session, opened at the first call."""
+    def spark_session(self, conn_id: str) -> Any:
+        """Return the attempt's own session on that Spark connection, opened at the first call."""
+        ...
+
+    def spark_driver(self, conn_id: str) -> Any:
+        """Return the classic session of a driver of the attempt's own, on that connection."""
         ...
 
     def submit_spark(self, application: SparkApplication) -> None:
@@ -74,14 +112,28 @@ class TaskRuntime(Protocol):
         ...
 
 
-def no_spark() -> Any:
+def no_spark(conn_id: str) -> Any:
     """Stand in for Spark where there is none."""
-    raise AirflowException("There is no Spark here; install headway[spark] and a Java runtime.")
+    raise AirflowException(
+        f"There is no Spark here to be {conn_id!r}; install headway[spark] and a Java runtime."
+    )
 
 
 def no_submit(application: SparkApplication) -> None:
     """Stand in for spark-submit where there is none."""
     raise AirflowException(f"There is no spark-submit here to run {application.application}.")
+
+
+class NoSecrets:
+    """Stand in for connections and variables where there are none."""
+
+    def get_connection(self, conn_id: str) -> None:  # noqa: ARG002
+        """Find none."""
+        return
+
+    def get_variable(self, key: str) -> None:  # noqa: ARG002
+        """Find none."""
+        return
 
 
 XComs: TypeAlias = dict[tuple[str, str], JsonValue]
@@ -93,14 +145,28 @@ MappedXComs: TypeAlias = dict[tuple[str, str], dict[int, JsonValue]]
 
 @dataclass(frozen=True, slots=True)
 class LocalRuntime:
-    """A runtime in this process.  The tasks of one run share `xcoms` and `mapped`."""
+    """A runtime in this process.  The tasks of one run share `xcoms` and `mapped`.
+
+    `prior` is the last run before that one which succeeded; here there are no others.
+    """
 
     task_id: str
     xcoms: XComs = field(default_factory=dict)
-    open_spark: Callable[[], Any] = no_spark
+    open_spark: Callable[[str], Any] = no_spark
     submit: Callable[[SparkApplication], None] = no_submit
     mapped: MappedXComs = field(default_factory=dict)
     map_index: int = -1
+    secrets: TaskSecrets = field(default_factory=NoSecrets)
+    open_driver: Callable[[str], Any] = no_spark
+    prior: PriorRun | None = None
+
+    def get_connection(self, conn_id: str) -> Connection | None:
+        """Return the connection of that id, None if there is none."""
+        return self.secrets.get_connection(conn_id)
+
+    def get_variable(self, key: str) -> str | None:
+        """Return the text of the variable, None if there is none."""
+        return self.secrets.get_variable(key)
 
     def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what a task of the run left under `key`; KeyError when nothing."""
@@ -112,6 +178,10 @@ class LocalRuntime:
         """Return what the instances of a mapped task left, in order."""
         left = self.mapped.get((task_id, key), {})
         return [left[map_index] for map_index in sorted(left)]
+
+    def last_success(self) -> PriorRun | None:
+        """Return `prior`."""
+        return self.prior
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value under `key`."""
@@ -128,9 +198,13 @@ class LocalRuntime:
         """Return one item of what a task left."""
         return self._items(task_id, key)[index]
 
-    def spark_session(self) -> Any:
+    def spark_session(self, conn_id: str) -> Any:
         """Return the session that `open_spark` opens."""
-        return self.open_spark()
+        return self.open_spark(conn_id)
+
+    def spark_driver(self, conn_id: str) -> Any:
+        """Return the session that `open_driver` opens."""
+        return self.open_driver(conn_id)
 
     def submit_spark(self, application: SparkApplication) -> None:
         """Hand the application to `submit`."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
-from headway.domain.states import RunType
+from headway.domain.states import RunState, RunType, TaskState
 from headway.sdk.exceptions import XComNotFound
 from headway.sdk.expansion import check_expandable
 from headway.sdk.runtime import TaskRuntime
@@ -32,6 +32,12 @@ class DagRun:
     data_interval_end: datetime
     run_after: datetime
     start_date: datetime | None
+    state: RunState
+
+    @property
+    def schedule_date(self) -> datetime:
+        """When it was to run, at the earliest."""
+        return self.run_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,7 @@ class TaskInstance:
     dag_run: DagRun
     try_number: int
     map_index: int
+    state: TaskState
     runtime: TaskRuntime
     fetched: dict[tuple[str, str], list[JsonValue]] = field(default_factory=dict, repr=False)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headway.sdk.context import FORMATS, Context
 from headway.sdk.exceptions import TemplateError
+from headway.sdk.old_names import LAZY
 from headway.sdk.xcom_arg import XComArg, outputs_in, transform
 
 if TYPE_CHECKING:
@@ -66,12 +67,23 @@ def _render_text(source: str, context: Context, where: str) -> str:
     from jinja2 import TemplateError as JinjaError
 
     try:
-        return _environment().from_string(source).render(context)
+        return _environment().from_string(source).render(_known_to(source, context))
     except (JinjaError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         line = getattr(e, "lineno", None) or _line(e)
         raise TemplateError(
             f"{where}, line {line}: the template does not render: {e}. {_hint(str(e), context)}"
         ) from None
+
+
+def _known_to(source: str, context: Context) -> Mapping[str, Any]:
+    """Return the context with those lazy names that the template uses."""
+    asked = {name for name in LAZY if name in source}
+    if not asked:
+        return context
+    from jinja2.meta import find_undeclared_variables
+
+    asked &= find_undeclared_variables(_environment().parse(source))
+    return {**context, **{name: context[name] for name in asked}}
 
 
 def _line(error: Exception) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgpack
 
 from headway.domain.errors import SerializationError
-from headway.domain.spec import DagSpec
+from headway.domain.spec import DagSpec, TaskSpec
 from headway.serialization import decoding as bounded
 
 if TYPE_CHECKING:
@@ -26,11 +26,25 @@ FORMAT_VERSION: Final = 2
 READABLE: Final = (1, 2)
 """Formats that are read.  What the first one lacks has defaults."""
 
-LATER: Final = frozenset({"dynamic", "reparse_on_run", "min_file_process_interval"})
-"""What a DAG is written with only where it says something, so that all others stay what they were.
+LATER: Final = frozenset(
+    {
+        "dynamic",
+        "reparse_on_run",
+        "min_file_process_interval",
+        "callbacks",
+        "catchup_mode",
+        "catchup_window",
+        "overlap",
+    }
+)
+LATER_OF_TASKS: Final = frozenset({"retry_jitter", "retry_on", "fail_fast_on", "callbacks"})
+"""What DAGs, and tasks, are written with only where it says something, so that all others stay what
+they were.
 
 A release that does not know these leaves them out of account, rather than refusing the DAG: its
-workers run it, and its schedulers start the runs without waiting for a parse.
+workers run it, and its schedulers start the runs without waiting for a parse, catch up as
+`catchup` alone says, and let runs queue.
+A release that does not know those of tasks tries them again after any exception, and calls nobody.
 """
 
 LARGEST: Final = 64 * 2**20
@@ -41,6 +55,8 @@ MOST_CONTAINERS: Final = 600_000
 """Items of lists and maps in it, and lists and maps: enough for a hundred thousand tasks."""
 
 _SIMPLE: Final = frozenset({str, int, float, bool})
+_LATER: Final[Mapping[type, frozenset[str]]] = {DagSpec: LATER, TaskSpec: LATER_OF_TASKS}
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def encode(spec: DagSpec) -> bytes:
@@ -48,8 +64,7 @@ def encode(spec: DagSpec) -> bytes:
 
     This is done in every child that parses or runs user code; none of them needs pydantic.
     """
-    dag = {name: value for name, value in _plain(spec).items() if name not in LATER or value}
-    data: bytes = msgpack.packb({"format": FORMAT_VERSION, "dag": dag})
+    data: bytes = msgpack.packb({"format": FORMAT_VERSION, "dag": _plain(spec)})
     if len(data) > LARGEST:
         raise SerializationError(
             f"The DAG {spec.dag_id} takes {len(data):,} bytes; {LARGEST:,} is the limit. "
@@ -113,7 +128,12 @@ def _plain(value: object) -> Any:
     if isinstance(value, Enum):
         return value.value
     kind: Any = type(value)
-    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    later = _LATER.get(kind, _NOTHING)
+    return {
+        name: _plain(it)
+        for name in _names(kind)
+        if (it := getattr(value, name)) or name not in later
+    }
 
 
 @cache

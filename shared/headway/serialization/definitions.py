@@ -13,6 +13,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from headway.domain.spec import TaskSpec
+from headway.serialization.codec import LATER_OF_TASKS
 
 _ADAPTER: Final = TypeAdapter(tuple[TaskSpec, ...])
 _JSON: Final = JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -22,7 +23,8 @@ _PLACE: Final = ("task_id", "upstream")
 def define(tasks: Sequence[TaskSpec]) -> list[tuple[str, str]]:
     """Return the definition of each task: its hash, and its canonical JSON.
 
-    Every field is written out, so that no later release's default changes what was.
+    Every field is written out, so that no later release's default changes what was; those that
+    came later are only where they say something, so that a definition keeps its hash.
     """
     return [_definition(task) for task in _ADAPTER.dump_python(tuple(tasks), mode="json")]
 
@@ -30,5 +32,5 @@ def define(tasks: Sequence[TaskSpec]) -> list[tuple[str, str]]:
 def _definition(task: dict[str, object]) -> tuple[str, str]:
     for name in _PLACE:
         del task[name]
-    text = _JSON.encode(task)
+    text = _JSON.encode({name: it for name, it in task.items() if it or name not in LATER_OF_TASKS})
     return sha256(text.encode()).hexdigest(), text

@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from headway.db import engine as engines
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.runtime.tether import tethered
 from headway.testing import logins
 from headway.testing.machine import until

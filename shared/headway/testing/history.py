@@ -47,11 +47,40 @@ _XCOMS: Final = text("""
     SELECT id, 1, 'return_value', '[1, 2]', 2 FROM task_instance WHERE id % 10 = 1
 """)
 
+_PASSED: Final = text("""
+    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+                                 reason)
+    SELECT dag_id, run_after - interval '1 minute', interval_start, interval_start, interval_end,
+           'overlap'
+      FROM dag_run
+     WHERE id % 10 = 0
+""")
+
+_BACKFILLS: Final = text("""
+    INSERT INTO backfill (dag_id, from_date, to_date, max_active_runs, planned, rollup)
+    SELECT dag_id, '1990-01-01Z', '1991-01-01Z', 1, 1000, 28
+      FROM dag
+     CROSS JOIN generate_series(1, 10)
+""")
+
+_DATES: Final = text("""
+    INSERT INTO backfill_date (backfill_id, position, schedule_date, interval_start, interval_end,
+                               fate, reason, run_id)
+    SELECT id, position, at, at - interval '1 hour', at, 'create', 'new', 'backfill__' || at
+      FROM backfill
+     CROSS JOIN generate_series(1, 1000) AS position
+     CROSS JOIN LATERAL (
+           SELECT timestamptz '1990-01-01Z' + position * interval '1 hour' AS at) AS it
+""")
+
 _ANALYZE: Final = text("ANALYZE")
 
 
 def add(engine: Engine, runs: int) -> None:
-    """Enter so many finished runs of every DAG, with task instances, attempts and XComs."""
+    """Enter so many finished runs of every DAG, with task instances, attempts and XComs.
+
+    Besides, each DAG has passed over a tenth as many intervals, and had ten rolled-up backfills.
+    """
     with engine.begin() as conn:
         for statement in _PREPARE:
             conn.execute(statement)
@@ -59,4 +88,7 @@ def add(engine: Engine, runs: int) -> None:
         conn.execute(_TASKS)
         conn.execute(_ATTEMPTS)
         conn.execute(_XCOMS)
+        conn.execute(_PASSED)
+        conn.execute(_BACKFILLS)
+        conn.execute(_DATES)
         conn.execute(_ANALYZE)

@@ -66,5 +66,6 @@ def live_attempts(scratch: Path) -> set[AttemptName]:
         if folder.is_relative_to(scratch) and folder != scratch:
             name = folder.relative_to(scratch).parts[0].removesuffix(" (deleted)")
             task_instance, _, attempt = name.partition("-")
-            found.add((int(task_instance), int(attempt)))
+            if task_instance != "callbacks":
+                found.add((int(task_instance), int(attempt)))
     return found

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, create_engine
 
 from headway.db import engine as engines
 from headway.db import roles
-from headway.db.roles import Login
+from headway.db.logins import Login
 
 PASSWORD: Final = "the-same-for-every-role-of-every-test"  # noqa: S105
 

@@ -136,9 +136,12 @@ class Machine:
         return result.stderr.removeprefix("Error: ").strip()
 
     @contextmanager
-    def running(self, *arguments: str) -> Iterator[Command]:
-        """Start a `headway` command, which is ended with the context if it still runs then."""
-        stdout, stderr = self.root / "stdout", self.root / "stderr"
+    def running(self, *arguments: str, name: str = "std") -> Iterator[Command]:
+        """Start a `headway` command, which is ended with the context if it still runs then.
+
+        What it prints goes to files of that name; a second one at a time needs another.
+        """
+        stdout, stderr = self.root / f"{name}out", self.root / f"{name}err"
         with stdout.open("wb") as out, stderr.open("wb") as err:
             process = subprocess.Popen(
                 tethered(_headway(arguments)),

@@ -1,8 +1,12 @@
 """The modes of a test session: how all processes of the tests reach the database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Final
 
 from headway.runtime import settings
+
+ADDRESSES: Final = "addresses"
+"""The file in the home where that program leaves the address of each login, one a line."""
 
 
 def pooled() -> bool:
@@ -20,10 +24,9 @@ def variables() -> Mapping[str, str]:
     return found
 
 
-def standalone() -> Sequence[str]:
-    """Return what Python is to run for `headway`: TEST_HEADWAY, if the session has another one."""
-    other = _given("TEST_HEADWAY")
-    return [other] if other else ["-m", "headway.cli"]
+def standalone() -> str:
+    """Return the program that Python is to run for `headway standalone`: TEST_HEADWAY."""
+    return _given("TEST_HEADWAY")
 
 
 def _given(name: str) -> str:

@@ -17,6 +17,9 @@ from headway.embedded.postgres import PostgresServer
 CARELESS: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 """Settings for data that nobody will miss after a power failure."""
 
+_CROWDED: Final = {"max_connections": "200"}
+"""Several workers of pytest share a server, each with services of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ThrowawayPostgres:
@@ -61,7 +64,9 @@ def throwaway_postgres(url: str | None, directory: Path) -> Iterator[ThrowawayPo
             stack.callback(container.stop)
             url = container.get_connection_url()
         if url is None:
-            url = stack.enter_context(PostgresServer(directory, settings=CARELESS)).url
+            url = stack.enter_context(
+                PostgresServer(directory, settings={**CARELESS, **_CROWDED})
+            ).url
         yield ThrowawayPostgres(url)
 
 

@@ -109,7 +109,8 @@ def create_runs(
         dag_id = codec.decode(versions.load(conn, [version_id])[version_id]).dag_id
         kind = RunType.SCHEDULED if backfill_id is None else RunType.BACKFILL
         infos = [info(day) for day in days]
-        names = runs.create(conn, runs.NewRuns(dag_id, kind, version_id, infos, {}, backfill_id))
+        new = runs.NewRuns(dag_id, kind, version_id, infos, {}, backfill_id)
+        names = [run_id for _, run_id in runs.create(conn, [new])]
         found = text(
             "SELECT id FROM dag_run WHERE dag_id = :dag AND run_id = ANY (:names)"
             " ORDER BY schedule_date"
@@ -165,7 +166,7 @@ def report(
     """Report that these attempts ended so; return those that were accepted."""
     reports = [Report(key=key, outcome=outcome, following=following) for key in keys]
     with engine.begin() as conn:
-        return attempts.report(conn, reports)
+        return set(attempts.report(conn, reports))
 
 
 def finish(engine: Engine, outcome: Outcome = Outcome.SUCCESS, following: Next = SUCCESS) -> None:

@@ -12,6 +12,7 @@ from threading import Event
 from typing import Final, TypeVar
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import make_url
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.trigger import TriggerRequest, trigger
@@ -102,13 +103,6 @@ class Services:
             (row,) = views.dags(conn, dag_id)
         return row
 
-    def environment_of(self, kind: str) -> dict[str, str]:
-        """Return the environment of a service of that kind, as the system has it."""
-        with self.engine.connect() as conn:
-            pids = [row["pid"] for row in views.processes(conn) if row["kind"] == kind]
-        pairs = Path(f"/proc/{pids[0]}/environ").read_text().rstrip("\0").split("\0")
-        return dict(pair.split("=", 1) for pair in pairs)
-
     def wait_for_version(self, dag_id: str, number: int = 1) -> None:
         """Wait until that version of the DAG is in force."""
 
@@ -142,6 +136,12 @@ class Services:
             check=False,
         )
 
+    def grant(self, *conn_ids: str) -> None:
+        """Let all DAGs read these connections."""
+        for conn_id in conn_ids:
+            granted = self.headway("connections", "grant", conn_id, "--all-dags")
+            assert granted.returncode == 0, granted.stderr
+
     def service_logs(self) -> str:
         """Return the end of what each service has logged."""
         logs = [self.home / "standalone.log", *sorted((self.home / "services").glob("*.log"))]
@@ -161,6 +161,11 @@ class Stack(Services):
     def check_alive(self) -> None:
         """Fail if `standalone` has ended."""
         assert self.service.poll() is None, f"The services have ended.\n{self.service_logs()}"
+
+    def address_of(self, kind: str) -> str:
+        """Return the address of the database by which a service of that kind logs in."""
+        addresses = (self.home / modes.ADDRESSES).read_text().splitlines()
+        return next(it for it in addresses if make_url(it).username == f"headway_{kind}")
 
     def check_end(self) -> None:
         """Check that every service has ended by itself, none of them by force."""
@@ -194,7 +199,7 @@ def running_stack(
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
         service = subprocess.Popen(
-            tethered([sys.executable, *modes.standalone(), *arguments]),
+            tethered([sys.executable, modes.standalone(), *arguments]),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

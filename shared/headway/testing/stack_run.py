@@ -10,6 +10,7 @@ from headway.db import views, xcoms
 from headway.db.views import Row
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.runtime.attempt_logs import LogKey, logs_folder
+from headway.runtime.log_lines import LogLine, decode, rendered
 
 if TYPE_CHECKING:
     from headway.testing.stack import Services
@@ -88,9 +89,15 @@ class StackRun:
         return value[0]
 
     def log(self, task_id: str, attempt: int = 1) -> str:
-        """Return the log of an attempt."""
+        """Return the log of an attempt as a person reads it."""
+        lines = [text for line in self.log_lines(task_id, attempt) for text in rendered(line)]
+        return "".join(f"{line}\n" for line in lines)
+
+    def log_lines(self, task_id: str, attempt: int = 1) -> list[LogLine]:
+        """Return the log of an attempt, line by line."""
         key = LogKey(self.dag_id, self.run_id, task_id, -1, attempt)
-        return key.path(logs_folder(self.stack.home)).read_bytes().decode(errors="replace")
+        content = (logs_folder(self.stack.home) / key.relative).read_bytes()
+        return [decode(line) for line in content.splitlines()]
 
     def _row(self, conn: Connection) -> Row:
         (row,) = views.runs(conn, self.dag_id, self.run_id)

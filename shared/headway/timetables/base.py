@@ -1,7 +1,7 @@
 """What a timetable is: the answer to "when does the next run fall due, and what is it about?"."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Self
@@ -18,6 +18,10 @@ class DagRunInfo:
 
     run_after: datetime
     data_interval: DataInterval
+
+    def __post_init__(self) -> None:
+        if self.run_after.tzinfo is None:
+            raise TimetableError(f"The run at {self.run_after} has no time zone; give it one.")
 
     @classmethod
     def once_over(cls, interval: DataInterval) -> "DagRunInfo":
@@ -68,6 +72,23 @@ class Timetable(ABC):
     def partitions(self) -> bool:
         """Whether its intervals are periods that never overlap."""
 
+    @property
+    def children(self) -> "tuple[Timetable, ...]":
+        """The timetables that it is made of."""
+        return ()
+
+    def in_zone(self, timezone: str) -> "Timetable":  # noqa: ARG002
+        """Return it as it is for a DAG in that zone, unless it has a zone of its own."""
+        return self
+
+    def check(self) -> None:
+        """Raise TimetableError unless all is installed here that it needs to say when it runs.
+
+        A process that only runs tasks never asks for that.
+        """
+        for child in self.children:
+            child.check()
+
     @abstractmethod
     def next_dagrun_info(
         self, last: DataInterval | None, restriction: TimeRestriction, now: datetime
@@ -90,14 +111,3 @@ class Timetable(ABC):
     @abstractmethod
     def from_arguments(cls, arguments: Arguments) -> Self:
         """Make a timetable of what `arguments` returned, or raise TimetableError."""
-
-
-def iter_dagrun_infos_between(
-    timetable: Timetable, earliest: datetime, latest: datetime, now: datetime
-) -> Iterator[DagRunInfo]:
-    """Yield the runs whose interval starts in `[earliest, latest]`, over or not, oldest first."""
-    restriction = TimeRestriction(earliest, latest, catchup=True)
-    info = timetable.next_dagrun_info(None, restriction, now)
-    while info is not None:
-        yield info
-        info = timetable.next_dagrun_info(info.data_interval, restriction, now)

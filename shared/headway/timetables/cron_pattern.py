@@ -18,6 +18,7 @@ from headway.timetables.cron_fields import (
     read_days,
     read_weekdays,
 )
+from headway.timetables.effort import spend
 
 PRESETS: Final[Mapping[str, str]] = {
     "@hourly": "0 * * * *",
@@ -51,6 +52,17 @@ class CronPattern:
     every_hour: bool
     every_few_minutes: bool
 
+    @property
+    def once_a_day(self) -> bool:
+        """Whether it has one time of day, and fires once where that comes twice."""
+        return len(self.minutes) == 1 and not self.every_few_minutes
+
+    @property
+    def once_a_month(self) -> bool:
+        """Whether it has one time of one day of the month."""
+        one_day = self.days is not None and len(self.days) == 1 and self.weekdays is None
+        return one_day and self.once_a_day
+
     def after(self, wall: datetime) -> datetime:
         """Return the first time of the pattern that is later than `wall`."""
         day = wall.date()
@@ -75,13 +87,14 @@ class CronPattern:
         if day.month not in self.months:
             return False
         if self.days is None:
-            return self.weekdays is None or self._has_weekday(self.weekdays, day)
-        if self._has_day(self.days, day):
+            return self.weekdays is None or has_weekday(self.weekdays, day)
+        if has_day(self.days, day):
             return True
-        return self.weekdays is not None and self._has_weekday(self.weekdays, day)
+        return self.weekdays is not None and has_weekday(self.weekdays, day)
 
     def _next_day(self, day: date) -> date:
         while not self.includes(day):
+            spend(1)
             if day.month in self.months:
                 day += _DAY
             else:
@@ -90,19 +103,22 @@ class CronPattern:
 
     def _previous_day(self, day: date) -> date:
         while not self.includes(day):
+            spend(1)
             day = (day if day.month in self.months else day.replace(day=1)) - _DAY
         return day
 
-    @staticmethod
-    def _has_day(days: frozenset[int], day: date) -> bool:
-        return day.day in days or (LAST in days and day.day == _days_in_month(day))
 
-    @staticmethod
-    def _has_weekday(weekdays: frozenset[tuple[int, int]], day: date) -> bool:
-        weekday = day.isoweekday() % 7
-        if (weekday, EVERY) in weekdays or (weekday, (day.day + 6) // 7) in weekdays:
-            return True
-        return (weekday, LAST) in weekdays and day.day + 7 > _days_in_month(day)
+def has_day(days: frozenset[int], day: date) -> bool:
+    """Whether the date is one of those days of the month, or its last one for LAST."""
+    return day.day in days or (LAST in days and day.day == _days_in_month(day))
+
+
+def has_weekday(weekdays: frozenset[tuple[int, int]], day: date) -> bool:
+    """Whether the date is one of those weekdays, as `read_weekdays` returns them."""
+    weekday = day.isoweekday() % 7
+    if (weekday, EVERY) in weekdays or (weekday, (day.day + 6) // 7) in weekdays:
+        return True
+    return (weekday, LAST) in weekdays and day.day + 7 > _days_in_month(day)
 
 
 def parse(cron: object) -> CronPattern:

@@ -1,53 +1,157 @@
 """Timetables as data, and back: by registered name, never by a class path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
+from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError
 from headway.domain.spec import TimetableSpec
 from headway.timetables.arguments import Arguments
 from headway.timetables.base import Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.boolean import BooleanTimetable
+from headway.timetables.combined import Union
+from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.days import Holidays, TradingDays, Workdays
+from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.effort import ExhaustedError, limited
+from headway.timetables.events import EventsTimetable
+from headway.timetables.paydays import LastWorkdayOnOrBefore
+from headway.timetables.selected import Exclusion, Intersection
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.solar import Sunrise, Sunset
+from headway.timetables.wrapped import Delayed, RollingWindow
 
 BUILT_IN: Final[Mapping[str, type[Timetable]]] = {
     timetable.name: timetable
     for timetable in (
+        BooleanTimetable,
         ContinuousTimetable,
         CronTimetable,
         DataTimetable,
+        Delayed,
+        EventsTimetable,
+        Exclusion,
+        Holidays,
+        Intersection,
+        LastWorkdayOnOrBefore,
+        MultipleCronTimetable,
         NullTimetable,
         OnceTimetable,
+        PeriodTimetable,
+        RollingWindow,
+        Sunrise,
+        Sunset,
         TimeDeltaTimetable,
+        TradingDays,
+        Union,
+        Workdays,
     )
 }
 
+ENTRY_POINTS: Final = "headway.timetables"
+"""The group of entry points under which a package registers timetables of its own."""
 
-def encode(timetable: Timetable, known: Mapping[str, type[Timetable]] = BUILT_IN) -> TimetableSpec:
+DEEPEST: Final = 16
+"""Levels of timetables within timetables beyond which one is refused."""
+
+MOST: Final = 300
+"""Timetables within one beyond which it is refused."""
+
+
+def encode(timetable: Timetable) -> TimetableSpec:
     """Return the timetable as data, or raise TimetableError when its class is not registered."""
-    kind = type(timetable)
-    if kind not in known.values():
-        raise TimetableError(
-            f"The timetable {kind.__name__} is not registered, so no scheduler could use it. "
-            f"Use one of {_names(known)}."
-        )
-    return TimetableSpec(name=kind.name, arguments=timetable.arguments())
+    for part in _parts(timetable):
+        kind = type(part)
+        if BUILT_IN.get(kind.name) is not kind and _installed(kind.name) is not kind:
+            raise TimetableError(
+                f"The timetable {kind.__name__} is not registered, so no scheduler could use it. "
+                f"Use one of {', '.join(sorted(BUILT_IN))}, or register it as an entry point "
+                f"{kind.name!r} of the group {ENTRY_POINTS!r} in a package of yours."
+            )
+    spec = TimetableSpec(name=timetable.name, arguments=timetable.arguments())
+    _decode(spec)  # what is stored must be read again
+    return spec
 
 
-def decode(spec: TimetableSpec, known: Mapping[str, type[Timetable]] = BUILT_IN) -> Timetable:
-    """Return the timetable that `spec` stands for, or raise TimetableError."""
-    kind = known.get(spec.name)
-    if kind is None:
-        raise TimetableError(
-            f"The timetable {spec.name!r} is unknown here; known are {_names(known)}. "
-            "Install the release of Headway, or the package, that it comes from."
-        )
-    arguments = Arguments(spec.name, spec.arguments)
-    timetable = kind.from_arguments(arguments)
-    arguments.check_all_taken()
+def decode(spec: TimetableSpec) -> Timetable:
+    """Return the timetable that `spec` stands for and that can be used here, or TimetableError."""
+    timetable = _decode(spec)
+    timetable.check()
     return timetable
 
 
-def _names(known: Mapping[str, type[Timetable]]) -> str:
-    return ", ".join(sorted(known))
+def _decode(spec: TimetableSpec) -> Timetable:
+    with limited():
+        return _Decoding().decode(spec.name, spec.arguments)
+    raise TimetableError(
+        "The timetable is too large: its dates, cron strings and boolean expressions together "
+        "are more than a scheduler could read in time. Give fewer of them, or divide the DAG."
+    )
+
+
+class _Decoding:
+    """Reads one timetable with those in it, counting them."""
+
+    def __init__(self) -> None:
+        self._left, self._depth = MOST, 0
+
+    def decode(self, name: str, values: Mapping[str, JsonValue]) -> Timetable:
+        self._left -= 1
+        if self._left < 0 or self._depth >= DEEPEST:
+            raise TimetableError(
+                f"A timetable has at most {MOST} timetables in it, {DEEPEST} levels deep."
+            )
+        self._depth += 1
+        arguments = Arguments(name, values, self.decode)
+        timetable = _made(find(name), arguments)
+        arguments.check_all_taken()
+        self._depth -= 1
+        return timetable
+
+
+def _made(kind: type[Timetable], arguments: Arguments) -> Timetable:
+    try:
+        return kind.from_arguments(arguments)
+    except (TimetableError, ExhaustedError):
+        raise
+    except Exception as error:  # what is stored must not stop who reads it, whoever's code that is
+        raise arguments.error(f"they fail with {error!r:.200}") from error
+
+
+def find(name: str) -> type[Timetable]:
+    """Return the timetable registered under a name, or raise TimetableError."""
+    kind = BUILT_IN.get(name) or _installed(name)
+    if kind is None:
+        raise TimetableError(
+            f"The timetable {name!r:.60} is unknown here; known are {', '.join(sorted(BUILT_IN))}. "
+            "Install the release of Headway, or the package, that it comes from."
+        )
+    return kind
+
+
+@cache
+def _installed(name: str) -> type[Timetable] | None:
+    """Return the timetable that an installed package has registered under that name, if any."""
+    from importlib.metadata import entry_points
+
+    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            kind = entry_point.load()
+        except Exception as error:  # it is another package's code
+            raise TimetableError(
+                f"The timetable {name!r} cannot be loaded from {entry_point.value!r}: {error!r}."
+            ) from error
+        if not isinstance(kind, type) or not issubclass(kind, Timetable) or kind.name != name:
+            raise TimetableError(
+                f"The entry point {name!r} of {ENTRY_POINTS!r} must be a subclass of "
+                f"headway.timetables.base.Timetable whose `name` is {name!r}."
+            )
+        return kind
+    return None
+
+
+def _parts(timetable: Timetable) -> Iterator[Timetable]:
+    yield timetable
+    for child in timetable.children:
+        yield from _parts(child)

@@ -1,14 +1,15 @@
 """What a DAG's author may pass as `schedule`, turned into a timetable."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from contextlib import suppress
 from typing import Final
 
 from headway.domain.errors import TimetableError
 from headway.timetables.base import Timetable
 from headway.timetables.cron import DataTimetable
 from headway.timetables.cron_pattern import PRESETS
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.durations import Length, Period, is_duration, read_length
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 from headway.timetables.zones import find_zone
 
@@ -21,32 +22,49 @@ _WITHOUT_RHYTHM: Final[Mapping[str, Timetable]] = {
 def timetable_for(schedule: object, timezone: str) -> Timetable:
     """Return the timetable that `schedule` means for a DAG in the zone of that name.
 
-    It may be a cron string, a preset, a timedelta, a timetable, or None for a DAG that
-    only runs by hand; TimetableError says what is wrong with anything else.
+    It may be a cron string, a preset, a timedelta or a relativedelta, ISO 8601 text for one of
+    them, a timetable, or None for a DAG that only runs by hand; TimetableError says what is
+    wrong with anything else.
     """
     find_zone(timezone)
-    match schedule:
-        case None:
-            return NullTimetable()
-        case Timetable():
-            return schedule
-        case timedelta():
-            return TimeDeltaTimetable(schedule)
-        case str():
-            return _by_text(schedule, timezone)
-        case _:
-            raise TimetableError(
-                f"The schedule {schedule!r} is of type {type(schedule).__name__}; it may be a "
-                "cron string such as '30 6 * * MON-FRI', a preset such as '@daily', "
-                "a timedelta, a timetable, or None for a DAG that only runs by hand."
-            )
+    if schedule is None:
+        return NullTimetable()
+    if isinstance(schedule, Timetable):
+        return schedule.in_zone(timezone)
+    if isinstance(schedule, str) and not schedule.startswith("P"):
+        return _by_text(schedule, timezone)
+    if isinstance(schedule, str) or is_duration(schedule):
+        return _by_length(read_length("The period of a schedule", schedule), timezone)
+    raise TimetableError(
+        f"The schedule {schedule!r:.100} is of type {type(schedule).__name__}; it may be a "
+        "cron string such as '30 6 * * MON-FRI', a preset such as '@daily', "
+        "a timedelta or a relativedelta, a timetable, or None for a DAG that only runs by hand."
+    )
+
+
+def _by_length(length: Length, timezone: str) -> Timetable:
+    if isinstance(length, Period):
+        return PeriodTimetable(length, timezone)
+    return TimeDeltaTimetable(length)
+
+
+def _is_other(schedule: str) -> bool:
+    """Whether it is a preset, or a duration."""
+    if not schedule.startswith("P"):
+        return schedule in _WITHOUT_RHYTHM or schedule in PRESETS
+    with suppress(TimetableError):
+        return bool(read_length("The period of a schedule", schedule))
+    return False
 
 
 def _by_text(schedule: str, timezone: str) -> Timetable:
     name = schedule.strip().lower()
     if name in _WITHOUT_RHYTHM:
         return _WITHOUT_RHYTHM[name]
+    near = next((it for it in (f"@{name}", name.upper()) if _is_other(it)), None)
+    if near is not None:
+        raise TimetableError(f"The schedule {schedule!r} is none. Did you mean {near!r}?")
     if name.startswith("@") and name not in PRESETS:
         presets = ", ".join([*_WITHOUT_RHYTHM, *PRESETS])
         raise TimetableError(f"The schedule {schedule!r} is no preset; they are {presets}.")
-    return DataTimetable(schedule, timezone)
+    return DataTimetable(schedule, timezone=timezone)

@@ -127,7 +127,7 @@ def test_nothing_of_a_stopped_application_runs(jobs: Jobs) -> None:
 
 def address(jobs: Jobs) -> str:
     """Return where the worker's Spark listens, with the token that only its owner can see."""
-    (log,) = jobs.machine.home.glob("spark/*/server.log")
+    (log,) = jobs.machine.home.glob("spark/*/*/server.log")
     port = re.findall(r"server started at: \S*:(\d+)", log.read_text())[-1]
     (server,) = (
         pid for pid, line in jobs.machine.processes().items() if "SparkConnectServer" in line

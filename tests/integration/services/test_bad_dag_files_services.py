@@ -105,7 +105,7 @@ BAD = {
         """,
         (
             "DAG 'no_argument', task 'a': EmptyOperator does not know the argument 'retrys'; did "
-            "you mean retries?"
+            "you mean retries or retry_on?"
         ),
     ),
     "unserializable": (

@@ -28,7 +28,7 @@ def run(stack: Stack) -> StackRun:
 
 
 def address(stack: Stack, kind: str) -> URL:
-    return make_url(stack.environment_of(kind)["HEADWAY_DATABASE_URL"])
+    return make_url(stack.address_of(kind))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,19 @@ def test_the_processes_that_fork_tasks_hold_no_secret(run: StackRun, password: s
         assert "headway.runtime.forker" in process["command"]
         assert password not in str(process)
         assert "HEADWAY_DATABASE_URL" not in process["environment"]
-    assert "headway.cli\nworker" in worker["command"]
+    assert "headway.runtime.stem" in worker["command"]
+
+
+def test_nobody_sees_in_its_environment_what_a_service_logs_in_with(
+    run: StackRun, password: str
+) -> None:
+    """It is told that over a socket: not even root reads it in /proc."""
+    above: Any = run.xcom("above")
+    _nanny, _forker, worker, stem, *_ = above
+
+    for process in (worker, stem):
+        assert password not in str(process)
+        assert "HEADWAY_DATABASE_URL" not in process["environment"]
 
 
 def test_no_process_shows_the_secret_in_its_command_line(run: StackRun, password: str) -> None:

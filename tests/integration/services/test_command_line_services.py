@@ -76,7 +76,7 @@ def test_dags_show(stack: Stack) -> None:
         ("rest", ["work"], "special"),
     ]
     text = says(stack, "dags", "show", "daily")
-    assert "schedule: 30 6 * * * (America/New_York), catchup off" in text
+    assert "schedule: 30 6 * * * (America/New_York), catchup none" in text
     assert "For the command line" in text
 
 
@@ -188,26 +188,26 @@ def test_backfill_create_and_show(stack: Stack) -> None:
     lines = text.splitlines()
     number = lines[0].split()[1]
 
-    assert lines[0] == f"Backfill {number} of daily: 2 runs with version 1."
+    assert lines[0] == f"Backfill {number} of daily: 3 runs with version 1."
     assert lines[-1] == (
-        "[backfill progress: 100.0%] | total dagruns: 2 | total tasks: 4 | finished: 4 | "
-        "succeeded: 4 | skipped: 0 | failed: 0"
+        "[backfill progress: 100.0%] | total dagruns: 3 | total tasks: 6 | finished: 6 | "
+        "succeeded: 6 | skipped: 0 | failed: 0"
     )
     (row,) = data(stack, "backfill", "show", number)
     assert (row["dag_id"], row["state"], row["runs"], row["succeeded"]) == (
         "daily",
         "success",
-        2,
-        2,
+        3,
+        3,
     )
     assert (row["from_date"], row["to_date"]) == ("2013-01-01T05:00:00Z", "2013-01-03T05:00:00Z")
-    assert re.search(rf"{number} +daily +success ", says(stack, "backfill", "show"))
+    assert re.search(rf"{number} +daily +success ", says(stack, "backfill", "list"))
     starts = [
         row["interval_start"]
         for row in data(stack, "runs", "list", "daily")
         if row["run_type"] == "backfill"
     ]
-    assert starts == ["2013-01-02T11:30:00Z", "2013-01-01T11:30:00Z"]
+    assert starts == ["2013-01-03T11:30:00Z", "2013-01-02T11:30:00Z", "2013-01-01T11:30:00Z"]
 
 
 def test_a_backfill_with_a_failed_run_says_so(stack: Stack) -> None:
@@ -280,7 +280,7 @@ def test_version(stack: Stack) -> None:
             "backfill create daily --from 2013-01-03 --to 2013-01-02",
             "A backfill cannot end (2013-01-02) before it begins (2013-01-03).",
         ),
-        ("backfill show 99", "There is no backfill 99; `headway backfill show` has all."),
+        ("backfill show 99", "There is no backfill 99; `headway backfill list` has all."),
         (
             "dags test nowhere.py daily",
             f"There is no DAG file {Path.cwd() / 'nowhere.py'}.",

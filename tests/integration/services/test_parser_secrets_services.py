@@ -84,7 +84,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         server_with_socket(root / "server") as (socket_path, socket_login),
         running_stack(root / "home", root / "strong", given) as stack,
     ):
-        logins = {kind: database(stack.environment_of(kind)) for kind in ("parser", "scheduler")}
+        logins = {kind: database(stack.address_of(kind)) for kind in ("parser", "scheduler")}
         logins["owner"] = socket_login["tcp"]
         logins["socket"] = socket_login["unix"]
         files = [root / "secrets/token", root / "strong/headway.toml", root / "home/database-url"]
@@ -119,7 +119,7 @@ def weak(scene: Scene) -> Iterator[Any]:
     folder = scene.stack.dags.parent / "weak"
     given = {
         **scene.stack.environment,
-        "HEADWAY_DATABASE_URL": scene.stack.environment_of("parser")["HEADWAY_DATABASE_URL"],
+        "HEADWAY_DATABASE_URL": scene.stack.address_of("parser"),
         "HEADWAY_PARSER_DAGS": str(folder),
         "HEADWAY_PARSER_BUNDLE": "weak",
     }
@@ -212,6 +212,7 @@ def processes(stack: Stack) -> dict[str, int]:
     for kind in ("parser", "worker"):
         found[f"forker of the {kind}"] = child_of(found[kind], "headway.runtime.forker")
     found["launcher"] = stack.service.pid
+    found["stem"] = child_of(stack.service.pid, "headway.runtime.stem")
     found["postgres"] = int((stack.home / "postgres/data/postmaster.pid").read_text().split()[0])
     return found
 
@@ -227,8 +228,8 @@ def child_of(parent: int, what: str) -> int:
     raise AssertionError(f"no {what} below {parent}")
 
 
-def database(environment: Mapping[str, str]) -> str:
-    url = make_url(environment["HEADWAY_DATABASE_URL"]).set(drivername="postgresql")
+def database(address: str) -> str:
+    url = make_url(address).set(drivername="postgresql")
     return url.render_as_string(hide_password=False)
 
 

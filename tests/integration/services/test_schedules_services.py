@@ -96,6 +96,26 @@ def wait_for_runs(stack: Stack, dag_id: str, count: int) -> list[StackRun]:
                 ("2013-03-10T05:00", "2013-03-10T06:00"),
             ],
         ),
+        ("by_period", NEW_YORK_DAYS),
+        ("by_delayed_timetable", NEW_YORK_DAYS),
+        (
+            "by_rolling_window",
+            [
+                ("2013-03-09T05:00", "2013-03-11T04:00"),
+                ("2013-03-10T05:00", "2013-03-12T04:00"),
+                ("2013-03-11T04:00", "2013-03-13T04:00"),
+            ],
+        ),
+        (
+            "by_boolean_time",
+            [
+                ("2013-03-09T11:30", "2013-03-09T11:30"),
+                ("2013-03-10T10:30", "2013-03-10T10:30"),
+            ],
+        ),
+        ("by_exclusion", [NEW_YORK_DAYS[0], NEW_YORK_DAYS[2]]),
+        ("by_workdays", NEW_YORK_DAYS[2:]),
+        ("by_trading_days", NEW_YORK_DAYS[2:]),
         ("once", [("2013-03-09T05:00", "2013-03-09T05:00")]),
         ("by_once_timetable", [("2013-03-09T05:00", "2013-03-09T05:00")]),
         ("by_hand", []),
@@ -111,7 +131,7 @@ def test_a_schedule_makes_its_runs_from_start_to_end(
     assert [run.run_id for run in runs] == [f"scheduled__{start}:00+00:00" for start, _ in expected]
 
 
-def test_without_catchup_only_the_latest_interval_is_run(stack: Stack) -> None:
+def test_with_catchup_latest_only_the_latest_interval_is_run(stack: Stack) -> None:
     (run, *later) = stack.until(lambda _: stack.runs("latest_only") or None, "a run")
 
     row = run.wait().row

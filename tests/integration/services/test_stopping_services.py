@@ -121,3 +121,25 @@ def test_the_attempt_is_what_it_was_and_the_task_what_the_user_said(
 
     assert run.attempt("finishes")["outcome"] == "success"
     assert run.states() == {"finishes": "skipped"}
+
+
+def test_an_operator_is_told_and_ends_by_the_signal(stack: Stack, tmp_path: Path) -> None:
+    run = start(stack, "has_a_job_elsewhere", tmp_path)
+
+    command(run, "tasks", "cancel", "remote")
+    run.wait()
+
+    assert (tmp_path / "cancelled").read_text() == (tmp_path / "self").read_text()
+    assert run.attempt("remote")["outcome"] == "cancelled"
+    assert living(tmp_path) == set()
+
+
+def test_one_that_takes_too_long_has_timed_out_whatever_its_operator_does_about_it(
+    stack: Stack, tmp_path: Path
+) -> None:
+    run = stack.run("has_a_job_that_takes_too_long", {"folder": str(tmp_path)})
+
+    assert (tmp_path / "cancelled").read_text() == (tmp_path / "self").read_text()
+    assert run.attempt("remote")["outcome"] == "timed_out"
+    assert "RuntimeError: it does not answer" in run.log("remote")
+    assert living(tmp_path) == set()

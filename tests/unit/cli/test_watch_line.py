@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headway.cli.watch import line
+from headway.cli.watch import INTERVAL, line, pause
 from headway.db.backfills import Progress
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -20,6 +20,13 @@ def progress(runs: tuple[int, int, int, int], tasks: tuple[int, int, int, int, i
         max_active_runs=4,
         planned=sum(runs),
         created_at=NOON,
+        reprocess="none",
+        direction="forward",
+        rollup=1,
+        weight=100,
+        idle_only=False,
+        paused=False,
+        cancelled_at=None,
         queued=queued,
         running=running,
         succeeded=succeeded,
@@ -50,7 +57,7 @@ def test_a_backfill_without_tasks_is_at_its_beginning() -> None:
         ((0, 1, 5, 1), "running"),
         ((0, 0, 7, 0), "success"),
         ((0, 0, 6, 1), "failed"),
-        ((0, 0, 0, 0), "success"),
+        ((0, 0, 0, 0), "empty"),
     ],
 )
 def test_a_backfill_has_ended_when_all_its_runs_have(
@@ -59,3 +66,8 @@ def test_a_backfill_has_ended_when_all_its_runs_have(
     found = progress(runs, (1, 1, 1, 0, 0))
 
     assert (found.state, found.finished) == (state, state != "running")
+
+
+def test_the_database_is_left_alone_for_long_after_a_look_that_took_long() -> None:
+    assert pause(0.001) == INTERVAL
+    assert pause(0.5) == 10

@@ -178,3 +178,57 @@ def test_no_limit_is_passed_and_nothing_that_fits_is_left(
             assert given.get(short, 0) - taken[short] < draws[short]
     assert all(taken[budget] <= given.get(budget, 0) for budget in taken)
     assert admission.task_ids == sorted(admission.task_ids)
+
+
+SHARE = Budget(Limit.BACKFILL, ("p", 3))
+SPARE = Budget(Limit.SPARE, ("q",))
+
+
+def of_backfill(number: int, slots: int = 1, lane: int = 1) -> ReadyTask:
+    return replace(ready(number, slots), lane=lane, backfill_id=3)
+
+
+def test_a_backfill_takes_its_share_of_the_pool_and_idle_slots_alone() -> None:
+    waiting = [of_backfill(1), of_backfill(2)]
+
+    assert admit(waiting, PLENTY | {SHARE: 1, SPARE: 9}) == Admission([1], {2: SHARE})
+    assert admit(waiting, PLENTY | {SHARE: 9, SPARE: 1}) == Admission([1], {2: SPARE})
+
+
+def test_what_is_of_no_backfill_reads_ahead_and_takes_the_idle_slots_first() -> None:
+    waiting = [ready(1), ready(2), of_backfill(3)]
+
+    admission = admit(waiting, PLENTY | {SHARE: 9, SPARE: 1})
+
+    assert admission == Admission([1, 2], {3: SPARE})
+
+
+@pytest.mark.parametrize(("lane", "admitted"), [(0, [1, 3]), (1, [1]), (2, [1])])
+def test_a_backfill_takes_nothing_that_another_task_was_refused(
+    lane: int, admitted: list[int]
+) -> None:
+    """The small task would fit beside the large one that has to wait."""
+    last = of_backfill(3, lane=lane) if lane else ready(3)
+
+    admission = admit([ready(1), ready(2, 3), last], free(POOL=3) | {SHARE: 9, SPARE: 9})
+
+    assert admission.task_ids == admitted
+    assert admission.refused[2] == POOL
+
+
+def test_a_backfill_takes_no_slots_while_another_task_waits_for_a_dag_that_is_held() -> None:
+    """Another scheduler has it for an instant; one that is full holds up nothing else."""
+    live = replace(ready(1), dag_id="other", task_id="u", tis_per_dag=None)
+    waiting, other = [live, of_backfill(2)], Budget(Limit.DAG, ("other",))
+    given = PLENTY | {SHARE: 9, SPARE: 9}
+
+    assert admit(waiting, given) == Admission([], {1: other, 2: POOL})
+    assert admit(waiting, given | {other: 0}) == Admission([2], {1: other})
+
+
+def test_backfills_yield_to_each_other_only_by_lane() -> None:
+    waiting = [of_backfill(1, 3), of_backfill(2, 1), of_backfill(3, 1, lane=2)]
+
+    admission = admit(waiting, free(POOL=2) | {SHARE: 9, SPARE: 9})
+
+    assert admission == Admission([2], {1: POOL, 3: POOL})

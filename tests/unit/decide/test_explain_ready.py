@@ -17,6 +17,8 @@ TASK = ReadyTask(
     pool_slots=2,
     queue="q",
     rank=10.0,
+    lane=1,
+    backfill_id=3,
     per_run=5,
     tis_per_dag=4,
     tis_per_dagrun=3,
@@ -44,6 +46,8 @@ REASONS = {
     Limit.RUN: Reason.MAX_ACTIVE_TASKS_PER_DAGRUN,
     Limit.TASK: Reason.MAX_ACTIVE_TIS_PER_DAG,
     Limit.TASK_IN_RUN: Reason.MAX_ACTIVE_TIS_PER_DAGRUN,
+    Limit.BACKFILL: Reason.BACKFILL_WEIGHT,
+    Limit.SPARE: Reason.IDLE_SLOTS,
 }
 
 
@@ -115,6 +119,17 @@ def test_a_queue_that_nobody_serves_is_told_from_one_that_is_full() -> None:
 
     assert explain_ready(full).reason is Reason.QUEUE
     assert explain_ready(unserved).reason is Reason.NO_WORKER
+    assert "draining" not in explain_ready(unserved).sentence
+
+
+def test_workers_that_drain_serve_nobody_and_are_named() -> None:
+    unserved = replace(situation(QUEUE=0), limits={Budget(Limit.POOL, ("p",)): 9})
+    drains = replace(SCHEDULER, id=7, kind="worker", draining=True)
+
+    found = explain_ready(replace(unserved, draining=[drains]))
+
+    assert found.reason is Reason.NO_WORKER
+    assert found.sentence.endswith("; draining, and taking no more: worker 7 (pid 2 on h).")
 
 
 def test_the_number_of_slots_that_would_do() -> None:
@@ -163,3 +178,15 @@ def test_what_it_is_short_of_is_all_that_it_needs_to_be_admitted(free: dict[Budg
     assert short == [it for it, amount in TASK.draws() if free.get(it, 0) < amount]
     mended = {**free, **{budget: BUDGETS[budget] for budget in short}}
     assert admit([TASK], mended).task_ids == [TASK.id]
+
+
+def test_a_task_that_takes_more_than_the_share_of_its_backfill_starts_alone() -> None:
+    share = next(budget for budget in BUDGETS if budget.limit is Limit.BACKFILL)
+    held = situation(BACKFILL=0)
+
+    assert "may take 9 slots" in explain_ready(held).sentence
+    assert explain_ready(replace(held, limits=dict(held.limits) | {share: 1})).sentence == (
+        "It takes 2 slots of the pool p, and backfill 3 may hold 1 by its weight: a task that "
+        "takes more than that starts alone, when its backfill holds none and no other task waits "
+        "for the slots."
+    )

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.domain.jitter import Jitter
 from headway.domain.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
 from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome, TaskState
 
+ATTEMPT = (7, 1)
 FAILED = Next(TaskState.FAILED)
 DAY = 24 * 3600.0
 
@@ -18,6 +20,7 @@ def task(
     *,
     exponential: bool = False,
     longest: float | None = None,
+    jitter: Jitter | None = Jitter.NONE,
 ) -> TaskSpec:
     return TaskSpec(
         task_id="t",
@@ -26,6 +29,7 @@ def task(
         retry_delay=delay,
         retry_exponential_backoff=exponential,
         max_retry_delay=longest,
+        retry_jitter=jitter,
     )
 
 
@@ -47,7 +51,7 @@ def again_after(seconds: float) -> Next:
 def test_a_task_is_tried_once_more_for_each_retry(
     outcome: Outcome, retries: int, failures: int, expected: Next
 ) -> None:
-    assert after_attempt(task(retries), outcome, failures) == expected
+    assert after_attempt(task(retries), ATTEMPT, outcome, failures) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,16 +65,18 @@ def test_a_task_is_tried_once_more_for_each_retry(
 def test_what_ends_a_task_at_once_however_many_retries_it_has(
     outcome: Outcome, state: TaskState
 ) -> None:
-    assert after_attempt(task(retries=5), outcome, 1) == Next(state)
+    assert after_attempt(task(retries=5), ATTEMPT, outcome, 1) == Next(state)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.SKIPPED])
 def test_a_good_end_stays_one_after_failures_beyond_all_retries(outcome: Outcome) -> None:
-    assert after_attempt(task(retries=0), outcome, 9, may_retry=False).state.value == outcome.value
+    following = after_attempt(task(retries=0), ATTEMPT, outcome, 9, may_retry=False)
+
+    assert following.state.value == outcome.value
 
 
 def test_a_task_that_forbids_it_is_not_tried_again() -> None:
-    assert after_attempt(task(retries=5), Outcome.FAILED, 1, may_retry=False) == FAILED
+    assert after_attempt(task(retries=5), ATTEMPT, Outcome.FAILED, 1, may_retry=False) == FAILED
 
 
 def test_a_loss_is_tried_again_at_once_then_later_and_later_but_not_for_ever() -> None:
@@ -99,9 +105,49 @@ def test_a_task_may_have_it_that_a_loss_is_its_failure() -> None:
     ],
 )
 def test_how_long_a_task_waits(spec: TaskSpec, seconds: list[float]) -> None:
-    waits = [retry_delay(spec, failures).total_seconds() for failures in range(1, len(seconds) + 1)]
+    assert waits(spec, len(seconds)) == seconds
 
-    assert waits == seconds
+
+def waits(spec: TaskSpec, times: int) -> list[float]:
+    """The waits of a task in seconds, each attempt after the one before."""
+    return [
+        retry_delay(spec, (7, failures), failures).total_seconds()
+        for failures in range(1, times + 1)
+    ]
+
+
+def test_a_delay_that_doubles_is_spread_over_its_second_half_and_no_other_is_spread() -> None:
+    assert waits(task(exponential=True, jitter=None), 9) == waits(
+        task(exponential=True, jitter=Jitter.EQUAL), 9
+    )
+    assert waits(task(jitter=None), 9) == [10.0] * 9
+
+
+@pytest.mark.parametrize(("jitter", "least"), [(Jitter.EQUAL, 0.5), (Jitter.FULL, 0.0)])
+def test_a_spread_delay_lies_between_its_bounds_and_differs_from_attempt_to_attempt(
+    jitter: Jitter, least: float
+) -> None:
+    spec = task(delay=10, jitter=jitter)
+    found = [retry_delay(spec, (it, 1), 1).total_seconds() for it in range(1000)]
+
+    assert 10 * least <= min(found) < 10 * least + 0.5
+    assert 9.5 < max(found) < 10
+    assert len(set(found)) > 990
+    assert 10 * (1 + least) / 2 == pytest.approx(sum(found) / 1000, rel=0.1)
+
+
+@given(st.integers(1, 2**63 - 1), st.integers(1, 10**6), st.sampled_from(Jitter))
+def test_the_same_attempt_gets_the_same_delay_whoever_asks(
+    task_instance: int, number: int, jitter: Jitter
+) -> None:
+    spec, attempt = task(jitter=jitter, exponential=True), (task_instance, number)
+
+    assert retry_delay(spec, attempt, number) == retry_delay(spec, attempt, number)
+
+
+def test_a_delay_never_changes_from_release_to_release() -> None:
+    """Replicas of two releases must agree while one replaces the other."""
+    assert waits(task(delay=100, jitter=Jitter.FULL), 3) == [5.764119, 10.506635, 71.166251]
 
 
 @given(st.floats(0, DAY), st.integers(1, 10**9), st.none() | st.floats(0, DAY))
@@ -110,13 +156,13 @@ def test_the_wait_never_shrinks_and_never_overflows(
 ) -> None:
     spec = task(delay=delay, exponential=True, longest=longest)
 
-    waits = [retry_delay(spec, count) for count in (1, failures, failures + 1)]
+    found = [retry_delay(spec, ATTEMPT, count) for count in (1, failures, failures + 1)]
 
-    assert waits == sorted(waits)
-    assert waits[-1] <= timedelta(seconds=DAY if longest is None else longest)
+    assert found == sorted(found)
+    assert found[-1] <= timedelta(seconds=DAY if longest is None else longest)
 
 
 def test_no_delay_leads_to_a_date_that_the_database_cannot_store() -> None:
     longest = timedelta(days=3650)
-    assert retry_delay(task(delay=1e13), 1) == longest
-    assert retry_delay(task(delay=timedelta.max.total_seconds()), 1) == longest
+    assert retry_delay(task(delay=1e13), ATTEMPT, 1) == longest
+    assert retry_delay(task(delay=timedelta.max.total_seconds()), ATTEMPT, 1) == longest

@@ -106,6 +106,7 @@ USER = """
 RUNS = """
     queued running by scheduler
     queued success by user
+    queued failed by scheduler
     queued failed by user
     running success by scheduler
     running failed by scheduler

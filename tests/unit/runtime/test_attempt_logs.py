@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.runtime.attempt_logs import LogKey, logs_folder
+from headway.runtime.attempt_logs import CallbackLogKey, LogKey, create_log, logs_folder, open_log
 
 FOLDER = Path("/var/headway/logs")
 IDS = st.text(min_size=1, max_size=250) | st.sampled_from(
@@ -20,14 +20,14 @@ def key(dag_id: str = "d", run_id: str = "r", task_id: str = "t") -> LogKey:
 def test_a_person_can_find_a_log() -> None:
     run_id = "scheduled__2013-01-01T05:00:00+00:00"
 
-    assert LogKey("flights", run_id, "land", -1, 2).path(FOLDER) == (
-        FOLDER / "dag_id=flights" / f"run_id={run_id}" / "task_id=land" / "map_index=-1"
+    assert LogKey("flights", run_id, "land", -1, 2).relative == (
+        Path("dag_id=flights") / f"run_id={run_id}" / "task_id=land" / "map_index=-1"
     ) / Path("attempt=2.log")
 
 
 @given(IDS, IDS, IDS)
 def test_no_id_leads_out_of_the_folder(dag_id: str, run_id: str, task_id: str) -> None:
-    path = key(dag_id, run_id, task_id).path(FOLDER)
+    path = FOLDER / key(dag_id, run_id, task_id).relative
 
     below = Path(os.path.normpath(path)).relative_to(FOLDER)
     assert len(below.parts) == 5
@@ -36,7 +36,7 @@ def test_no_id_leads_out_of_the_folder(dag_id: str, run_id: str, task_id: str) -
 
 @given(IDS, IDS)
 def test_every_segment_is_a_name_that_file_systems_take(dag_id: str, task_id: str) -> None:
-    for segment in key(dag_id, task_id=task_id).path(FOLDER).parts:
+    for segment in key(dag_id, task_id=task_id).relative.parts:
         assert len(segment.encode()) <= 255
 
 
@@ -44,16 +44,71 @@ def test_every_segment_is_a_name_that_file_systems_take(dag_id: str, task_id: st
 def test_two_attempts_never_share_a_log(
     one: tuple[str, str, str], other: tuple[str, str, str]
 ) -> None:
-    assert (key(*one).path(FOLDER) == key(*other).path(FOLDER)) is (one == other)
+    assert (key(*one).relative == key(*other).relative) is (one == other)
 
 
 @pytest.mark.parametrize("ending", ["a", "b"])
 def test_long_ids_that_begin_alike_are_told_apart(ending: str) -> None:
     long = "ä" * 249 + ending
 
-    assert key(long).path(FOLDER) != key("ä" * 249 + "c").path(FOLDER)
-    assert key(long).path(FOLDER) == key(long).path(FOLDER)
+    assert key(long).relative != key("ä" * 249 + "c").relative
+    assert key(long).relative == key(long).relative
+
+
+def test_each_try_of_a_callback_has_a_log_of_its_own() -> None:
+    """Several workers may have tried, and copies of their logs must not take each other's place."""
+    logs = [CallbackLogKey("flights", "r", 17, number).relative for number in (1, 2)]
+
+    folder = Path("dag_id=flights", "run_id=r")
+    assert logs == [folder / "callback=17,try=1.log", folder / "callback=17,try=2.log"]
 
 
 def test_logs_lie_in_the_home() -> None:
     assert logs_folder(Path("/home")) == Path("/home/logs")
+
+
+def read(folder: Path, relative: Path) -> bytes:
+    with os.fdopen(open_log(folder, relative), "rb") as file:
+        return file.read()
+
+
+def test_a_log_is_made_with_its_folders(tmp_path: Path) -> None:
+    relative = key().relative
+    with os.fdopen(create_log(tmp_path, relative), "wb") as file:
+        file.write(b"x")
+
+    assert read(tmp_path, relative) == b"x"
+
+
+@pytest.mark.parametrize("relative", ["/etc/passwd", "../secret", "a/../../secret"])
+def test_no_path_leads_out_of_the_folder(tmp_path: Path, relative: str) -> None:
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+
+    with pytest.raises(ValueError, match="no path below"):
+        open_log(tmp_path / "logs", Path(relative))
+
+
+@pytest.mark.parametrize("linked", ["dag_id=d", "dag_id=d/run_id=r", "dag_id=d/run_id=r/log"])
+def test_no_link_that_a_task_has_left_is_followed(tmp_path: Path, linked: str) -> None:
+    secrets = tmp_path / "secrets"
+    (secrets / "run_id=r").mkdir(parents=True)
+    for path in (secrets / "log", secrets / "run_id=r" / "log"):
+        path.write_text("secret")
+    link = tmp_path / "logs" / linked
+    link.parent.mkdir(parents=True)
+    link.symlink_to(secrets / "log" if link.name == "log" else secrets)
+    relative = Path(linked) if link.name == "log" else Path("dag_id=d/run_id=r/log")
+    if linked == "dag_id=d/run_id=r":
+        assert (tmp_path / "logs" / relative).read_text() == "secret", "the link leads there"
+
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+        open_log(tmp_path / "logs", relative)
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+
+    for use in (open_log, create_log):
+        with pytest.raises(OSError, match="no regular file"):
+            use(tmp_path, Path("log"))

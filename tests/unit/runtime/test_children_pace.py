@@ -1,6 +1,7 @@
 """When a child that died is started again, on a clock that stands still in between."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,13 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+def launch(program: Program, output: int, _gate: int | None) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(program.command, stdout=output)
+
+
 @pytest.fixture
 def children(tmp_path: Path, clock: FakeClock) -> Iterator[Children]:
-    children = Children(tmp_path, clock, Pace(retry_first=1, retry_longest=3))
+    children = Children(launch, tmp_path, clock, Pace(retry_first=1, retry_longest=3))
     yield children
     children.stop(patience=10)
 

@@ -20,6 +20,22 @@ def test_what_is_not_known_does_not_pass() -> None:
     assert scrubbed_environment({"EDITOR": "vi", "PATHS": "/bin"}) == {}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_PROFILE",
+        "AWS_ROLE_ARN",
+        "AWS_SESSION_TOKEN",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "AZURE_CLIENT_ID",
+    ],
+)
+def test_what_a_worker_has_for_the_store_of_its_logs_does_not_pass(name: str) -> None:
+    assert scrubbed_environment({name: "a"}) == {}
+
+
 def test_the_user_names_more() -> None:
     environment = {"REGION": "north", "TEAM_NAME": "a", "TEAM_SIZE": "3", "REGIONS": "x"}
 

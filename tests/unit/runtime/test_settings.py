@@ -27,12 +27,12 @@ def test_everything_has_a_default_and_a_description(kind: type[Settings]) -> Non
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "headway.toml").write_text("[worker]\nslots = 3\nmax_log_bytes = 2048\n")
+    (tmp_path / "headway.toml").write_text("[worker]\nslots = 3\nmax_xcom_bytes = 2048\n")
     monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "5")
 
     given = settings.read(WorkerSettings)
 
-    assert (given.slots, given.max_log_bytes, given.spark_driver_memory) == (5, 2048, "1g")
+    assert (given.slots, given.max_xcom_bytes, given.spark_driver_memory) == (5, 2048, "1g")
 
 
 def test_what_is_given_in_code_wins_over_all_but_none_is_nothing(
@@ -125,6 +125,12 @@ def test_settings_never_change() -> None:
             "nan",
             SchedulerSettings,
             "^HEADWAY_SCHEDULER_LEASE_GRACE: ",
+        ),
+        (
+            "HEADWAY_SCHEDULER_OUTAGE_THRESHOLD",
+            "14",
+            SchedulerSettings,
+            r"^\[scheduler\] outage_threshold must not be shorter than .* \(15 s\)",
         ),
         (
             "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL",

@@ -1,5 +1,6 @@
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,7 +10,12 @@ from sqlalchemy import Connection
 from headway.decide.graph import DagGraph
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.serialization import codec
+from headway.timetables import registry
+from headway.timetables.base import Timetable
+from headway.timetables.simple import NullTimetable
 from headway_scheduler.specs import Specs
+
+NULL = TimetableSpec(name="null")
 
 
 @dataclass
@@ -51,6 +57,22 @@ def test_a_version_is_fetched_once_and_those_that_are_new_together() -> None:
     assert get(specs, versions, 4, 1) == {4: DagGraph(dag(4)), 1: DagGraph(dag(1))}
 
     assert versions.fetched == [[1, 2], [3, 4]]
+
+
+def test_the_timetable_of_a_version_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[TimetableSpec] = []
+    decode = registry.decode
+
+    def counted(spec: TimetableSpec) -> Timetable:
+        read.append(spec)
+        return decode(spec)
+
+    monkeypatch.setattr(registry, "decode", counted)
+    specs, versions = Specs(), Versions()
+    found = [get(specs, versions, 1)[1].timetable for _ in range(3)]
+
+    assert found == [NullTimetable()] * 3
+    assert read == [NULL]
 
 
 def test_nothing_is_fetched_for_nothing() -> None:
@@ -98,3 +120,21 @@ def test_one_that_cannot_be_read_is_not_fetched_again() -> None:
     assert get(specs, versions, 1, 2).keys() == {1}
 
     assert versions.fetched == [[2], [1]]
+
+
+def test_a_timetable_whose_package_is_missing_here_is_left_to_others(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Exchanges(Versions):
+        def bytes_of(self, number: int) -> bytes:
+            trading = TimetableSpec(
+                name="trading_days", arguments={"exchange": "XNYS", "timezone": "UTC"}
+            )
+            return codec.encode(replace(dag(number), timetable=trading if number == 2 else NULL))
+
+    monkeypatch.setitem(sys.modules, "exchange_calendars", None)
+    specs = Specs()
+
+    assert get(specs, Exchanges(), 1, 2, 3).keys() == {1, 3}
+    assert specs.unreadable == {2}
+    assert "pip install 'headway[exchanges]'" in caplog.text

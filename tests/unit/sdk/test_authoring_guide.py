@@ -4,17 +4,21 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import headway.sdk
+from headway.domain.callbacks import CallbackEvent
 from headway.domain.states import Outcome
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.sdk import DAG
-from headway.sdk.context import CONTEXT_NAMES
+from headway.sdk.callbacks import call
+from headway.sdk.context import CONTEXT_NAMES, Context
 from headway.sdk.dag_options import DAG_OPTIONS
 from headway.sdk.execution import Result
 from headway.sdk.loading import load_dag_file
 from headway.sdk.options import TASK_OPTIONS
-from headway.sdk.runtime import MappedXComs, SparkApplication, XComs
+from headway.sdk.runtime import LocalRuntime, MappedXComs, SparkApplication, XComs
 from headway.sdk.specification import to_spec
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "authoring.md").read_text()
@@ -56,12 +60,18 @@ def test_the_example_of_mapped_tasks_runs(
     assert mapped["show", "return_value"] == {0: "a", 1: "b"}
 
 
+def test_the_example_of_sql_is_read(tmp_path: Path) -> None:
+    dag = example(2, tmp_path)
+
+    assert [task.task_id for task in to_spec(dag, "example.py").tasks] == ["load", "worst"]
+
+
 def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -> None:
     clients, written = (
         tmp_path / "clients.txt",
         re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL),
     )
-    (tmp_path / "example.py").write_text(written[2].replace("/data/clients.txt", str(clients)))
+    (tmp_path / "example.py").write_text(written[3].replace("/data/clients.txt", str(clients)))
     found = []
     for content in ("a b", "a c d"):
         clients.write_text(content)
@@ -71,6 +81,20 @@ def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -
 
     assert found == [["a", "b"], ["a", "c", "d"]]
     assert (spec.dynamic, spec.reparse_on_run, spec.min_file_process_interval) == (True, True, 60)
+
+
+def test_the_example_of_callbacks_has_functions_for_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dag = example(4, tmp_path)
+    spec = to_spec(dag, "example.py")
+    run: dict[str, object] = {"run_id": "r", "reason": "task_failure"}
+
+    assert call(dag.calls_on[CallbackEvent.FAILURE], Context(run, LocalRuntime("t"))) == []
+
+    assert spec.callbacks == (CallbackEvent.FAILURE,)
+    assert [task.callbacks for task in spec.tasks] == [(CallbackEvent.FAILURE, CallbackEvent.RETRY)]
+    assert capsys.readouterr().out == "would tell somebody about r: task_failure, None\n"
 
 
 def test_every_name_is_in_the_guide() -> None:

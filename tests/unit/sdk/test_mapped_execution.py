@@ -241,7 +241,7 @@ def test_each_kind_of_task_may_be_mapped(
         decision >> [show.override(task_id=name)(1) for name in "ab"]
 
     assert results(run, mapped, command.expand(x=[3]), 1) == ["3 2013-01-01"]
-    run(session.expand(x=[4]), 0, open_spark=lambda: "spark")
+    run(session.expand(x=[4]), 0, open_spark=lambda _conn_id: "spark")
     assert mapped["session", "return_value"] == {0: "spark 4"}
     assert run(decided, 0).skip_tasks == ("b",)
     assert "chose 'nowhere', which is no direct downstream" in str(run(decided, 1).error)

@@ -8,7 +8,7 @@ import pendulum
 import pytest
 
 from headway.domain.errors import DagError, TimetableError
-from headway.sdk import DAG, EmptyOperator, dag
+from headway.sdk import DAG, CronTimetable, EmptyOperator, dag
 from headway.sdk.specification import to_spec
 
 
@@ -83,6 +83,37 @@ def test_schedules_differ_in_the_specification() -> None:
 
 
 @pytest.mark.parametrize(
+    ("catchup", "missed", "for_older_releases"),
+    [
+        (False, "none", False),
+        ("none", "none", False),
+        ("latest", "latest", False),
+        (True, "all", True),
+        ("all", "all", True),
+        ("rollup", "rollup", True),
+    ],
+)
+def test_what_becomes_of_missed_runs(
+    catchup: bool | str, missed: str, for_older_releases: bool
+) -> None:
+    spec = DAG("flights", catchup=catchup).spec
+
+    assert (spec.missed, spec.catchup) == (missed, for_older_releases)
+
+
+def test_what_is_as_ever_is_stored_as_ever() -> None:
+    plain = DAG("flights", catchup=True).spec
+
+    assert DAG("flights", catchup="all", overlap="queue", catchup_window=None).spec == plain
+
+
+def test_how_far_back_and_what_overlaps() -> None:
+    spec = DAG("f", catchup="all", catchup_window=timedelta(days=2), overlap="skip").spec
+
+    assert (spec.catchup_window, spec.overlap) == (172_800.0, "skip")
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"start_date": datetime(2013, 1, 1)}, r"start_date is .* no time zone; write pendulum"),  # noqa: DTZ001
@@ -112,7 +143,15 @@ def test_schedules_differ_in_the_specification() -> None:
             {"dynamic": True, "min_file_process_interval": timedelta(days=400)},
             "min_file_process_interval must be from 1 to 31,622,400 seconds",
         ),
-        ({"catchup": "no"}, "catchup must be True or False, not 'no'"),
+        (
+            {"catchup": "no"},
+            "catchup must be True, False, or one of none, latest, all, rollup, not",
+        ),
+        ({"catchup": None}, "catchup must be True, False, or one of"),
+        ({"overlap": "wait"}, "overlap must be one of queue, skip, cancel_running, not 'wait'"),
+        ({"catchup_window": 60}, "catchup_window says how far back .* without catchup none is"),
+        ({"catchup": "none", "catchup_window": 60}, "or leave it out"),
+        ({"catchup": True, "catchup_window": 0}, "catchup_window must be longer than 0 seconds"),
         ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
         ({"params": [1]}, "params must be a dictionary"),
         ({"tags": "nyc"}, "tags must be a list of strings"),
@@ -124,6 +163,34 @@ def test_schedules_differ_in_the_specification() -> None:
 def test_a_wrong_argument_is_refused_by_name(options: dict[str, Any], message: str) -> None:
     with pytest.raises(DagError, match=f"^DAG 'flights'.*{message}"):
         DAG("flights", **options)
+
+
+@pytest.mark.parametrize("old", ["timetable", "schedule_interval"])
+@pytest.mark.parametrize("value", [None, "@daily", timedelta(hours=6), CronTimetable("0 9 * * *")])
+def test_an_old_argument_means_the_timetable_that_schedule_does(old: str, value: object) -> None:
+    options: Any = {old: value}
+
+    assert DAG("x", **options).spec == DAG("x", schedule=value).spec
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schedule": "@daily", "timetable": CronTimetable("0 9 * * *")},
+        {"schedule": None, "schedule_interval": "@daily"},
+        {"timetable": CronTimetable("0 9 * * *"), "schedule_interval": "@daily"},
+    ],
+)
+def test_two_schedules_are_refused(options: Any) -> None:
+    with pytest.raises(DagError, match=f"{' and '.join(options)} both say when it runs"):
+        DAG("x", **options)
+
+
+def test_a_timetable_is_of_the_zone_of_the_dag() -> None:
+    start = pendulum.datetime(2026, 1, 1, tz="Europe/Paris")
+    spec = DAG("x", schedule=CronTimetable("0 9 * * *"), start_date=start).spec
+
+    assert spec.timetable.arguments == {"cron": "0 9 * * *", "timezone": "Europe/Paris"}
 
 
 def test_a_schedule_that_is_no_cron_is_refused() -> None:

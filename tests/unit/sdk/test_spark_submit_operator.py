@@ -1,6 +1,7 @@
 """SparkSubmitOperator: what reaches spark-submit, and where its files are found."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,25 @@ def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
         py_files="a.py, b.zip",
         jars=["c.jar"],
         packages="org:pack:1",
+        exclude_packages="org:bad",
+        repositories=["https://repo.example"],
         files=["d.txt"],
+        archives="env.tar.gz#env",
         name="flights {{ ds }}",
         java_class="org.example.Main",
+        driver_class_path="/opt/*",
         num_executors=2,
         executor_cores="{{ params.limit }}",
         executor_memory="2g",
+        total_executor_cores=8,
+        driver_cores=2,
         driver_memory="1g",
+        yarn_queue="night",
+        env_vars={"DAY": "{{ ds }}"},
         principal="me",
         keytab="me.keytab",
-        proxy_user="you",
         deploy_mode="cluster",
+        status_poll_interval=timedelta(minutes=1),
         conn_id="yarn",
     )
     submitted: list[SparkApplication] = []
@@ -53,17 +62,25 @@ def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
             py_files=("a.py", "b.zip"),
             jars=("c.jar",),
             packages=("org:pack:1",),
+            exclude_packages=("org:bad",),
+            repositories=("https://repo.example",),
             files=("d.txt",),
+            archives=("env.tar.gz#env",),
             name="flights 2013-01-01",
             java_class="org.example.Main",
+            driver_class_path="/opt/*",
             num_executors=2,
             executor_cores=3,
             executor_memory="2g",
+            total_executor_cores=8,
+            driver_cores=2,
             driver_memory="1g",
+            yarn_queue="night",
+            env_vars={"DAY": "2013-01-01"},
             principal="me",
             keytab="me.keytab",
-            proxy_user="you",
             deploy_mode="cluster",
+            status_poll_interval=60.0,
             conn_id="yarn",
         )
     ]

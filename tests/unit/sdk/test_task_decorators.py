@@ -274,7 +274,7 @@ def test_a_pyspark_function_receives_its_session(dag: DAG, run: Run, xcoms: XCom
         return f"keywords {context['spark']}"
 
     for made in (by_name, by_context, by_keywords):
-        run(made(), open_spark=lambda: "session")
+        run(made(), open_spark=lambda _conn_id: "session")
 
     returned = {task_id: value for (task_id, _), value in xcoms.items()}
     assert returned == {
@@ -282,6 +282,43 @@ def test_a_pyspark_function_receives_its_session(dag: DAG, run: Run, xcoms: XCom
         "by_context": "context session",
         "by_keywords": "keywords session",
     }
+
+
+def test_a_spark_task_names_its_connection_or_takes_the_dags(run: Run, xcoms: XComs) -> None:
+    @task.pyspark
+    def asks(spark: Any) -> str:
+        return str(spark)
+
+    with DAG("lake", default_args={"conn_id": "lake"}) as dag:
+        asks()
+        asks.override(task_id="named", conn_id="cluster")()
+    with DAG("plain"):
+        run(asks.override(task_id="plain")(), open_spark=lambda conn_id: conn_id)
+    for made in dag.tasks:
+        run(made, open_spark=lambda conn_id: conn_id)
+
+    left = {task_id: value for (task_id, _), value in xcoms.items()}
+    assert left == {"asks": "lake", "named": "cluster", "plain": "spark_default"}
+    assert to_spec(dag, "x.py").task("named").arguments["conn_id"] == "cluster"
+
+
+def test_a_connections_name_is_checked_where_the_task_is_made(dag: DAG) -> None:
+    with pytest.raises(DagError, match="task 'asks': conn_id: A connection id must be a string"):
+        task.pyspark(conn_id=3)(lambda: None).override(task_id="asks")()
+
+
+def test_a_driver_of_its_own_is_opened_for_a_task_of_that_mode(
+    dag: DAG, run: Run, xcoms: XComs
+) -> None:
+    @task.pyspark(mode="driver", conn_id="cluster")
+    def asks(spark: Any) -> str:
+        return str(spark)
+
+    run(asks(), open_driver=lambda conn_id: f"driver on {conn_id}")
+
+    assert xcoms["asks", "return_value"] == "driver on cluster"
+    with pytest.raises(DagError, match="mode must be 'driver', or left out, not 'client'"):
+        asks.override(mode="client")()
 
 
 def test_spark_is_opened_only_when_asked_for(dag: DAG, run: Run) -> None:
@@ -295,7 +332,7 @@ def test_spark_is_opened_only_when_asked_for(dag: DAG, run: Run) -> None:
     result = run(asks())
     assert (result.outcome, result.error) == (
         Outcome.FAILED,
-        "There is no Spark here; install headway[spark] and a Java runtime.",
+        "There is no Spark here to be 'spark_default'; install headway[spark] and a Java runtime.",
     )
 
 

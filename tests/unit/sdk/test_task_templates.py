@@ -91,7 +91,7 @@ def test_rendering_leaves_the_task_itself_alone(dag: DAG, run: Run) -> None:
     ("template", "message"),
     [
         ("{{ dss }}", ", line 1: the template does not render: 'dss' is undefined. Did you"),
-        ("\n{{ nowhere }}", "line 2: .* 'nowhere' is undefined. Known names: dag, dag_run, "),
+        ("\n{{ nowhere }}", "line 2: .* 'nowhere' is undefined. Known names: conn, dag, "),
         ("a\nb\n{% if %}", "line 3: the template does not render: Expected an expression"),
         ("{{ params.carier }}", "has no attribute 'carier'"),
         ("{{ 1 / 0 }}", "line 1: the template does not render: division by zero"),

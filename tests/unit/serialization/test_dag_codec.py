@@ -12,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.arguments import JsonValue
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.catchup import Catchup, Overlap
 from headway.domain.errors import SerializationError
+from headway.domain.jitter import Jitter
 from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.serialization import codec
-from headway.serialization.codec import FORMAT_VERSION, LARGEST, LATER
+from headway.serialization.codec import FORMAT_VERSION, LARGEST, LATER, LATER_OF_TASKS
+from headway.serialization.definitions import define
 
 T = TypeVar("T")
 
@@ -49,6 +53,7 @@ def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
     return st.lists(items, max_size=3).map(tuple)
 
 
+EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
 INPUTS = st.builds(
     MapInput, argument=NAMES, length=LIMITS, task_id=st.none() | NAMES, key=st.text(max_size=8)
@@ -78,6 +83,10 @@ TASKS = st.builds(
     is_setup=st.booleans(),
     is_teardown=st.booleans(),
     needs_spark=st.booleans(),
+    retry_jitter=st.none() | st.sampled_from(Jitter),
+    retry_on=some(NAMES),
+    fail_fast_on=some(NAMES),
+    callbacks=EVENTS,
     doc_md=TEXTS,
 )
 DAGS = st.builds(
@@ -103,6 +112,10 @@ DAGS = st.builds(
     dynamic=st.booleans(),
     reparse_on_run=st.booleans(),
     min_file_process_interval=st.none() | st.floats(1, 1e6),
+    callbacks=EVENTS,
+    catchup_mode=st.none() | st.sampled_from(Catchup),
+    catchup_window=st.none() | st.floats(1, 1e6),
+    overlap=st.none() | st.sampled_from(Overlap),
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -114,6 +127,10 @@ SMALL = DagSpec(
 
 BEFORE = "25dfbe8c3497d848da57179dc02ac5da117d92fb741991f757a6bc209110be7e"
 """The digest of its bytes as the release before the newest arguments has written them."""
+
+
+DEFINED_BEFORE = "1759c1b9a5d49a34bb8cbc3fa8f20258a09d0badf281f688bee6ed8619d5a439"
+"""The hash of its task's definition in that release."""
 
 
 def stored(**changes: object) -> bytes:
@@ -145,6 +162,10 @@ def test_the_bytes_hold_what_pydantic_makes_of_the_dag(dag: DagSpec) -> None:
     """They were made by it once, and it still reads them."""
     plain = pydantic.TypeAdapter(DagSpec).dump_python(dag, mode="json")
     written = {name: it for name, it in plain.items() if name not in LATER or it}
+    written["tasks"] = [
+        {name: it for name, it in task.items() if name not in LATER_OF_TASKS or it}
+        for task in plain["tasks"]
+    ]
 
     assert msgpack.unpackb(codec.encode(dag))["dag"] == written
 
@@ -232,24 +253,62 @@ def test_a_dag_without_the_newest_arguments_keeps_its_bytes() -> None:
 
     assert not LATER & fields.keys()
     assert set(fields) == {it.name for it in dataclasses.fields(DagSpec)} - LATER
+    assert set(fields["tasks"][0]) == {it.name for it in dataclasses.fields(TaskSpec)} - (
+        LATER_OF_TASKS
+    )
     assert sha256(codec.encode(SMALL)).hexdigest() == BEFORE
 
 
 def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out() -> None:
     """What this release does with what it does not know, the one before does with `LATER`."""
-    spec = replace(SMALL, dynamic=True, reparse_on_run=True, min_file_process_interval=60.0)
-    fields = msgpack.unpackb(codec.encode(spec))["dag"]
-    older: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
-        dataclasses.make_dataclass(
-            "Older",
-            [(it.name, it.type) for it in dataclasses.fields(DagSpec) if it.name not in LATER],
-            kw_only=True,
-        )
+    events = (CallbackEvent.FAILURE,)
+    task = replace(
+        SMALL.tasks[0],
+        retry_jitter=Jitter.FULL,
+        retry_on=("builtins.OSError",),
+        fail_fast_on=("builtins.KeyError",),
+        callbacks=events,
     )
+    spec = replace(
+        SMALL,
+        tasks=(task,),
+        dynamic=True,
+        reparse_on_run=True,
+        min_file_process_interval=60.0,
+        callbacks=events,
+        catchup_mode=Catchup.ROLLUP,
+        catchup_window=60.0,
+        overlap=Overlap.SKIP,
+    )
+    fields = msgpack.unpackb(codec.encode(spec))["dag"]
+    tasks = [{**task, "next_year": True} for task in stored_tasks()]
 
     assert fields.keys() >= LATER
-    assert codec.decode(stored_dag(next_year=True)) == SMALL
-    assert older.validate_python(fields).dag_id == SMALL.dag_id
+    assert fields["tasks"][0].keys() >= LATER_OF_TASKS
+    assert codec.decode(stored_dag(next_year=True, tasks=tasks)) == SMALL
+    assert older(DagSpec, LATER).validate_python(fields).dag_id == SMALL.dag_id
+    assert older(TaskSpec, LATER_OF_TASKS).validate_python(fields["tasks"][0]).task_id == "land"
+
+
+def older(kind: type[Any], later: frozenset[str]) -> "pydantic.TypeAdapter[Any]":
+    """What the release before made of the bytes."""
+    known = [(it.name, it.type) for it in dataclasses.fields(kind) if it.name not in later]
+    return pydantic.TypeAdapter(dataclasses.make_dataclass("Older", known, kw_only=True))
+
+
+def stored_tasks() -> list[dict[str, object]]:
+    tasks: list[dict[str, object]] = msgpack.unpackb(codec.encode(SMALL))["dag"]["tasks"]
+    return tasks
+
+
+def test_a_task_without_the_newest_options_keeps_the_hash_of_its_definition() -> None:
+    """So nothing is stored a second time because Headway was upgraded."""
+    [(digest, _)] = define(SMALL.tasks)
+    [(other, text)] = define([replace(SMALL.tasks[0], retry_on=("builtins.OSError",))])
+
+    assert digest == DEFINED_BEFORE
+    assert other != digest
+    assert "builtins.OSError" in text
 
 
 def test_the_order_of_what_a_task_is_mapped_over_is_part_of_it() -> None:

@@ -8,10 +8,11 @@ from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.timetables.base import TimeRestriction, iter_dagrun_infos_between
+from headway.timetables.base import TimeRestriction
 from headway.timetables.cron import DataTimetable
 from headway.timetables.cron_pattern import parse
-from headway.timetables.cron_ticks import ticks_of
+from headway.timetables.sequence import runs_between
+from headway.timetables.ticks import ticks_of
 
 at = datetime.fromisoformat
 MINUTE = timedelta(minutes=1)
@@ -142,10 +143,8 @@ def test_no_minute_is_lost_and_none_fires_twice(cron: str, change: tuple[str, st
 def test_intervals_are_contiguous(cron: str, change: tuple[str, str], offset: timedelta) -> None:
     zone, day = change
     start = moment(day, offset)
-    timetable = DataTimetable(cron, zone)
-    infos = list(
-        islice(iter_dagrun_infos_between(timetable, start, start + timedelta(days=4000), start), 30)
-    )
+    timetable = DataTimetable(cron, timezone=zone)
+    infos = list(islice(runs_between(timetable, start, start, start + timedelta(days=4000)), 30))
 
     assert all(info.data_interval.start < info.run_after for info in infos)
     assert all(one.run_after == other.data_interval.start for one, other in pairwise(infos))
@@ -157,7 +156,7 @@ def test_the_latest_complete_interval_is_the_one_that_catchup_would_have_reached
     cron: str, change: tuple[str, str], offset: timedelta
 ) -> None:
     zone, day = change
-    timetable, now = DataTimetable(cron, zone), moment(day, offset)
+    timetable, now = DataTimetable(cron, timezone=zone), moment(day, offset)
     latest = timetable.next_dagrun_info(None, TimeRestriction(None, None, catchup=False), now)
 
     assert latest is not None

@@ -4,8 +4,9 @@ import pytest
 
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
-from headway.timetables.base import TimeRestriction, iter_dagrun_infos_between
+from headway.timetables.base import TimeRestriction
 from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.sequence import runs_between
 
 at = datetime.fromisoformat
 HOUR = timedelta(hours=1)
@@ -33,9 +34,8 @@ def next_interval(
 
 
 def test_intervals_are_counted_from_the_start_date() -> None:
-    infos = iter_dagrun_infos_between(
-        SIX_HOURS, at("2013-01-01T02:30-05:00"), at("2013-01-01T19:30Z"), NOW
-    )
+    start = at("2013-01-01T02:30-05:00")
+    infos = runs_between(SIX_HOURS, start, start, at("2013-01-01T19:30Z"))
 
     assert [info.data_interval for info in infos] == [
         span("2013-01-01T07:30Z", "2013-01-01T13:30Z"),

@@ -1,7 +1,9 @@
 import json
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -9,23 +11,51 @@ import pytest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError
 from headway.domain.spec import TimetableSpec
+from headway.sdk import DAG
+from headway.serialization import codec
 from headway.timetables.base import Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
-from headway.timetables.registry import BUILT_IN, decode, encode
+from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.combined import Union
+from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.days import Holidays, TradingDays, Workdays
+from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.events import EventsTimetable
+from headway.timetables.paydays import LastWorkdayOnOrBefore
+from headway.timetables.recurring import Recurring
+from headway.timetables.registry import BUILT_IN, DEEPEST, decode, encode
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.solar import Sunrise, Sunset
+from headway.timetables.wrapped import Delayed, RollingWindow
 
+at = datetime.fromisoformat
 DAY = timedelta(days=1)
 
 ONE_OF_EACH: list[Timetable] = [
-    DataTimetable("@daily", "America/New_York"),
-    DataTimetable("0 0 * * MON-FRI", "UTC", interval=DAY),
+    DataTimetable("@daily", timezone="America/New_York"),
+    DataTimetable("0 0 * * MON-FRI", timezone="UTC", interval=DAY),
     CronTimetable("30 6 * * *", "UTC"),
     TimeDeltaTimetable(timedelta(minutes=5, microseconds=1)),
     TimeDeltaTimetable(DAY, interval=7 * DAY),
     OnceTimetable(),
     NullTimetable(),
     ContinuousTimetable(),
+    DataTimetable("@monthly", interval="P1M"),
+    MultipleCronTimetable(["0 9 * * *", "0 17 * * FRI"], "UTC"),
+    PeriodTimetable("P1Y2M3DT4.5S", "Europe/Paris"),
+    EventsTimetable(["2026-01-01T09:00", "2026-02-01T00:00+01:00"], "Europe/Paris"),
+    Hours(3, 9) & ~Minutes("*/20") | Weekdays("MON-WED", "FRI#1", "L5") & Days("L") & Months("JAN"),
+    Workdays(),
+    Workdays("DE-BY", "Europe/Berlin"),
+    Holidays("US"),
+    TradingDays("XNYS"),
+    LastWorkdayOnOrBefore(15, "US"),
+    Sunrise(40.7, -74),
+    Sunset(-33.9, 151.2, "-PT30M"),
+    Delayed(OnceTimetable(), timedelta(minutes=5)),
+    RollingWindow(DataTimetable("@monthly"), "P1M"),
+    CronTimetable("0 9 * * *") | CronTimetable("0 17 * * *"),
+    CronTimetable("0 9 * * *") - Holidays("US"),
+    CronTimetable("0 9 * * *") & (Workdays("US") - TradingDays("XNYS")),
 ]
 
 
@@ -42,17 +72,21 @@ def test_every_built_in_timetable_is_tried() -> None:
 
 
 def test_the_data_of_a_timetable() -> None:
-    assert encode(DataTimetable("@daily", "UTC", interval=DAY)) == TimetableSpec(
+    assert encode(DataTimetable("@daily", timezone="UTC", interval=DAY)) == TimetableSpec(
         name="data", arguments={"cron": "0 0 * * *", "timezone": "UTC", "interval": 86400.0}
     )
 
 
 def test_an_unknown_name_is_refused_and_never_imported() -> None:
-    with pytest.raises(TimetableError, match=r"'os\.path' is unknown here; known are continuous"):
+    with pytest.raises(
+        TimetableError, match=r"'os\.path' is unknown here; known are boolean, continuous"
+    ):
         decode(TimetableSpec(name="os.path"))
 
 
 CRON: dict[str, JsonValue] = {"cron": "0 0 * * *", "timezone": "UTC", "interval": None}
+ONCE: dict[str, JsonValue] = {"name": "once", "arguments": {}}
+NINE: list[JsonValue] = ["hours", "9"]
 
 
 @pytest.mark.parametrize(
@@ -63,15 +97,44 @@ CRON: dict[str, JsonValue] = {"cron": "0 0 * * *", "timezone": "UTC", "interval"
         ("data", CRON | {"cron": 5}, "'cron' must be text, not 5"),
         ("data", CRON | {"cron": "0 0"}, "is no cron string"),
         ("data", CRON | {"timezone": "Mars"}, "is no time zone"),
-        ("data", CRON | {"interval": "P1D"}, "'interval' must be a number of seconds"),
+        ("data", CRON | {"interval": "1 day"}, "The interval of a timetable cannot be '1 day'"),
         ("data", CRON | {"interval": True}, "'interval' must be a number of seconds"),
         ("data", CRON | {"interval": -1}, "must be longer than zero"),
         ("data", CRON | {"b": 1, "a": 2}, "it does not know 'a', 'b'"),
         ("cron", CRON, "it does not know 'interval'"),
         ("delta", {"delta": None, "interval": None}, "'delta' must be a number of seconds"),
         ("delta", {"delta": 1e300, "interval": None}, "'delta' is no duration"),
-        ("delta", {"delta": float("nan"), "interval": None}, "'delta' is no duration"),
+        ("delta", {"delta": float("nan"), "interval": None}, "'delta' must be a number"),
         ("once", {"at": "noon"}, "it does not know 'at'"),
+        ("data", CRON | {"cron": "0," * 600}, "'cron' has more than 1,000 characters"),
+        (
+            "crons",
+            {"crons": "0 0 * * *", "timezone": None},
+            "'crons' must be a list of at most 100",
+        ),
+        ("crons", {"crons": ["0 0 * * *"] * 101, "timezone": None}, "a list of at most 100"),
+        ("events", {"dates": ["2026-01-01"] * 10_001, "timezone": None}, "at most 10,000"),
+        ("events", {"dates": [5], "timezone": None}, "'dates' must be text"),
+        ("last_workday", {"day": 1.5, "calendar": None, "timezone": None}, "a whole number"),
+        ("sunset", {"lat": "0", "lon": 0, "offset": 0}, "'lat' must be a number"),
+        ("sunset", {"lat": 91, "lon": 0, "offset": 0}, "lat must be a number of degrees"),
+        ("sunset", {"lat": 0, "lon": 0, "offset": 50_000}, "at most 12 hours"),
+        ("delayed", {"timetable": "once", "by": 5}, "'timetable' must be a timetable"),
+        ("delayed", {"timetable": {"name": "null", "arguments": {}}, "by": "P1M"}, "of seconds"),
+        (
+            "delayed",
+            {"timetable": {"name": "os.path", "arguments": {}}, "by": 5},
+            "is unknown here",
+        ),
+        ("rolling", {"timetable": ONCE, "size": 5, "timezone": None}, "no rolling window of @once"),
+        ("union", {"timetables": [ONCE]}, "can be combined"),
+        ("union", {"timetables": []}, "1 to 100 timetables"),
+        ("boolean", {"expression": ["hours", "25"], "timezone": None}, "hour field cannot be"),
+        ("boolean", {"expression": ["hours"], "timezone": None}, "the expression is none"),
+        ("boolean", {"expression": ["hours", "1", "2"], "timezone": None}, "takes one text"),
+        ("boolean", {"expression": ["xor", ["hours", "1"]], "timezone": None}, "is unknown"),
+        ("boolean", {"expression": ["not", NINE, NINE], "timezone": None}, "is unknown"),
+        ("boolean", {"expression": ["and", *[NINE] * 300], "timezone": None}, "too large"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(
@@ -79,6 +142,52 @@ def test_arguments_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(TimetableError, match=message):
         decode(TimetableSpec(name=name, arguments=arguments))
+
+
+def test_timetables_within_timetables_have_a_limit() -> None:
+    deep: JsonValue = ONCE
+    for _ in range(DEEPEST):
+        deep = {"name": "delayed", "arguments": {"timetable": deep, "by": 1}}
+    many: list[JsonValue] = [
+        {"name": "workdays", "arguments": {"calendar": None, "timezone": None}}
+    ]
+    wide: list[JsonValue] = [{"name": "union", "arguments": {"timetables": many * 99}}]
+    assert isinstance(deep, dict)
+    arguments = deep["arguments"]
+    assert isinstance(arguments, dict)
+
+    for spec in (
+        TimetableSpec(name="delayed", arguments=arguments),
+        TimetableSpec(name="union", arguments={"timetables": wide * 4}),
+    ):
+        with pytest.raises(TimetableError, match="at most 300 timetables in it, 16 levels deep"):
+            decode(spec)
+
+
+HOURS = EventsTimetable([at("2026-01-01T00:00Z") + n * timedelta(hours=1) for n in range(10_000)])
+RARE = Days(29) & Months(2) & Weekdays("MON") & Hours(9) & Minutes(0)
+LONG = Hours(0) | Minutes(0)
+for minute in range(90):
+    LONG |= Minutes(minute % 60)
+CRONS = MultipleCronTimetable([f"{n % 60} {n // 60} * * *" for n in range(100)])
+
+
+@pytest.mark.parametrize("part", [HOURS, RARE, LONG, CRONS], ids=["dates", "rare", "long", "crons"])
+def test_what_a_timetable_holds_has_one_limit_in_all(part: Recurring) -> None:
+    """Each may be there, and two; of the hundred that a union may have it is too much to read."""
+    assert decode(encode(Union((part, part)))) == Union((part, part))
+    with pytest.raises(TimetableError, match="too large: its dates, cron strings and boolean"):
+        encode(Union((part,) * 100))
+
+
+def test_as_many_levels_as_are_allowed_can_be_stored() -> None:
+    timetable: Recurring = CronTimetable("0 0 * * *", "UTC")
+    for day in range(1, DEEPEST):
+        timetable -= CronTimetable(f"0 0 {day} * *", "UTC")
+    spec = DAG("deep", schedule=timetable).spec
+
+    stored = codec.decode(codec.encode(replace(spec, relative_path="deep.py")))
+    assert decode(stored.timetable) == timetable
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +198,110 @@ class LunchTimetable(OnceTimetable):
 def test_a_timetable_that_is_not_registered_is_refused() -> None:
     with pytest.raises(TimetableError, match="LunchTimetable is not registered"):
         encode(LunchTimetable())
+    with pytest.raises(TimetableError, match="LunchTimetable is not registered"):
+        encode(Delayed(LunchTimetable(), DAY))
 
 
-def test_more_timetables_may_be_made_known() -> None:
-    known: dict[str, type[Timetable]] = {**BUILT_IN, LunchTimetable.name: LunchTimetable}
+TEA = """
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-    assert decode(encode(LunchTimetable(), known), known) == LunchTimetable()
+from headway.timetables.simple import OnceTimetable
+
+
+@dataclass(frozen=True, slots=True)
+class TeaTimetable(OnceTimetable):
+    name: ClassVar[str] = "{name}"
+"""
+
+
+def install(folder: Path, module: str, source: str, entry_point: str) -> None:
+    """Put a package into a folder, as pip would: its module, and what it registers."""
+    (folder / f"{module}.py").write_text(source)
+    told = folder / f"{module}-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text(f"[headway.timetables]\n{entry_point}\n")
+
+
+def test_a_package_may_register_timetables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "teas", TEA.format(name="tea"), "tea = teas:TeaTimetable")
+    monkeypatch.syspath_prepend(tmp_path)
+    tea = decode(TimetableSpec(name="tea"))
+
+    assert type(tea).__name__ == "TeaTimetable"
+    assert encode(tea) == TimetableSpec(name="tea")
+    assert decode(encode(Delayed(tea, DAY))) == Delayed(tea, DAY)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "name", "message"),
+    [
+        ("teas_lost", "raise RuntimeError('no water')", "tea_1", "cannot be loaded.*no water"),
+        ("teas_other", TEA.format(name="coffee"), "tea_2", "whose `name` is 'tea_2'"),
+        ("teas_none", "TeaTimetable = 5", "tea_3", "must be a subclass"),
+    ],
+)
+def test_a_package_that_registers_something_else_is_told_so(
+    module: str,
+    source: str,
+    name: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(tmp_path, module, source, f"{name} = {module}:TeaTimetable")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(TimetableError, match=message):
+        decode(TimetableSpec(name=name))
+
+
+def test_a_package_cannot_take_the_name_of_a_timetable_that_is_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "teas_for_all", TEA.format(name="once"), "once = teas_for_all:TeaTimetable")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert type(decode(TimetableSpec(name="once"))) is OnceTimetable
+
+
+MILK = (
+    TEA.format(name="milk")
+    + """
+    @classmethod
+    def from_arguments(cls, arguments):
+        raise KeyError("cow")
+"""
+)
+
+
+def test_a_timetable_that_fails_on_what_is_stored_is_an_error_of_its_dag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "milk", MILK, "milk = milk:TeaTimetable")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(TimetableError, match=r"'milk' do not fit: they fail with KeyError\('cow'"):
+        decode(TimetableSpec(name="milk"))
+
+
+@pytest.mark.parametrize(
+    ("package", "timetable", "extra"),
+    [
+        ("holidays", Workdays("FR"), "holidays"),
+        ("exchange_calendars", TradingDays("XPAR"), "exchanges"),
+        ("astral.sun", Sunset(48.9, 2.4), "solar"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    package: str,
+    timetable: Timetable,
+    extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+
+    spec = encode(timetable)  # as the SDK does, in workers too, which have no need of it
+    with pytest.raises(TimetableError, match=rf"pip install 'headway\[{extra}\]'"):
+        decode(spec)

@@ -1,13 +1,18 @@
 from datetime import timedelta
 
+import pendulum
 import pytest
+from dateutil.relativedelta import relativedelta
 
 from headway.domain.errors import TimetableError
 from headway.timetables.base import Timetable
+from headway.timetables.boolean import Hours, Minutes
 from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.days import Workdays
+from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.schedule import timetable_for
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.wrapped import Delayed, RollingWindow
 
 ZONE = "America/New_York"
 
@@ -16,13 +21,28 @@ ZONE = "America/New_York"
     ("schedule", "timetable"),
     [
         (None, NullTimetable()),
-        ("30 6 * * *", DataTimetable("30 6 * * *", ZONE)),
-        ("@daily", DataTimetable("0 0 * * *", ZONE)),
-        ("@Weekly ", DataTimetable("0 0 * * 0", ZONE)),
+        ("30 6 * * *", DataTimetable("30 6 * * *", timezone=ZONE)),
+        ("@daily", DataTimetable("0 0 * * *", timezone=ZONE)),
+        ("@Weekly ", DataTimetable("0 0 * * 0", timezone=ZONE)),
         ("@once", OnceTimetable()),
         ("@continuous", ContinuousTimetable()),
         (timedelta(hours=6), TimeDeltaTimetable(timedelta(hours=6))),
         (CronTimetable("0 9 * * *", "UTC"), CronTimetable("0 9 * * *", "UTC")),
+        (CronTimetable("0 9 * * *"), CronTimetable("0 9 * * *", ZONE)),
+        ("PT6H", TimeDeltaTimetable(timedelta(hours=6))),
+        ("P1M", PeriodTimetable("P1M", ZONE)),
+        (relativedelta(months=1, hours=2), PeriodTimetable("P1MT2H", ZONE)),
+        (relativedelta(hours=2), TimeDeltaTimetable(timedelta(hours=2))),
+        (pendulum.duration(years=1, weeks=1), PeriodTimetable("P1Y7D", ZONE)),
+        (pendulum.duration(days=1), TimeDeltaTimetable(timedelta(days=1))),
+        (
+            Delayed(RollingWindow(DataTimetable("@daily"), "P7D"), "PT2H"),
+            Delayed(RollingWindow(DataTimetable("@daily", None, ZONE), "P7D", ZONE), "PT2H"),
+        ),
+        (
+            Hours(9) & Minutes(0) & Workdays("US", "UTC"),
+            (Hours(9) & Minutes(0)).in_zone(ZONE) & Workdays("US", "UTC"),
+        ),
     ],
 )
 def test_what_a_schedule_means(schedule: object, timetable: Timetable) -> None:
@@ -32,12 +52,20 @@ def test_what_a_schedule_means(schedule: object, timetable: Timetable) -> None:
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        (5, "The schedule 5 is of type int; it may be a cron string.*a timedelta, a timetable"),
+        (
+            5,
+            "The schedule 5 is of type int; it may be a cron string.*a timedelta .*, a timetable",
+        ),
         (["0 0 * * *"], "is of type list"),
         (DataTimetable, "is of type ABCMeta"),
         ("@fortnightly", "is no preset; they are @once, @continuous, @hourly"),
         ("tomorrow", "is no cron string"),
         (timedelta(0), "must be longer than zero"),
+        ("PT0S", "must be longer than zero"),
+        ("P1", "write an ISO 8601 duration"),
+        (relativedelta(months=-1), "must be longer than zero"),
+        (relativedelta(day=1), "must be a length of time"),
+        ("P9999999999Y", "is too long"),
     ],
 )
 def test_anything_else_is_refused(schedule: object, message: str) -> None:

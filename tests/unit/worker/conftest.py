@@ -13,10 +13,12 @@ from headway.db import engine as engines
 from headway.db.attempts import AttemptKey
 from headway.db.processes import Identity
 from headway.runtime import settings
+from headway.runtime.secret_settings import Provided
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.clerk import Clerk
 from headway_worker.code import CodeCache
+from headway_worker.vault import Vault
 
 
 class Threads(Executor):
@@ -58,6 +60,11 @@ def worker_settings() -> WorkerSettings:
 def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> Clerk:
     engine = engines.connect("postgresql://nobody@nowhere.invalid/none")
     return Clerk(engine, Identity(1, 1), worker_settings, CodeCache(tmp_path))
+
+
+@pytest.fixture
+def vault(clerk: Clerk) -> Vault:
+    return Vault(clerk.engine, clerk.me, Provided({}, None))
 
 
 @pytest.fixture

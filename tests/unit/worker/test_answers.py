@@ -3,16 +3,27 @@
 import selectors
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from headway.db.attempts import AttemptKey
 from headway.runtime.forker import Child
 from headway.runtime.frames import FrameReader, encode_frame
 from headway.testing.clock import FakeClock
+from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
-from headway_worker.log_file import LogFile
+from headway_worker.clerk import Clerk
+from headway_worker.log_file import Limits, LogFile
+from headway_worker.questions import Answer, Questions
+from headway_worker.spark.connection import SparkConnection
+from headway_worker.spark.whereabouts import Whereabouts
+from headway_worker.vault import Vault
 
 LARGE = {"found": True, "value": "x" * 2**20}
 
@@ -27,9 +38,9 @@ class Line:
         self.childs.setblocking(False)
         channel.setblocking(False)
         self.child = Child(channel, reins, lambda _: None)
-        self.log = LogFile(folder / "log", 2**20, clock)
+        self.log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
         work: Any = None
-        self.attempt = Attempt(work, self.child, self.log, -1, folder)
+        self.attempt = Attempt(work, self.child, self.log, {}, folder)
         self.selector = selectors.DefaultSelector()
         self.selector.register(channel, selectors.EVENT_READ, self.attempt)
         self.reader = FrameReader(limit_bytes=2**26)
@@ -98,7 +109,7 @@ def test_a_child_that_never_reads_is_killed_before_it_takes_all_memory(line: Lin
         assert answers < 50
 
     assert answers > 16
-    assert "does not read its answers" in line.log.path.read_text()
+    assert "did not read the worker" in (line.log.folder / line.log.relative).read_text()
 
 
 def test_a_child_that_has_gone_needs_no_answer(line: Line) -> None:
@@ -121,4 +132,134 @@ def test_one_is_told_to_stop_once(line: Line) -> None:
     line.attempt.cancel(5)
 
     assert line.nannys.recv(4096) == encode_frame({"stop": 5})
-    assert line.log.path.read_text().count("told to stop") == 1
+    assert (line.log.folder / line.log.relative).read_text().count("told to stop") == 1
+
+
+def test_a_child_that_says_what_nobody_has_thought_of_ends_alone(line: Line) -> None:
+    class Surprised(FrameReader):
+        def feed(self, data: bytes) -> list[dict[str, object]]:
+            raise OverflowError("cannot convert float infinity to integer")
+
+    line.attempt.reader = Surprised()
+    line.childs.sendall(b"x")
+
+    assert not line.attempt.receive([])
+    assert line.killed()
+    assert "spoiled its channel" in (line.log.folder / line.log.relative).read_text()
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"text": "fine"}, {"text": "fine"}),
+        ({"text": "\udcff"}, {"error": "The worker cannot send the answer: it is no plain data."}),
+        ({"error": "no secret-1"}, {"error": "no secret-1"}),
+    ],
+)
+def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
+    line: Line,
+    found: dict[str, object],
+    told: dict[str, object],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As the text of an environment variable that is no Unicode."""
+    questions: Any = Answers(Answer(found, frozenset({"secret-1"})))
+    found_one = Event()
+    answering = Answering(questions, 1, found_one.set)
+    try:
+        answering.ask(line.attempt, {})
+        assert found_one.wait(60)
+        answering.send(line.selector)
+
+        assert line.read() == [told]
+        assert "secret-1" not in caplog.text
+        assert ("action=no_answer" in caplog.text) is ("error" in told)
+    finally:
+        answering.close()
+
+
+class Answers:
+    """What has the one answer to everything."""
+
+    def __init__(self, the_one: Answer) -> None:
+        self.the_one = the_one
+
+    def answer(self, _work: object, _question: object) -> Answer:
+        return self.the_one
+
+
+@dataclass
+class Spark:
+    """A Spark of which the database may have to tell; attempts board it, and leave."""
+
+    away: int = 0
+    may_board: Event = field(default_factory=Event)
+    present: list[AttemptKey] = field(default_factory=list)
+
+    def locate(self, claimed: Any, _conn_id: str, *, for_session: bool) -> Whereabouts:
+        assert self.may_board.wait(60)
+        if self.away:
+            self.away -= 1
+            raise OperationalError("SELECT 1", {}, Exception("connection refused"))
+        if for_session:
+            self.present.append(claimed.key)
+        return Whereabouts(connection=SparkConnection(), master="local[2]")
+
+    def leave(self, key: AttemptKey) -> None:
+        if key in self.present:
+            self.present.remove(key)
+
+
+@pytest.fixture
+def spark() -> Spark:
+    return Spark()
+
+
+@pytest.fixture
+def rung() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def answering(
+    clerk: Clerk, vault: Vault, spark: Any, clock: FakeClock, rung: Event
+) -> Iterator[Answering]:
+    questions = Questions(clerk, vault, spark, clock, Event())
+    made = Answering(questions, slots=1, ring=rung.set)
+    yield made
+    made.close()
+
+
+ASKED = {"ask": "spark", "conn_id": "spark_default", "session": True}
+
+
+def test_where_spark_is_is_asked_again_while_the_database_is_away(
+    answering: Answering, spark: Spark, line: Line, keys: list[AttemptKey], rung: Event
+) -> None:
+    spark.away = 3
+    spark.may_board.set()
+    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+
+    answering.ask(line.attempt, ASKED)
+    assert rung.wait(60)
+    answering.send(line.selector)
+
+    (answer,) = line.read()
+    assert answer["master"] == "local[2]"
+    assert spark.present == [keys[0]]
+
+
+def test_an_attempt_that_has_ended_before_it_boards_takes_no_place(
+    answering: Answering, spark: Spark, line: Line, keys: list[AttemptKey], rung: Event
+) -> None:
+    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    answering.ask(line.attempt, ASKED)
+
+    line.attempt.closed = True
+    spark.leave(keys[0])
+    spark.may_board.set()
+    assert rung.wait(60)
+    assert spark.present == [keys[0]]
+    answering.send(line.selector)
+
+    assert spark.present == []

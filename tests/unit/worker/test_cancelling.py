@@ -1,6 +1,7 @@
-"""What was told to stop before it has begun ends without ever beginning."""
+"""What was told to stop, or is handed back, before it has begun ends without ever beginning."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -12,12 +13,14 @@ import pytest
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
-from headway.domain.states import Outcome, RunType
+from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway_worker.clerk import Clerk, Work
 from headway_worker.questions import Questions
+from headway_worker.tenure import Renewal
+from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
 
 KEY = AttemptKey(7, 1, UUID(int=1))
@@ -30,13 +33,22 @@ class Idle:
     def forker_ready(self) -> bool:
         return False
 
+    def foresee(self, work: Work) -> None:
+        pass
+
+    def tend(self) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return True
+
     def close(self) -> None:
         pass
 
 
 def work() -> Work:
     """Work that must wait for Spark."""
-    task = TaskSpec(task_id="t", operator="pyspark", needs_spark=True)
+    task = TaskSpec(task_id="t", operator="pyspark", needs_spark=True, on_lost=OnLost.FAIL)
     claimed = Claimed(
         key=KEY,
         dag_run_id=1,
@@ -62,16 +74,33 @@ def work() -> Work:
     return Work(claimed, dag, task, Path())
 
 
-def test_one_that_waits_for_spark_is_reported_at_once(
-    clerk: Clerk, worker_settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@dataclass
+class Scene:
+    """A worker that has claimed one attempt, and what it reports; `stopping` is what it is told."""
+
+    worker: Worker
+    reported: list[Report]
+    stopping: bool = False
+
+    def until(self, look: Callable[[], object]) -> None:
+        clock = SystemClock()
+        deadline = clock.monotonic() + 60
+        while not look():
+            assert clock.monotonic() < deadline
+            self.worker.step()
+
+
+@pytest.fixture
+def scene(
+    clerk: Clerk, vault: Vault, worker_settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scene]:
     found, reported = [work()], list[Report]()
 
     def claim(_clerk: Clerk, _free_slots: int) -> list[Work]:
         return [found.pop()] if found else []
 
-    def renew(_clerk: Clerk, keys: Sequence[AttemptKey]) -> dict[AttemptKey, bool]:
-        return dict.fromkeys(keys, True)
+    def renew(_clerk: Clerk, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
+        return Renewal(dict.fromkeys(keys, made.stopping))
 
     monkeypatch.setattr(Clerk, "any_queued", lambda _clerk: True)
     monkeypatch.setattr(Clerk, "claim", claim)
@@ -79,14 +108,29 @@ def test_one_that_waits_for_spark_is_reported_at_once(
     monkeypatch.setattr(Clerk, "report", lambda _clerk, reports: reported.extend(reports))
     idle: Any = Idle()
     clock = SystemClock()
-    means = Means(clerk, Questions(clerk, idle, clock, Event()), idle, idle, Pace(idle=0.01))
+    questions = Questions(clerk, vault, idle, clock, Event())
+    means = Means(clerk, questions, idle, idle, Pace(idle=0.01))
     settings = worker_settings.model_copy(update={"heartbeat_interval": 0.01})
-    worker = Worker(means, settings, clock)
+    made = Scene(Worker(means, settings, clock), reported)
+    yield made
+    made.worker.close()
 
-    for _ in range(200):
-        worker.step()
-        if reported:
-            break
-    worker.close()
 
-    assert [(it.key, it.outcome) for it in reported] == [(KEY, Outcome.CANCELLED)]
+def test_one_that_waits_for_spark_is_reported_at_once(scene: Scene) -> None:
+    scene.stopping = True
+    scene.until(lambda: scene.reported)
+
+    assert [(it.key, it.outcome) for it in scene.reported] == [(KEY, Outcome.CANCELLED)]
+
+
+def test_one_that_waits_for_spark_is_handed_back_as_one_that_never_began(scene: Scene) -> None:
+    scene.until(lambda: scene.worker._awaiting.keys)
+    scene.worker.drain()
+    scene.worker.hand_back()
+    scene.until(lambda: scene.reported)
+
+    [report] = scene.reported
+    assert (report.key, report.outcome) == (KEY, Outcome.LOST)
+    assert report.error == "The worker was stopped, and handed it back."
+    assert report.following.state is TaskState.UP_FOR_RETRY
+    scene.until(scene.worker.drain)

@@ -1,5 +1,6 @@
 """When a worker looks for work: at once when told, ever more seldom while there is none."""
 
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Protocol
 
@@ -8,7 +9,7 @@ import pytest
 from headway.runtime.loop import Pace
 from headway.testing.clock import FakeClock
 from headway_worker.chore import Chore
-from headway_worker.claims import Claims
+from headway_worker.claims import GATHER, Claims
 from headway_worker.clerk import Clerk, Work
 
 WORK: list[Work] = [None]  # type: ignore[list-item]
@@ -21,17 +22,24 @@ class Threads(Protocol):
     def fail(self, error: Exception | None = None) -> None: ...
 
 
+def submit(call: Callable[[], list[Work]], /) -> Future[list[Work]]:
+    """Do it at once, as a thread that is never late."""
+    future: Future[list[Work]] = Future()
+    future.set_result(call())
+    return future
+
+
 @pytest.fixture
 def chore(threads: Executor, clock: FakeClock) -> Chore[list[Work]]:
     return Chore("claim", threads, lambda: None, clock, Pace(retry_first=9))
 
 
 @pytest.fixture
-def claims(clerk: Clerk, chore: Chore[list[Work]], clock: FakeClock) -> Claims:
+def claims(clerk: Clerk, chore: Chore[list[Work]], clock: FakeClock) -> Claims[Work]:
     return Claims(clerk, chore, clock, Pace(first=1, idle=4))
 
 
-def wait(claims: Claims, clock: FakeClock, threads: Threads) -> float:
+def wait(claims: Claims[Work], clock: FakeClock, threads: Threads) -> float:
     """Let time pass until the next look begins; return how long that was."""
     begun, since = len(threads.begun), clock.monotonic()
     claims.step(8)
@@ -41,7 +49,7 @@ def wait(claims: Claims, clock: FakeClock, threads: Threads) -> float:
     return clock.monotonic() - since
 
 
-def test_looks_in_vain_grow_rarer(claims: Claims, clock: FakeClock, threads: Threads) -> None:
+def test_looks_in_vain_grow_rarer(claims: Claims[Work], clock: FakeClock, threads: Threads) -> None:
     waits = []
     for _ in range(5):
         waits.append(wait(claims, clock, threads))
@@ -52,7 +60,7 @@ def test_looks_in_vain_grow_rarer(claims: Claims, clock: FakeClock, threads: Thr
 
 
 def test_after_work_it_looks_again_at_once(
-    claims: Claims, clock: FakeClock, threads: Threads
+    claims: Claims[Work], clock: FakeClock, threads: Threads
 ) -> None:
     for found in ([], [], WORK):
         wait(claims, clock, threads)
@@ -63,7 +71,7 @@ def test_after_work_it_looks_again_at_once(
 
 
 def test_a_notice_ends_the_wait_and_makes_the_next_one_short(
-    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
 ) -> None:
     for _ in range(3):
         wait(claims, clock, threads)
@@ -78,7 +86,7 @@ def test_a_notice_ends_the_wait_and_makes_the_next_one_short(
 
 
 def test_a_notice_during_a_claim_leads_to_another_one(
-    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
 ) -> None:
     wait(claims, clock, threads)
     chore.hurry()
@@ -89,7 +97,7 @@ def test_a_notice_during_a_claim_leads_to_another_one(
 
 
 def test_a_notice_waits_for_a_free_slot(
-    claims: Claims, chore: Chore[list[Work]], threads: Threads
+    claims: Claims[Work], chore: Chore[list[Work]], threads: Threads
 ) -> None:
     chore.hurry()
     claims.step(0)
@@ -99,12 +107,12 @@ def test_a_notice_waits_for_a_free_slot(
     assert len(threads.begun) == 1
 
 
-def test_nothing_is_due_without_a_free_slot(claims: Claims) -> None:
+def test_nothing_is_due_without_a_free_slot(claims: Claims[Work]) -> None:
     assert claims.due_in(0) == float("inf")
 
 
 def test_it_looks_at_once_when_an_attempt_has_ended_and_soon_after_its_report(
-    claims: Claims, clock: FakeClock, threads: Threads
+    claims: Claims[Work], clock: FakeClock, threads: Threads
 ) -> None:
     for _ in range(4):
         wait(claims, clock, threads)
@@ -121,7 +129,7 @@ def test_it_looks_at_once_when_an_attempt_has_ended_and_soon_after_its_report(
 
 
 def test_neither_cuts_short_the_wait_after_a_failure(
-    claims: Claims, chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
 ) -> None:
     wait(claims, clock, threads)
     threads.fail()
@@ -134,7 +142,7 @@ def test_neither_cuts_short_the_wait_after_a_failure(
 
 
 def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
-    claims: Claims, chore: Chore[list[Work]], monkeypatch: pytest.MonkeyPatch
+    claims: Claims[Work], chore: Chore[list[Work]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     queued = [False]
@@ -146,11 +154,6 @@ def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
     def claim(_clerk: Clerk, free_slots: int) -> list[Work]:
         asked.append(f"claim {free_slots}")
         return []
-
-    def submit(call, /):  # type: ignore[no-untyped-def]
-        future: Future[list[Work]] = Future()
-        future.set_result(call())
-        return future
 
     monkeypatch.setattr(Clerk, "any_queued", any_queued)
     monkeypatch.setattr(Clerk, "claim", claim)
@@ -165,3 +168,59 @@ def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
         claims.collect()
 
     assert asked == ["|", "look", "|", "look", "claim 3", "|", "claim 3"]
+
+
+def test_it_claims_unseen_while_claims_bring_all_that_they_ask_for(
+    claims: Claims[Work],
+    chore: Chore[list[Work]],
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def any_queued(_clerk: Clerk) -> bool:
+        asked.append("look")
+        return True
+
+    def claim(_clerk: Clerk, free_slots: int) -> list[Work]:
+        asked.append(f"claim {free_slots}")
+        return WORK
+
+    monkeypatch.setattr(Clerk, "any_queued", any_queued)
+    monkeypatch.setattr(Clerk, "claim", claim)
+    monkeypatch.setattr(chore.threads, "submit", submit)
+
+    for free_slots in (1, 1, 2, 2):
+        claims.step(free_slots)
+        claims.collect()
+        claims.ended()
+        clock.advance(GATHER)
+
+    assert asked == ["look", "claim 1", "claim 1", "claim 2", "look", "claim 2"]
+
+
+def test_slots_that_fall_free_one_by_one_are_filled_together(
+    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+) -> None:
+    wait(claims, clock, threads)
+    threads.finish(WORK)
+    claims.collect()
+
+    chore.hurry()
+    claims.step(7)
+    assert (len(threads.begun), claims.due_in(7)) == (1, GATHER)
+    clock.advance(GATHER)
+    claims.step(7)
+    assert len(threads.begun) == 2
+
+
+def test_where_nothing_else_runs_nothing_is_waited_for(
+    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+) -> None:
+    wait(claims, clock, threads)
+    threads.finish(WORK)
+    claims.collect()
+
+    chore.hurry()
+    claims.step(8)
+    assert len(threads.begun) == 2

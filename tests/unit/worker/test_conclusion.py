@@ -11,8 +11,9 @@ from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.forker import Exit
 from headway.runtime.frames import decode_content, encode_frame
+from headway.runtime.masking import Masker
 from headway.sdk.execution import Result
-from headway_worker.conclusion import LONGEST_ERROR, Ending, conclude, report_of
+from headway_worker.conclusion import LONGEST_ERROR, Ending, conclude, masked, report_of
 from headway_worker.words import result_from_frame, result_to_frame
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -53,6 +54,16 @@ def claimed(failures: int = 0, losses: int = 0) -> Claimed:
         (Ending(exit=Exit(code=3)), Outcome.FAILED, "ended with exit code 3 before"),
         (Ending(exit=Exit(signal=11)), Outcome.FAILED, "was killed by SIGSEGV."),
         (Ending(exit=Exit(signal=9)), Outcome.FAILED, "by SIGKILL; it may have run out of memory"),
+        (
+            Ending(exit=Exit(exceeded="5 bytes of memory")),
+            Outcome.FAILED,
+            "The task had more than 5 bytes of memory, and was killed with all that it had started",
+        ),
+        (
+            Ending(exit=Exit(signal=9), stopped_for="It has closed its channel."),
+            Outcome.FAILED,
+            "It has closed its channel.",
+        ),
         (Ending(exit=Exit(signal=63)), Outcome.FAILED, "was killed by signal 63."),
         (Ending(exit=Exit(lost="no news")), Outcome.LOST, "Its process was lost: no news"),
         (Ending(exit=Exit(signal=15), handed_back=True), Outcome.LOST, "handed it back"),
@@ -193,3 +204,22 @@ def test_a_result_is_whole(missing: str) -> None:
 
     with pytest.raises(KeyError, match=missing):
         result_from_frame(frame)
+
+
+def test_an_error_is_kept_without_the_attempt_s_secrets() -> None:
+    masker = Masker()
+    masker.add("hunter2")
+    result = Result(
+        outcome=Outcome.FAILED,
+        error="ValueError: the password is hunter2",
+        traceback="db.connect('hunter2')",
+        skip_tasks=("a",),
+    )
+
+    assert masked(result, masker) == Result(
+        outcome=Outcome.FAILED,
+        error="ValueError: the password is ***",
+        traceback="db.connect('***')",
+        skip_tasks=("a",),
+    )
+    assert masked(Result(outcome=Outcome.SUCCESS), masker) == Result(outcome=Outcome.SUCCESS)

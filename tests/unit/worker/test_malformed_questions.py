@@ -1,6 +1,7 @@
 """A task may say anything on its channel; its worker answers, and lives."""
 
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from threading import Event
 from uuid import UUID
@@ -17,6 +18,7 @@ from headway.testing.clock import FakeClock
 from headway_worker.clerk import Clerk, Work
 from headway_worker.questions import Questions
 from headway_worker.spark.service import SparkService
+from headway_worker.vault import Vault
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python")
@@ -63,26 +65,43 @@ WORK = Work(
         {"ask": "pull_xcom", "task_id": "t", "key": "k"},
         {"ask": "pull_xcom", "task_id": "t", "key": "k", "map_index": "first"},
         {"ask": "pull_xcom", "task_id": "t", "key": "k", "map_index": None},
+        {"ask": "pull_xcom", "task_id": "t", "key": "k", "map_index": inf},
         {"ask": "pull_xcoms", "task_id": "t", "key": "k"},
+        {"ask": "pull_xcoms", "task_id": "t", "key": "k", "after": inf},
         {"ask": "pull_xcoms", "task_id": "t", "key": "k", "after": []},
         {"ask": "xcom_length", "task_id": "t"},
         {"ask": "xcom_item", "task_id": "t", "key": "k"},
         {"ask": "xcom_item", "task_id": "t", "key": "k", "index": {}},
+        {"ask": "xcom_item", "task_id": "t", "key": "k", "index": inf},
         {"ask": "push_xcom", "key": "k"},
         {"ask": "save_handle"},
         {"ask": "save_handle", "handle": None},
         {"ask": "save_handle", "handle": "text"},
         {"ask": "save_handle", "handle": [[1, 2, 3]]},
         {"ask": "spark"},
+        {"ask": "spark", "conn_id": "../c", "session": True},
+        {"ask": "connection"},
+        {"ask": "connection", "name": None},
+        {"ask": "connection", "name": ["c"]},
+        {"ask": "connection", "name": "../c"},
+        {"ask": "variable", "name": ""},
+        {"ask": "variable", "name": "a\0b"},
+        {"ask": "variable", "name": "v" * 251},
     ],
 )
 def test_what_is_no_question_gets_an_error_for_an_answer(
-    clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, question: Frame, tmp_path: Path
+    clerk: Clerk,
+    vault: Vault,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+    question: Frame,
+    tmp_path: Path,
 ) -> None:
-    spark = SparkService(worker_settings, {}, tmp_path)
-    questions = Questions(clerk, spark, clock, stop=Event())
+    spark = SparkService(worker_settings, {}, tmp_path, vault.connection)
+    questions = Questions(clerk, vault, spark, clock, stop=Event())
 
     answer = questions.answer(WORK, question)
 
-    assert list(answer) == ["error"]
-    assert answer["error"]
+    assert list(answer.frame) == ["error"]
+    assert answer.frame["error"]
+    assert answer.secrets == frozenset()

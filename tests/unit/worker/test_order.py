@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
+from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import decode_content, encode_frame
 from headway.sdk.facts import RunFacts
 from headway_worker.order import Order
@@ -34,6 +34,8 @@ ORDERS = st.builds(
         conf=st.dictionaries(TEXTS, st.none() | st.integers(-5, 5) | TEXTS, max_size=3),
         try_number=st.integers(1, 100),
         map_index=st.integers(-1, 100),
+        run_state=st.sampled_from(RunState),
+        task_state=st.sampled_from(TaskState),
     ),
 )
 

@@ -9,7 +9,7 @@ from headway.domain.states import Outcome, TaskState
 from headway.testing.clock import FakeClock
 from headway_worker.chore import Chore
 from headway_worker.clerk import Clerk
-from headway_worker.reporter import Reporter
+from headway_worker.reporter import GATHER, Reporter
 
 
 class Threads(Protocol):
@@ -31,19 +31,24 @@ def reported() -> list[AttemptKey]:
 @pytest.fixture
 def reporter(
     clerk: Clerk, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
-) -> Reporter:
+) -> Reporter[AttemptKey]:
     sending: Chore[None] = Chore("report", threads, lambda: None, clock)
     return Reporter(clerk, sending, reported.append)
 
 
-def test_with_nothing_to_report_nothing_is_sent(reporter: Reporter, threads: Threads) -> None:
+def test_with_nothing_to_report_nothing_is_sent(
+    reporter: Reporter[AttemptKey], threads: Threads
+) -> None:
     reporter.step()
 
     assert threads.begun == []
 
 
 def test_an_attempt_is_this_workers_until_its_report_is_taken(
-    reporter: Reporter, threads: Threads, reported: list[AttemptKey], keys: list[AttemptKey]
+    reporter: Reporter[AttemptKey],
+    threads: Threads,
+    reported: list[AttemptKey],
+    keys: list[AttemptKey],
 ) -> None:
     reporter.add(done(keys[0]))
     assert reporter.keys() == keys[:1]
@@ -59,7 +64,11 @@ def test_an_attempt_is_this_workers_until_its_report_is_taken(
 
 
 def test_what_comes_together_is_sent_together_and_what_comes_later_waits(
-    reporter: Reporter, threads: Threads, reported: list[AttemptKey], keys: list[AttemptKey]
+    reporter: Reporter[AttemptKey],
+    threads: Threads,
+    clock: FakeClock,
+    reported: list[AttemptKey],
+    keys: list[AttemptKey],
 ) -> None:
     reporter.add(done(keys[0]))
     reporter.add(done(keys[1]))
@@ -72,12 +81,16 @@ def test_what_comes_together_is_sent_together_and_what_comes_later_waits(
     threads.finish(None)
     reporter.step()
     assert reported == keys[:2]
+    assert (len(threads.begun), reporter.due_in()) == (1, GATHER)
+
+    clock.advance(GATHER)
+    reporter.step()
     assert len(threads.begun) == 2
     assert reporter.keys() == keys[2:]
 
 
 def test_a_report_that_failed_is_sent_again_with_those_that_came_meanwhile(
-    reporter: Reporter,
+    reporter: Reporter[AttemptKey],
     threads: Threads,
     clock: FakeClock,
     reported: list[AttemptKey],
@@ -103,7 +116,7 @@ def test_a_report_that_failed_is_sent_again_with_those_that_came_meanwhile(
 
 
 def test_a_bug_is_not_swallowed(
-    reporter: Reporter, threads: Threads, keys: list[AttemptKey]
+    reporter: Reporter[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     reporter.add(done(keys[0]))
     reporter.step()

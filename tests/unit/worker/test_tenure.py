@@ -8,7 +8,7 @@ from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.chore import Chore
 from headway_worker.clerk import Clerk
-from headway_worker.tenure import Tenure
+from headway_worker.tenure import Renewal, Tenure
 
 HELD = 15.0
 """Lease duration less kill grace: for how long a grant lets an attempt run."""
@@ -24,13 +24,13 @@ class Threads(Protocol):
 @pytest.fixture
 def tenure(
     clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, threads: Executor
-) -> Tenure:
-    renewal: Chore[dict[AttemptKey, bool]] = Chore("renew", threads, lambda: None, clock)
+) -> Tenure[AttemptKey]:
+    renewal: Chore[Renewal[AttemptKey]] = Chore("renew", threads, lambda: None, clock)
     return Tenure(clerk, worker_settings, clock, renewal)
 
 
 def test_an_attempt_ends_before_its_lease_can(
-    tenure: Tenure, clock: FakeClock, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], clock: FakeClock, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
 
@@ -41,7 +41,7 @@ def test_an_attempt_ends_before_its_lease_can(
 
 
 def test_what_was_never_granted_or_is_forgotten_must_not_run(
-    tenure: Tenure, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.forget(keys[0])
@@ -52,13 +52,13 @@ def test_what_was_never_granted_or_is_forgotten_must_not_run(
 
 
 def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
-    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     clock.advance(4)
     tenure.step(keys[:1])
     clock.advance(8)
-    threads.finish({keys[0]: False})
+    threads.finish(Renewal({keys[0]: False}))
     tenure.step(keys[:1])
 
     clock.advance(4 + HELD - 12 - 0.001)
@@ -68,19 +68,19 @@ def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
 
 
 def test_one_that_was_given_away_ends_at_once_and_the_others_go_on(
-    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     for key in keys:
         tenure.grant(key, since=0)
     tenure.step(keys)
-    threads.finish({keys[0]: False, keys[2]: False})
+    threads.finish(Renewal({keys[0]: False, keys[2]: False}))
     tenure.step(keys)
 
     assert [tenure.has_ended(key) for key in keys] == [False, True, False]
 
 
 def test_while_the_database_is_away_time_runs_out(
-    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     while clock.monotonic() < HELD:
@@ -95,49 +95,49 @@ def test_while_the_database_is_away_time_runs_out(
 
 
 def test_one_that_ended_meanwhile_stays_forgotten(
-    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
     tenure.forget(keys[0])
-    threads.finish({keys[0]: False})
+    threads.finish(Renewal({keys[0]: False}))
     tenure.step([])
 
     assert tenure.has_ended(keys[0])
 
 
 def test_one_that_was_claimed_after_the_question_is_not_judged_by_its_answer(
-    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
     tenure.grant(keys[1], since=0)
-    threads.finish({keys[0]: False})
+    threads.finish(Renewal({keys[0]: False}))
     tenure.step(keys[:2])
 
     assert not tenure.has_ended(keys[1])
 
 
 def test_it_renews_at_every_heartbeat_even_with_nothing_to_renew(
-    tenure: Tenure, clock: FakeClock, threads: Threads
+    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads
 ) -> None:
     """A renewal is the worker's own heartbeat as well."""
     for _ in range(8):
         tenure.step([])
         if threads.begun and not threads.begun[-1].done():
-            threads.finish({})
+            threads.finish(Renewal({}))
         clock.advance(1)
 
     assert len(threads.begun) == 4
 
 
 def test_one_that_is_told_to_stop_is_this_workers_until_it_is_forgotten(
-    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     for key in keys[:2]:
         tenure.grant(key, since=0)
     tenure.step(keys[:2])
-    threads.finish({keys[0]: False, keys[1]: True})
+    threads.finish(Renewal({keys[0]: False, keys[1]: True}))
     tenure.step(keys[:2])
 
     assert [tenure.is_stopping(key) for key in keys] == [False, True, False]
@@ -148,23 +148,23 @@ def test_one_that_is_told_to_stop_is_this_workers_until_it_is_forgotten(
 
 
 def test_one_that_ended_meanwhile_is_not_told_to_stop_any_more(
-    tenure: Tenure, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
     tenure.forget(keys[0])
-    threads.finish({keys[0]: True})
+    threads.finish(Renewal({keys[0]: True}))
     tenure.step([])
 
     assert not tenure.is_stopping(keys[0])
 
 
 def test_a_notice_has_leases_renewed_at_once(
-    tenure: Tenure, clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     """So that one which is to stop stops soon, and not at the next heartbeat."""
     tenure.step([])
-    threads.finish({})
+    threads.finish(Renewal({}))
     clock.advance(0.1)
     tenure.step(keys)
     assert len(threads.begun) == 1
@@ -173,3 +173,14 @@ def test_a_notice_has_leases_renewed_at_once(
     tenure.step(keys)
 
     assert len(threads.begun) == 2
+
+
+def test_a_renewal_brings_that_the_worker_is_to_drain(
+    tenure: Tenure[AttemptKey], threads: Threads
+) -> None:
+    tenure.step(())
+    assert not tenure.drain
+    threads.finish(Renewal({}, drain=True))
+    tenure.step(())
+
+    assert tenure.drain

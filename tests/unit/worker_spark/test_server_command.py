@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from headway.domain.errors import EmbeddedError
 from headway_worker.spark.installation import driver_environment
-from headway_worker.spark.server import ServerSettings, server_command
+from headway_worker.spark.server import (
+    ConnectServer,
+    ServerSettings,
+    server_command,
+    server_environment,
+)
 
 pytest.importorskip("pyspark")
 
@@ -36,11 +42,17 @@ def test_the_user_may_change_what_is_not_about_the_binding() -> None:
     assert found["spark.connect.progress.reportInterval"] == "200ms"
 
 
-def test_sizes() -> None:
-    command = server_command(settings(cores=4, driver_memory="3g"))
+@pytest.mark.parametrize("master", ["local[4]", "spark://host:7077"])
+def test_master_and_memory(master: str) -> None:
+    command = server_command(settings(master=master, driver_memory="3g"))
 
-    assert command[command.index("--master") + 1] == "local[4]"
+    assert command[command.index("--master") + 1] == master
     assert command[command.index("--driver-memory") + 1] == "3g"
+
+
+def test_the_driver_of_a_cluster_can_be_reached_from_elsewhere() -> None:
+    assert server_environment(settings())["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert "SPARK_LOCAL_IP" not in server_environment(settings(master="spark://host:7077"))
 
 
 def test_a_driver_is_no_client() -> None:
@@ -56,3 +68,21 @@ def test_a_driver_is_no_client() -> None:
 
     assert found.pop("SPARK_LAUNCHER_OPTS")
     assert found == {"JAVA_HOME": "/java", "PATH": "/bin", "PYSPARK_PYTHON": sys.executable}
+
+
+def test_a_folder_that_cannot_be_made_is_said_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    impossible = ServerSettings(java_home=Path("/java"), scratch=file / "spark", environment={})
+
+    with pytest.raises(EmbeddedError, match=r"Cannot start the Spark Connect server: .*file"):
+        ConnectServer.start(impossible)
+
+
+def test_what_a_user_says_about_the_log_comes_last() -> None:
+    mine = "-Dlog4j2.configurationFile=/mine"
+
+    options = conf(server_command(settings(java_options=(mine,))))
+    said = options["spark.driver.defaultJavaOptions"]
+
+    assert said.index("log4j2.properties") < said.index(mine)

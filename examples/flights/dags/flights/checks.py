@@ -1,8 +1,7 @@
-"""What must be true of one day's flights before anything is computed from them."""
+"""What must be true of the flights before anything is computed from them."""
 
 from collections.abc import Mapping
-from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headway.sdk.exceptions import AirflowFailException
 
@@ -16,7 +15,7 @@ RULES: Final = {
         OR sched_dep_time IS NULL OR sched_arr_time IS NULL OR distance IS NULL
     """,
     "are of another day": """
-        (year, month, day) IS DISTINCT FROM (year(:day), month(:day), day(:day))
+        (year, month, day) IS DISTINCT FROM (year(date), month(date), day(date))
     """,
     "have a time_hour that is not their local hour": """
         time_hour IS DISTINCT FROM
@@ -60,20 +59,20 @@ class BadDataError(AirflowFailException):
     """The data of a day cannot be right: the task fails at once, as a retry cannot mend them."""
 
 
-def count_offences(flights: "DataFrame", day: date) -> dict[str, int]:
-    """Return how many rows break each rule, in one pass over the day's raw flights."""
+def count_offences(flights: "DataFrame") -> dict[str, int]:
+    """Return how many rows break each rule, in one pass over landed flights."""
     counts = [f"count_if({condition}) AS `{rule}`" for rule, condition in RULES.items()]
     twins = f"count(*) - count(DISTINCT struct(carrier, flight, time_hour)) AS `{TWINS}`"
     query = f"SELECT {', '.join([*counts, twins])} FROM {{flights}}"
-    row = flights.sparkSession.sql(query, args={"day": day}, flights=flights).first()
+    row = flights.sparkSession.sql(query, flights=flights).first()
     return dict(row.asDict()) if row else {}
 
 
-def demand_none(offences: Mapping[str, int], day: date) -> None:
+def demand_none(offences: Mapping[str, int], period: str) -> None:
     """Raise BadDataError when a rule is broken; the message tells every one that is."""
     broken = [f"{count:,} flights {rule}" for rule, count in offences.items() if count]
     if broken:
-        raise BadDataError(f"The flights of {day} are unusable: {'; '.join(broken)}.")
+        raise BadDataError(f"The flights of {period} are unusable: {'; '.join(broken)}.")
 
 
 def demand_equal(what: str, counts: Mapping[str, int]) -> None:
@@ -83,3 +82,10 @@ def demand_equal(what: str, counts: Mapping[str, int]) -> None:
         raise BadDataError(f"The {what} do not add up: {told}.")
     if not any(counts.values()):
         raise BadDataError(f"There are no {what}: {told}.")
+
+
+def demand_equal_rows(tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadDataError unless all these tables have equally many rows of each day, and some."""
+    for day in sorted({day for table in tables.values() for day in table["days"]}):
+        rows = {name: table["days"].get(day, {"rows": 0})["rows"] for name, table in tables.items()}
+        demand_equal(f"flights of {day}", rows)

@@ -1,8 +1,8 @@
-"""Where the pipeline keeps what it makes: one partition a table and day, one summary a day."""
+"""Where the pipeline keeps what it makes: a folder a table, one summary a day."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -10,17 +10,17 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 @dataclass(frozen=True, slots=True)
-class DayPaths:
-    """The places below `root` that belong to one local day of New York."""
+class RunPaths:
+    """The places below `root`, for local days of New York that follow each other."""
 
     root: Path
-    day: date
+    days: tuple[date, ...]
 
     @classmethod
-    def of(cls, params: Mapping[str, object], data_interval_start: datetime) -> "DayPaths":
-        """Return the places of the run whose data interval starts then.
+    def of(cls, params: Mapping[str, object], start: datetime, end: datetime) -> "RunPaths":
+        """Return the places of the run about that data interval: one day, or several.
 
-        The instant decides, so it does not matter in which zone it is given.
+        The instants decide, so it does not matter in which zone they are given.
         """
         root = Path(str(params["output"])).expanduser()
         if not root.is_absolute():
@@ -28,13 +28,19 @@ class DayPaths:
                 f"The param `output` is {str(root)!r}; make it an absolute path, because "
                 "workers and Spark each run in a folder of their own."
             )
-        return cls(root, data_interval_start.astimezone(NEW_YORK).date())
-
-    def partition(self, table: str) -> str:
-        """Return the folder of this day's rows of `table`."""
-        return str(self.root / table / f"day={self.day}")
+        first, after = (instant.astimezone(NEW_YORK).date() for instant in (start, end))
+        return cls(root, tuple(first + timedelta(n) for n in range((after - first).days)))
 
     @property
-    def summary(self) -> Path:
-        """The file of this day's summary."""
-        return self.root / "summary" / f"day={self.day}.json"
+    def period(self) -> str:
+        """The days in words."""
+        first, last = self.days[0], self.days[-1]
+        return str(first) if first == last else f"{first} to {last}"
+
+    def table(self, name: str) -> str:
+        """Return the folder of a table; the days are some of those in it."""
+        return str(self.root / name)
+
+    def summary(self, day: str) -> Path:
+        """Return the file of a day's summary."""
+        return self.root / "summary" / f"day={day}.json"

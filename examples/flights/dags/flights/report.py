@@ -2,9 +2,8 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,24 +28,23 @@ class Summary:
     with_plane: int
 
 
-def summarise(
-    day: date,
-    enriched: Mapping[str, Any],
-    carriers: Mapping[str, Any],
-    airports: Mapping[str, Any],
-) -> Summary:
-    """Return the summary of a day, once its three tables are found to agree."""
+def summarise(day: str, figures: Iterable[Mapping[str, Mapping[str, Any]]]) -> Summary:
+    """Return the summary of a day, once its three tables are found to agree.
+
+    `figures` are those of all days: of the whole, by carrier, and by airport.
+    """
+    enriched, carriers, airports = (of_days[day] for of_days in figures)
     demand_equal(
         f"flights of {day}",
         {
             "in all": enriched["rows"],
-            "by carrier": carriers["flights"],
-            "departures": airports["departures"],
-            "arrivals": airports["arrivals"],
+            "by carrier": carriers.get("flights", 0),
+            "departures": airports.get("departures", 0),
+            "arrivals": airports.get("arrivals", 0),
         },
     )
     return Summary(
-        day=day.isoformat(),
+        day=day,
         flights=enriched["rows"],
         cancelled=enriched["cancelled"],
         diverted=enriched["diverted"],

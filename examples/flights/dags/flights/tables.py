@@ -1,4 +1,4 @@
-"""The tables of one day, each a query over others.
+"""The tables of some days, each a query over others.
 
 They are SQL text, so that this module needs no Spark to be imported and a query
 means the same to a classic session and to Spark Connect.
@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# The local day of an instant, in a way that does not depend on the zone of the session.
 LANDED: Final = """
-    SELECT *
+    SELECT *,
+           date_from_unix_date(CAST(
+               unix_seconds(from_utc_timestamp(time_hour, 'America/New_York')) DIV 86400 AS INT
+           )) AS date
       FROM {flights}
      WHERE time_hour >= :start AND time_hour < :end
 """
@@ -21,7 +25,7 @@ CLEAN: Final = """
     WITH timed AS (
         SELECT *, timestampadd(MINUTE, minute, time_hour) AS scheduled FROM {flights}
     )
-    SELECT carrier, flight, scheduled, time_hour, origin, dest, tailnum,
+    SELECT date, carrier, flight, scheduled, time_hour, origin, dest, tailnum,
            CASE WHEN dep_time IS NULL THEN 'cancelled'
                 WHEN arr_delay IS NULL THEN 'diverted'
                 ELSE 'flown'
@@ -33,7 +37,7 @@ CLEAN: Final = """
 
 # One weather station reports a wind of 1,048 mph once; 231 was the highest ever measured.
 WITH_WEATHER: Final = """
-    SELECT flights.carrier, flights.flight, flights.scheduled,
+    SELECT flights.date, flights.carrier, flights.flight, flights.scheduled,
            weather.origin IS NOT NULL AS with_weather,
            weather.temp, weather.precip, weather.visib,
            CASE WHEN weather.wind_speed <= 231 THEN weather.wind_speed END AS wind_speed
@@ -42,7 +46,7 @@ WITH_WEATHER: Final = """
 """
 
 WITH_PLANE: Final = """
-    SELECT flights.carrier, flights.flight, flights.scheduled,
+    SELECT flights.date, flights.carrier, flights.flight, flights.scheduled,
            planes.tailnum IS NOT NULL AS with_plane,
            planes.manufacturer, planes.model, planes.year AS built, planes.seats
       FROM {flights} AS flights
@@ -52,12 +56,12 @@ WITH_PLANE: Final = """
 ENRICHED: Final = """
     SELECT *
       FROM {flights}
-      JOIN {weather} USING (carrier, flight, scheduled)
-      JOIN {planes} USING (carrier, flight, scheduled)
+      JOIN {weather} USING (date, carrier, flight, scheduled)
+      JOIN {planes} USING (date, carrier, flight, scheduled)
 """
 
 BY_CARRIER: Final = """
-    SELECT carrier, airlines.name,
+    SELECT date, carrier, airlines.name,
            count(*) AS flights,
            count_if(status = 'cancelled') AS cancelled,
            count_if(status = 'diverted') AS diverted,
@@ -66,21 +70,21 @@ BY_CARRIER: Final = """
            coalesce(sum(seats) FILTER (WHERE status <> 'cancelled'), 0) AS known_seats
       FROM {flights}
       LEFT JOIN {airlines} AS airlines USING (carrier)
-     GROUP BY carrier, airlines.name
+     GROUP BY date, carrier, airlines.name
 """
 
 # Double entry: every flight is a departure of one airport and an arrival of another.
 BY_AIRPORT: Final = """
     WITH entry AS (
-        SELECT origin AS faa, 1 AS departures, 0 AS arrivals, status,
+        SELECT date, origin AS faa, 1 AS departures, 0 AS arrivals, status,
                dep_delay, CAST(NULL AS INT) AS arr_delay, precip
           FROM {flights}
          UNION ALL
-        SELECT dest AS faa, 0 AS departures, 1 AS arrivals, status,
+        SELECT date, dest AS faa, 0 AS departures, 1 AS arrivals, status,
                CAST(NULL AS INT) AS dep_delay, arr_delay, NULL AS precip
           FROM {flights}
     )
-    SELECT faa AS airport, airports.name,
+    SELECT date, faa AS airport, airports.name,
            sum(departures) AS departures,
            sum(arrivals) AS arrivals,
            count_if(status = 'cancelled') AS cancelled,
@@ -89,7 +93,7 @@ BY_AIRPORT: Final = """
            count_if(precip > 0) AS wet_departures
       FROM entry
       LEFT JOIN {airports} AS airports USING (faa)
-     GROUP BY faa, airports.name
+     GROUP BY date, faa, airports.name
 """
 
 TOTALS: Final = (
@@ -103,7 +107,7 @@ TOTALS: Final = (
 
 
 def land(flights: "DataFrame", start: datetime, end: datetime) -> "DataFrame":
-    """Return the flights scheduled in the hours of `[start, end)`, unchanged."""
+    """Return the flights scheduled in the hours of `[start, end)`, and the `date` of each."""
     interval = {"start": start, "end": end}
     return flights.sparkSession.sql(LANDED, args=interval, flights=flights)
 
@@ -129,10 +133,10 @@ def enrich(flights: "DataFrame", weather: "DataFrame", planes: "DataFrame") -> "
 
 
 def by_carrier(flights: "DataFrame", airlines: "DataFrame") -> "DataFrame":
-    """Return delays, cancellations and known seats of each carrier."""
+    """Return delays, cancellations and known seats of each carrier, by day."""
     return flights.sparkSession.sql(BY_CARRIER, flights=flights, airlines=airlines)
 
 
 def by_airport(flights: "DataFrame", airports: "DataFrame") -> "DataFrame":
-    """Return delays and cancellations of each airport, as an origin and as a destination."""
+    """Return delays and cancellations of each airport, as an origin and a destination, by day."""
     return flights.sparkSession.sql(BY_AIRPORT, flights=flights, airports=airports)

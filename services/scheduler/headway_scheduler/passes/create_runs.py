@@ -1,69 +1,237 @@
-"""The pass that creates the runs that have fallen due."""
+"""The pass that creates the runs that have fallen due, and enters what gets none."""
 
 import logging
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import dags, processes, runs
+from headway.db import dags, events, passed, processes, runs
 from headway.db.choice import Choice
-from headway.decide.due import Due, due
+from headway.db.dags import DueDag
+from headway.db.events import Event
+from headway.db.processes import Identity
+from headway.db.runs import NewRuns
+from headway.decide.due import MOST_ROLLED, due
+from headway.decide.due_plan import Due, Passed, Rules
+from headway.decide.graph import DagGraph
+from headway.domain.catchup import PassedFor
 from headway.domain.errors import TimetableError
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
+from headway.runtime.interrupt import computed, interrupted
 from headway.runtime.seam import nothing
-from headway.timetables import registry
-from headway.timetables.base import TimeRestriction
+from headway.timetables.base import DagRunInfo
+from headway_scheduler.replacing import cancel_unfinished
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
 
+MANY: Final = 1000
+"""Runs that one pass creates: after an outage the others are not to wait for all of them."""
+
+LONGEST_PLAN: Final = 3.0
+"""Seconds of computing for the runs of one DAG, and after which a pass takes up no other.
+
+While it is computed the DAGs of the pass are locked: the database breaks off a transaction that
+does nothing for 10 s, and would do so in every pass.
+"""
+
+TRY_AGAIN: Final = timedelta(minutes=10)
+"""For how long a timetable that fails is left alone."""
+
+LONGEST: Final = 1000
+"""Characters of its error that are kept."""
+
+
+def nobody(_runs: int) -> None:
+    """Tell nobody."""
+
+
+class Decided(NamedTuple):
+    """What is to be done now of one DAG."""
+
+    dag: DueDag
+    graph: DagGraph
+    plan: Due
+
+    def new(self, infos: Sequence[DagRunInfo], *, long: bool) -> NewRuns:
+        """Return runs of the DAG's schedule, by their short names or the `long` ones."""
+        kind, its = RunType.SCHEDULED, [info.data_interval for info in infos]
+        names = [kind.run_id(it.start, it.end if long else None) for it in its]
+        version = self.dag.version_id
+        return NewRuns(
+            self.dag.dag_id,
+            kind,
+            version,
+            infos,
+            {},
+            partitions=self.graph.timetable.partitions,
+            named=names,
+        )
+
 
 def create_runs(
-    replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing
+    replica: Replica,
+    now: datetime,
+    before_commit: Callable[[], None] = nothing,
+    cancelled: Callable[[int], None] = nobody,
+    at_most: int = MANY,
 ) -> int:
-    """Create the runs that are due; return how many DAGs were planned."""
-    specs, limit = replica.specs, replica.settings.max_dagruns_to_create_per_loop
+    """Create about `at_most` of the runs that are due; return how many DAGs were planned.
+
+    Of how many runs were told to end for them is told to `cancelled` when it is committed.
+    """
+    limit, ended = replica.settings.max_dagruns_to_create_per_loop, 0
 
     def create(choice: Choice[str], taken: list[str]) -> int:
+        nonlocal ended
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me)
-            due_dags = dags.lock_due(conn, now, limit, specs.unreadable, choice)
-            taken += [dag.dag_id for dag in due_dags]
-            graphs = specs.get(conn, (dag.version_id for dag in due_dags))
-            due_dags = [dag for dag in due_dags if dag.version_id in graphs]
-            for dag in due_dags:
-                spec = graphs[dag.version_id].dag
-                plan = _plan(spec, dag, now)
-                _create(conn, spec, dag, plan)
-                dags.plan(conn, dag, plan.following)
+            found = dags.lock_due(conn, now, limit, replica.specs.unreadable, choice)
+            taken += [dag.dag_id for dag in found]
+            graphs = replica.specs.get(conn, _versions(found))
+            readable = [_looked_at(dag, graphs, now) for dag in found if dag.version_id in graphs]
+            decided = _decided(readable, graphs, now, at_most)
+            ending = sum(
+                len(cancel_unfinished(conn, replica.me, it.dag.dag_id))
+                for it in decided
+                if it.plan.cancels
+            )
+            _carry_out(conn, replica.me, decided)
+            dags.plan(conn, [(it.dag, it.plan) for it in decided])
             before_commit()
-        return len(due_dags)
+        ended += ending
+        return len(decided)
 
-    return sum(replica.creating.each(replica.engine, replica.me, now, create))
+    planned = sum(replica.creating.each(replica.engine, replica.me, now, create))
+    if ended:
+        cancelled(ended)
+    return planned
 
 
-def _plan(spec: DagSpec, dag: dags.DueDag, now: datetime) -> Due:
-    restriction = TimeRestriction(spec.start_date, spec.end_date, spec.catchup)
+def _is_enough(covered: int, began: float) -> bool:
+    """Whether a pass has rolled up, or computed, as much as it may at once."""
+    return covered >= MOST_ROLLED or computed() - began > LONGEST_PLAN
+
+
+def _versions(due_dags: list[DueDag]) -> set[int]:
+    versions = {dag.version_id for dag in due_dags}
+    return versions | {
+        it.planned_version_id for it in due_dags if it.planned_version_id is not None
+    }
+
+
+def _looked_at(dag: DueDag, graphs: Mapping[int, DagGraph], now: datetime) -> DueDag:
+    """Return it as new if it has another schedule, by which runs fell due at other times.
+
+    It is scheduled since now at the latest, whatever the database's clock says.
+    """
+    before = None if dag.planned_version_id is None else graphs.get(dag.planned_version_id)
+    spec = graphs[dag.version_id].dag
+    anew = before is not None and _schedule(before.dag) != _schedule(spec)
+    since = now if anew else min(dag.standing.since, now)
+    return replace(dag, standing=replace(dag.standing, since=since))
+
+
+def _schedule(spec: DagSpec) -> tuple[object, ...]:
+    return spec.timetable, spec.start_date
+
+
+def _decided(
+    readable: Sequence[DueDag], graphs: Mapping[int, DagGraph], now: datetime, at_most: int
+) -> list[Decided]:
+    """Decide about DAGs until it is enough for one pass; the others are for the next one."""
+    most, covered, began = max(at_most // max(len(readable), 1), 1), 0, computed()
+    decided: list[Decided] = []
+    for dag in readable:
+        decided.append(_decide(graphs[dag.version_id], dag, now, most))
+        plan = decided[-1].plan
+        covered += sum(map(len, plan.covers.values()))
+        if plan.error or _is_enough(covered, began):
+            break
+    return decided
+
+
+def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decided:
     try:
-        timetable = registry.decode(spec.timetable)
-        return due(timetable, dag.last, restriction, now, dag.room, dag.taken)
-    except TimetableError:
-        log.exception("DAG %s is not scheduled any more: its timetable fails", spec.dag_id)
-        return Due([], None)
+        with interrupted(LONGEST_PLAN, f"It takes more than {LONGEST_PLAN:g} s to tell its runs."):
+            plan = due(graph.timetable, dag.standing, Rules.of(graph.dag), now, at_most)
+    except TimetableError as error:
+        log.exception("action=unschedulable dag=%s: its timetable fails", dag.dag_id)
+        plan = Due([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])
+    return Decided(dag, graph, plan)
 
 
-def _create(conn: Connection, spec: DagSpec, dag: dags.DueDag, plan: Due) -> None:
-    if not plan.runs:
-        return
-    new = runs.NewRuns(
-        dag.dag_id,
-        RunType.SCHEDULED,
-        dag.version_id,
-        plan.runs,
-        {},
-        partitions=registry.decode(spec.timetable).partitions,
+def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> None:
+    for it in decided:
+        _leave_out(conn, me, it.dag.dag_id, it.plan.passed)
+    created = _create(conn, decided)
+    for it in decided:
+        dag_id, conflicts = it.dag.dag_id, []
+        for run in it.plan.runs:
+            covered, run_id = it.plan.covers.get(run.run_after, []), created.get((dag_id, run))
+            if run_id is None:  # what is not known of stands in its way
+                first = run.data_interval.start
+                conflicts.append(Passed(first, covered[-1] if covered else run, PassedFor.CONFLICT))
+            elif covered:
+                passed.cover(conn, dag_id, run_id, covered)
+                _tell_of_rollup(conn, me, dag_id, run_id, covered)
+        _leave_out(conn, me, dag_id, conflicts)
+
+
+def _leave_out(conn: Connection, me: Identity, dag_id: str, left_out: Sequence[Passed]) -> None:
+    for it in left_out:
+        end = it.last.data_interval.end
+        details = {"reason": it.reason, "from": it.first.isoformat(), "to": end.isoformat()}
+        log.info("action=skip dag=%s %s", dag_id, details)
+        events.add(
+            conn,
+            Event(actor=f"scheduler:{me.id}", action="dag.skip", dag_id=dag_id, details=details),
+        )
+    passed.add(conn, dag_id, left_out)
+
+
+def _create(conn: Connection, decided: Sequence[Decided]) -> dict[tuple[str, DagRunInfo], str]:
+    """Create runs; return what those are called that were created, by DAG and run.
+
+    One whose name is that of a run of a former schedule gets a longer one.
+    """
+    created: dict[tuple[str, DagRunInfo], str] = {}
+    for long in (False, True):
+        left = [(it, _left(it, created)) for it in decided]
+        new = [it.new(infos, long=long) for it, infos in left if infos]
+        found = runs.create(conn, new) if new else set()
+        for it in new:
+            names = zip(it.infos, it.run_ids(), strict=True)
+            made = {(it.dag_id, run): name for run, name in names if (it.dag_id, name) in found}
+            created |= made
+            _log_created(it.dag_id, list(made.values()))
+    return created
+
+
+def _left(it: Decided, created: Container[tuple[str, DagRunInfo]]) -> list[DagRunInfo]:
+    return [run for run in it.plan.runs if (it.dag.dag_id, run) not in created]
+
+
+def _log_created(dag_id: str, names: Sequence[str]) -> None:
+    if names:
+        span = names[0], names[-1]
+        log.info("action=create dag=%s runs=%d from=%s to=%s", dag_id, len(names), *span)
+
+
+def _tell_of_rollup(
+    conn: Connection, me: Identity, dag_id: str, run_id: str, covered: list[DagRunInfo]
+) -> None:
+    events.add(
+        conn,
+        Event(
+            actor=f"scheduler:{me.id}",
+            action="run.rollup",
+            dag_id=dag_id,
+            run_id=run_id,
+            details={"intervals": len(covered)},
+        ),
     )
-    for run_id in runs.create(conn, new):
-        log.info("action=create_run dag=%s run=%s", dag.dag_id, run_id)

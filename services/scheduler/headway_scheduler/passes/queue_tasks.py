@@ -3,9 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from headway.db import dags, line, pools, processes, queues, tasks
+from sqlalchemy import Connection
+
+from headway.db import dags, lanes, line, pools, processes, queues, tasks
 from headway.db.choice import Choice
-from headway.decide.admit import Admission, Budget, Limit, admit
+from headway.db.pools import LockedPool
+from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
+from headway.decide.lane import spent
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -33,11 +37,12 @@ def queue_tasks(
                 return NOTHING
             free = queues.free(conn, scheduler, settings.parallelism)
             most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
-            ready = line.pick(conn, locked, _served(free), most, choice)
+            ready, shares = _pick(conn, locked, free, most, choice)
             taken += dict.fromkeys(task.dag_id for task in ready)
             places = dags.lock_places(conn, taken)
             free |= line.free_places(conn, places, ready)
             free[Budget(Limit.POOL, (pool,))] = locked.free
+            free |= shares
             admission = admit(ready, free)
             tasks.queue(conn, admission.task_ids, now, scheduler)
             before_commit()
@@ -55,5 +60,25 @@ def _together(done: Iterable[Admission]) -> Admission:
     return Admission(admitted, refused)
 
 
-def _served(free: Mapping[Budget, int]) -> dict[str, int]:
-    return {str(it.owner[0]): left for it, left in free.items() if it.limit is Limit.QUEUE}
+def _pick(
+    conn: Connection,
+    pool: LockedPool,
+    free: Mapping[Budget, int],
+    most: int,
+    choice: Choice[str],
+) -> tuple[list[ReadyTask], dict[Budget, int]]:
+    """Lock the tasks that come next; return them, and what is left to the backfills among them.
+
+    Where a backfill has spent its share, those behind its tasks are looked for.
+    """
+    ready: dict[int, ReadyTask] = {}
+    shares: dict[Budget, int] = {}
+    done: set[int] = set()
+    more = True
+    while more:
+        picked = line.pick(conn, pool, free, most, choice, done)
+        ready |= {task.id: task for task in picked}
+        shares = lanes.free(conn, pool.name, pool.free, picked) | shares
+        more = not spent(picked, shares) <= done
+        done |= spent(picked, shares)
+    return line.in_order(ready.values()), shares

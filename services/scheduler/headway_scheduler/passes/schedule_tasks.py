@@ -1,22 +1,23 @@
 """The pass that settles what has changed in runs, and the one that schedules retries."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import events, processes, runs, standings, tasks, wakes
+from headway.db import callbacks, events, processes, runs, standings, tasks, wakes
 from headway.db.choice import Choice
 from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.db.standings import WokenRun
 from headway.decide.settle import Settlement
+from headway.domain.callbacks import run_event
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
-from headway_scheduler.settling import count_ended, look_at_whole
+from headway_scheduler.settling import Graphs, count_ended, look_at_whole
 
 
 class Settled(NamedTuple):
@@ -27,15 +28,19 @@ class Settled(NamedTuple):
 
 
 def schedule_tasks(
-    replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing
+    replica: Replica,
+    now: datetime,
+    before_commit: Callable[[], None] = nothing,
+    called: Callable[[], None] = nothing,
 ) -> Settled:
     """Settle runs in which something has changed.
 
-    What has ended is counted into what waits for it; where that does not decide
-    everything, the run is looked at as a whole.
+    What has ended is counted into what waits for it; where that does not decide everything,
+    the run is looked at as a whole.  Of callbacks that were queued `called` is told after it.
     """
     settings, specs = replica.settings, replica.specs
     limit = settings.max_dagruns_per_loop_to_schedule
+    calls: list[int] = []
 
     def look(choice: Choice[int], taken: list[int]) -> Settled:
         with replica.engine.begin() as conn:
@@ -50,6 +55,7 @@ def schedule_tasks(
             rest = [run for run in running if run.id not in settled]
             settled |= look_at_whole(conn, rest, graphs, settings.max_map_length)
             _write(conn, settled, now, settings.priority_aging)
+            calls.append(_call_back(conn, running, graphs, settled))
             _tell(conn, replica.me, settled)
             before_commit()
         versions = {run.version_id for run in running if _scheduled_any(settled.get(run.id))}
@@ -58,6 +64,8 @@ def schedule_tasks(
         )
 
     done = replica.settling.each(replica.engine, replica.me, now, look)
+    if any(calls):
+        called()
     return Settled(sum(it.runs for it in done), frozenset().union(*(it.pools for it in done)))
 
 
@@ -100,6 +108,26 @@ def _write(
     tasks.expand(conn, expansions, now, aging)
     tasks.count(conn, waiting)
     runs.settle(conn, {run: (it.unfinished, it.run_state) for run, it in settled.items()}, now)
+
+
+def _call_back(
+    conn: Connection,
+    woken: Sequence[WokenRun],
+    graphs: Graphs,
+    settled: Mapping[int, Settlement],
+) -> int:
+    """Queue callbacks for the ends of runs whose DAGs have functions for them; return how many."""
+    found = []
+    for run in woken:
+        ended = settled[run.id].run_state if run.id in settled else None
+        having = graphs[run.version_id].dag.callbacks
+        if ended is None or not having:
+            continue
+        event = run_event(having, ended, told=run.end_as is not None, timed_out=run.timed_out)
+        if event is not None:
+            found.append((run.id, *event))
+    callbacks.add_of_runs(conn, found)
+    return len(found)
 
 
 def _tell(conn: Connection, me: Identity, settled: Mapping[int, Settlement]) -> None:

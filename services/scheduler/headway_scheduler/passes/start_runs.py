@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from headway.db import dags, processes, runs
+from headway.db import dags, pins, processes, runs
 from headway.db.choice import Choice
 from headway.decide.start import startable
 from headway.runtime.seam import nothing
@@ -44,7 +44,7 @@ def start_runs(
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
             started, unpinned = runs.lock_queued(conn, ids, scope)
             runs.start(conn, started, now, replica.settings.priority_aging)
-            runs.ask(conn, unpinned, now)
+            pins.ask(conn, unpinned, now)
             before_commit()
         parses.extend(unpinned)
         return len(started)

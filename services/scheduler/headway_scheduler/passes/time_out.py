@@ -58,5 +58,5 @@ def _end(conn: Connection, me: Identity, overdue: Sequence[LockedRun]) -> None:
         )
         interventions.write(conn, what, Role.SCHEDULER)
     ids = [run.id for run in overdue]
-    endings.end_as(conn, ids, RunState.FAILED)
+    endings.end_as(conn, ids, RunState.FAILED, timed_out=True)
     wakes.add(conn, ids)

@@ -3,33 +3,48 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from headway.domain.states import Outcome
 from headway.runtime import settings
 from headway.runtime.frames import Frame
 from headway_worker.order import Order
 from headway_worker.spark.access import SparkAccess
-from headway_worker.spark.driver import SubmitSettings
-from headway_worker.spark.endpoint import ConnectEndpoint
+from headway_worker.spark.fate import Prior
 from headway_worker.spark.handle import Handle
+from headway_worker.spark.whereabouts import Whereabouts
 
 
-def spark_of(order: Order, ask: Callable[[Frame], Frame]) -> SparkAccess:
-    """Return the attempt's access to Spark; the worker's server starts when it is first used."""
+def spark_of(
+    order: Order, ask: Callable[[Frame], Frame], tell: Callable[[Frame], None]
+) -> SparkAccess:
+    """Return the attempt's access to Spark; the worker's server starts when it is first used.
+
+    Its worker is told of progress and figures, which needs no answer.
+    """
+
+    def locate(conn_id: str, for_session: bool) -> Whereabouts:
+        question = {"ask": "spark", "conn_id": conn_id, "session": for_session}
+        return Whereabouts.from_frame(ask(question))
 
     def save_handle(handle: Handle) -> None:
         ask({"ask": "save_handle", "handle": dict(handle)})
 
-    known = ask({"ask": "spark", "session": False})
+    def prior() -> Prior | None:
+        if order.facts.try_number == 1:
+            return None  # nobody need be asked what was before it
+        answer = ask({"ask": "prior_handle"})
+        if not answer["found"]:
+            return None
+        outcome = answer["outcome"]
+        return Prior(answer["handle"], None if outcome is None else Outcome(outcome))
+
     return SparkAccess(
-        endpoint=lambda: ConnectEndpoint.from_frame(
-            ask({"ask": "spark", "session": True})["endpoint"]
-        ),
+        locate=locate,
         attempt_key=order.attempt_key,
         on_handle=save_handle,
+        on_progress=lambda progress: tell({"progress": progress.to_frame()}),
+        on_figures=lambda figures: tell({"figures": figures.to_frame()}),
         bundle_root=order.code,
-        submission=SubmitSettings(
-            java_home=Path(known["java_home"]),
-            scratch=Path.cwd() / "spark-submit",
-            environment=settings.environment(),
-            master=known["master"],
-        ),
+        scratch=Path.cwd() / "spark-submit",
+        environment=settings.environment(),
+        prior=prior,
     )

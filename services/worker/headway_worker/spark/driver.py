@@ -5,25 +5,35 @@ import select
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
+from uuid import uuid4
 
+from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 from headway.sdk.runtime import SparkApplication
-from headway_worker.spark.errors import SparkError
-from headway_worker.spark.handle import OnHandle
+from headway_worker.spark.connection import SparkConnection
+from headway_worker.spark.errors import SparkError, how_it_ended
+from headway_worker.spark.events import Tally
+from headway_worker.spark.handle import CLUSTER, Handle, OnHandle
 from headway_worker.spark.installation import driver_environment, spark_home
+from headway_worker.spark.ledger import FOLDER, Ledger
+from headway_worker.spark.rest import Announcement
 from headway_worker.spark.submit import (
     build_command,
     event_log_id,
     is_chatter,
     logged_id,
+    named_in,
+    new_tag,
     properties,
     render_properties,
-    with_event_log,
+    watched,
 )
+from headway_worker.spark.watch import ALL, Watch, Watcher
 
 _LINES_SHOWN: Final = 20
 _LONGEST_LINE: Final = 64 * 2**10
@@ -34,72 +44,137 @@ _LOOK_SECONDS: Final = 0.1
 class SubmitSettings:
     """Where applications are submitted to.  `scratch` is a folder of the attempt's own.
 
-    `environment` is what the driver may see.  A SPARK_HOME in it chooses the Spark.
+    `environment` is what the driver may see.  The Spark is that of the connection, else
+    of a SPARK_HOME in `environment`, else pyspark's own.
     """
 
     java_home: Path
     scratch: Path
     environment: Mapping[str, str]
+    connection: SparkConnection
     master: str = "local[2]"
-    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        """The folder of the Spark whose programs are run."""
+        named = self.connection.spark_home or self.environment.get("SPARK_HOME")
+        return Path(named or spark_home())
+
+    def spark_defaults(self) -> str:
+        """Return the text of the spark-defaults.conf that spark-submit reads; empty without one."""
+        folder = self.environment.get("SPARK_CONF_DIR") or self.home / "conf"
+        file = Path(folder) / "spark-defaults.conf"
+        return file.read_text(errors="replace") if file.is_file() else ""
+
+    def of_programs(self) -> dict[str, str]:
+        """Return the environment of Spark's programs."""
+        environment = driver_environment(self.java_home, self.environment)
+        return {**environment, "SPARK_HOME": str(self.home)}
+
+    def defaults(self) -> frozenset[str]:
+        """Return the names of the properties that Spark's own configuration sets."""
+        folder = self.environment.get("SPARK_CONF_DIR") or self.home / "conf"
+        try:
+            return named_in((Path(folder) / "spark-defaults.conf").read_text(errors="replace"))
+        except OSError:
+            return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """How spark-submit ended: its exit code, as Popen has it, and its last lines that matter."""
+
+    code: int
+    last: Sequence[str]
+    handle: Handle
+
+    def failure(self, application: SparkApplication) -> str:
+        """Return what to tell of a code that is not 0."""
+        how = how_it_ended(self.code)
+        head = f"spark-submit of {application.application} {how}. Its output ends with:"
+        return "\n".join([head, *(f"  {line}" for line in self.last)])
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One run of spark-submit for an attempt.
+    """Runs of spark-submit for an attempt.
 
     `on_handle` is told that an application is about to be submitted, and once more
-    as soon as its id is known.  What the driver prints is copied to `output`.
+    as soon as its id is known.  What the driver prints is copied to `output`.  A driver on
+    this machine is watched, once it has logged the address of its web interface.
     """
 
     settings: SubmitSettings
     attempt_key: str
     on_handle: OnHandle
     output: IO[bytes]
+    watcher: Watcher = field(default_factory=Watcher)
 
     def run(self, application: SparkApplication) -> None:
-        """Submit the application and wait until it has ended; SparkError unless it succeeds."""
-        command = self._prepare(application)
-        self.on_handle({"kind": "submit", "tag": self.attempt_key})
-        with subprocess.Popen(
-            tethered(command, on_death=signal.SIGKILL),
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        ) as process:
-            last = self._follow(process)
-        if process.returncode != 0:
-            raise SparkError(_failure(application, process.returncode, last))
+        """Submit the application and wait until it has ended; SparkError unless it succeeds.
+
+        The driver is a child of this process, and dies with it.
+        """
+        tag = new_tag(self.attempt_key, uuid4().hex[:12])
+        ended = self.submit(application, {"kind": "submit", "tag": tag})
+        if ended.code != 0:
+            raise SparkError(ended.failure(application))
+
+    def submit(self, application: SparkApplication, handle: Handle) -> Submitted:
+        """Run spark-submit for the application that `handle` is of, and return how it ended."""
+        command = self._prepare(application, handle["tag"])
+        self.on_handle(handle)
+        with (
+            closing(Watch(self.watcher, Ledger(self.settings.scratch, Tally(ALL)))) as watch,
+            ExitStack() as ending,
+        ):
+            with uninterrupted():
+                process = ending.enter_context(self._start(command, application))
+                ending.callback(process.kill)  # which one that has ended does not notice
+            return self._follow(process, handle, watch)
 
     @property
     def _events(self) -> Path:
-        return self.settings.scratch / "events"
+        return self.settings.scratch / FOLDER
 
-    def _prepare(self, application: SparkApplication) -> list[str]:
+    def _prepare(self, application: SparkApplication, tag: str) -> list[str]:
         settings = self.settings
-        home = Path(settings.environment.get("SPARK_HOME") or spark_home())
         file = settings.scratch / "spark.properties"
-        command = build_command(application, home, settings.master, file)
-        given = properties(application, self.attempt_key, settings.master, settings.conf)
-        self._events.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(render_properties(with_event_log(given, settings.master, self._events)))
+        command = build_command(application, settings.home, settings.master, file)
+        given = properties(application, self.attempt_key, tag, settings.master)
+        self._events.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if application.deploy_mode != CLUSTER:
+            given = watched(given, settings.defaults(), settings.scratch)
+        write_properties(file, given)
         return command
 
-    def _environment(self) -> dict[str, str]:
+    def _start(
+        self, command: Sequence[str], application: SparkApplication
+    ) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            tethered(command, on_death=signal.SIGKILL),
+            env=self._environment(application),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def _environment(self, application: SparkApplication) -> dict[str, str]:
         settings = self.settings
-        environment = driver_environment(settings.java_home, settings.environment)
-        environment.setdefault("SPARK_HOME", str(spark_home()))
+        environment = settings.of_programs()
         if settings.master.startswith("local"):
             environment["SPARK_LOCAL_IP"] = "127.0.0.1"
             environment.setdefault("SPARK_LOCAL_DIRS", str(settings.scratch / "local"))
+        if application.deploy_mode != "cluster":
+            environment |= application.env_vars
         return environment
 
-    def _follow(self, process: "subprocess.Popen[bytes]") -> "deque[str]":
-        """Copy what the driver prints until it has ended; return the last lines that matter."""
+    def _follow(
+        self, process: "subprocess.Popen[bytes]", handle: Handle, watch: Watch
+    ) -> Submitted:
+        """Copy what the driver prints until it has ended."""
+        announcement = Announcement()
         known = frozenset(self._event_logs())
-        found: str | None = None
         last: deque[str] = deque(maxlen=_LINES_SHOWN)
         for line in _lines(process):
             self.output.write(line)
@@ -107,9 +182,14 @@ class Submission:
             text = line.decode(errors="replace").rstrip()
             if text and not is_chatter(text):
                 last.append(text)
-            if found is None and (found := logged_id(text) or self._new_event_log(known)):
-                self.on_handle({"kind": "submit", "tag": self.attempt_key, "application_id": found})
-        return last
+            if address := announcement.hear(text):
+                watch.begin(address)
+            if "application_id" not in handle:
+                found = logged_id(text) or self._new_event_log(known)
+                if found is not None:
+                    handle = {**handle, "application_id": found}
+                    self.on_handle(handle)
+        return Submitted(process.wait(), tuple(last), handle)
 
     def _event_logs(self) -> list[str]:
         return [path.name for path in self._events.iterdir()]
@@ -117,6 +197,14 @@ class Submission:
     def _new_event_log(self, known: frozenset[str]) -> str | None:
         new = (event_log_id(name) for name in self._event_logs() if name not in known)
         return next(new, None)
+
+
+def write_properties(file: Path, given: Mapping[str, str]) -> Path:
+    """Write a file of Spark's properties that nobody else may read, and return it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(render_properties(given))
+    return file
 
 
 def _lines(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
@@ -136,13 +224,3 @@ def _lines(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
         yield from lines or [b""]
         if is_over:
             return
-
-
-def _failure(application: SparkApplication, code: int, last: "deque[str]") -> str:
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
-    return "\n".join(
-        [
-            f"spark-submit of {application.application} {how}. Its output ends with:",
-            *(f"  {line}" for line in last),
-        ]
-    )

@@ -4,29 +4,50 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from headway_worker.spark.connection import SparkConnection
+
 RELEASE: Final = "headway_worker.spark.release:release"
 """The target of a child that ends what a dead attempt left running in Spark."""
+
+_USER: Final = "headway"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectEndpoint:
-    """A Spark Connect server: `sc://host:port` and the token that it asks for.
+    """A Spark Connect server: `sc://host:port`, and the token that it may ask for.
 
-    For a server without TLS the host must read `localhost`, whatever it is bound to.
+    For a server without TLS that asks for one the host must read `localhost`, whatever it
+    is bound to.  `user` is whose a session is, which is known by that and its id.
+    `process` is the identity of a server that is a worker's own.
     The token is in no text that is made of this record.
     """
 
     url: str
-    token: str = field(repr=False)
+    token: str | None = field(default=None, repr=False)
+    user: str = _USER
+    tls: bool = False
+    ca_file: str | None = None
+    process: str | None = None
 
-    def to_frame(self) -> dict[str, str]:
+    @classmethod
+    def of(cls, connection: SparkConnection) -> "ConnectEndpoint":
+        """Return where the server of a connection of kind connect is."""
+        return cls(
+            url=connection.url,
+            token=connection.token,
+            user=connection.user or _USER,
+            tls=connection.tls,
+            ca_file=connection.ca_file,
+        )
+
+    def to_frame(self) -> dict[str, Any]:
         """Return this as plain data; the token is part of it."""
         return asdict(self)
 
     @classmethod
-    def from_frame(cls, frame: Mapping[str, str]) -> "ConnectEndpoint":
+    def from_frame(cls, frame: Mapping[str, Any]) -> "ConnectEndpoint":
         """Return what `to_frame` made the data of."""
-        return cls(url=frame["url"], token=frame["token"])
+        return cls(**frame)
 
 
 def release_argument(endpoint: ConnectEndpoint, session_id: str) -> dict[str, Any]:

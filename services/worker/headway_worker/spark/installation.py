@@ -11,7 +11,7 @@ from headway.domain.errors import EmbeddedError
 TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - its name
 
 # These say that the process is a client of a Connect server; a driver must not inherit them.
-_CLIENT_VARIABLES: Final = (
+CLIENT_VARIABLES: Final = (
     "SPARK_CONNECT_MODE_ENABLED",
     "SPARK_LOCAL_REMOTE",
     "SPARK_REMOTE",
@@ -35,6 +35,6 @@ def driver_environment(java_home: Path, environment: Mapping[str, str]) -> dict[
 
     What `environment` says about Spark and Python comes first; its Java does not.
     """
-    inherited = {key: value for key, value in environment.items() if key not in _CLIENT_VARIABLES}
+    inherited = {key: value for key, value in environment.items() if key not in CLIENT_VARIABLES}
     defaults = {"PYSPARK_PYTHON": sys.executable, "SPARK_LAUNCHER_OPTS": _LAUNCHER_OPTIONS}
     return {**defaults, **inherited, "JAVA_HOME": str(java_home)}

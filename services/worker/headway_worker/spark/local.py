@@ -5,9 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from headway.domain.connection import Connection
+from headway.domain.names import check_key
+from headway.domain.secret_kind import Kind
 from headway.embedded.java import find_java_home
 from headway.runtime import settings
 from headway.runtime.scrub import scrubbed_environment
+from headway.runtime.secret_settings import provided_here
 from headway_worker.spark.access import LocalSpark, local_spark
 from headway_worker.spark.server import ServerSettings
 
@@ -25,5 +29,10 @@ def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
             driver_memory=given.spark_driver_memory,
             java_options=tuple(given.spark_java_options.split()),
         )
-        with local_spark(server) as spark:
+        with local_spark(server, _connection) as spark:
             yield spark
+
+
+def _connection(conn_id: str) -> Connection | None:
+    found = provided_here().find(Kind.CONNECTION, check_key("connection", conn_id))
+    return found if isinstance(found, Connection) else None

@@ -1,52 +1,72 @@
-"""User code in UDFs: Spark's Python processes cannot import what lies beside a DAG file."""
+"""User code in UDFs: Spark's Python processes get the bundle's modules as an artifact."""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Final
+from zipfile import ZipFile, ZipInfo, is_zipfile
 
 from pyspark.cloudpickle import register_pickle_by_value
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+from headway.sdk.modules import PREFIX
+
+ARCHIVE: Final = "bundle.zip"
 
 
-def register_user_modules(bundle_root: Path) -> None:
-    """Let functions from the bundle's modules travel to Spark as code, not as an import.
+def send_bundle(spark: SparkSession | ConnectSession, bundle_root: Path, scratch: Path) -> None:
+    """Let functions of a session import what its DAG file may import from the bundle.
 
-    This holds for modules that are imported now and for those that will be.  A
-    function may call what its module imported at the top; an import of another of
-    the bundle's modules inside its body fails in Spark.
+    The Python processes of such a session are its own, so another one may have another
+    version.  The DAG file itself goes by a name that nobody else has: its functions travel
+    as code.  A bundle that has no other module is not sent.
     """
-    root = bundle_root.resolve()
-    for name in {*_loaded(root), *_importable(root)}:
-        _register(name)
+    _register_dag_files()
+    modules = dict(_modules(bundle_root.resolve()))
+    if not modules:
+        return
+    scratch.mkdir(parents=True, exist_ok=True)
+    archive = scratch / ARCHIVE
+    with ZipFile(archive, "w") as writer:
+        for name, content in sorted(modules.items()):
+            writer.writestr(ZipInfo(name), content)
+    if isinstance(spark, SparkSession):
+        spark.sparkContext.addPyFile(str(archive))
+    else:
+        spark.addArtifacts(str(archive), pyfile=True)
 
 
-def _loaded(root: Path) -> Iterator[str]:
-    for name, module in list(sys.modules.items()):
-        if _lies_below(root, module):
-            yield name
+def _register_dag_files() -> None:
+    for name in _dag_files():
+        register_pickle_by_value(sys.modules[name])
 
 
-def _importable(root: Path) -> Iterator[str]:
-    """Yield the top-level modules of the bundle, of which sub-modules take the treatment."""
-    for path in root.iterdir():
-        name = path.stem if path.suffix == ".py" else path.name
-        is_module = path.suffix == ".py" or (path.is_dir() and any(path.glob("*.py")))
-        loaded = sys.modules.get(name)
-        if is_module and name.isidentifier() and (loaded is None or _lies_below(root, loaded)):
-            yield name
+def _modules(root: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the bundle's modules by the paths under which they are imported.
+
+    Of two of a name the last counts: it is what comes first on `sys.path`.
+    """
+    for place in (Path(entry).resolve() for entry in reversed(sys.path) if entry):
+        if place.is_relative_to(root):
+            yield from _in_folder(place) if place.is_dir() else _in_package(place)
 
 
-def _lies_below(root: Path, module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and Path(file).resolve().is_relative_to(root)
+def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
+    loaded = {getattr(sys.modules[name], "__file__", "") for name in _dag_files()}
+    for path in sorted(folder.rglob("*.py")):
+        inside = path.relative_to(folder)
+        if str(path) not in loaded and not any(part[0] == "." for part in inside.parts):
+            yield inside.as_posix(), path.read_bytes()
 
 
-def _register(name: str) -> None:
-    """Register a module under its name; the library insists that it be imported already."""
-    is_absent = name not in sys.modules
-    module = sys.modules.setdefault(name, ModuleType(name))
-    try:
-        register_pickle_by_value(module)
-    finally:
-        if is_absent:
-            del sys.modules[name]
+def _in_package(package: Path) -> Iterator[tuple[str, bytes]]:
+    if is_zipfile(package):
+        with ZipFile(package) as opened:
+            for entry in opened.infolist():
+                if entry.filename.endswith(".py"):
+                    yield entry.filename, opened.read(entry)
+
+
+def _dag_files() -> list[str]:
+    return [name for name in sys.modules if name.startswith(PREFIX)]

@@ -3,9 +3,11 @@
 import os
 import re
 import secrets
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -15,18 +17,36 @@ from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.tether import tethered
 from headway_worker.spark.endpoint import ConnectEndpoint
+from headway_worker.spark.identity import identity_of
 from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
 
 _CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _READY: Final = re.compile(rb"Spark Connect server started at: \S*:(\d+)")
+_FOLDERS: Final = ("events", "local", "tmp", "warehouse")
 _POLL: Final = 0.02
 _LINES_SHOWN: Final = 15
+_TAIL: Final = 64 * 2**10
+"""Bytes at the end of a log in which those lines are looked for."""
+
+# By itself Spark says several lines of each job, for as long as the server lives.
+_LOGGING: Final = f"""\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+logger.server.name = {_CLASS}
+logger.server.level = info
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """How to start the server.  `scratch` is a folder of its own, for all that it writes.
 
+    `master` is where its jobs run: here, or on a cluster.
     `environment` is what the driver, and with it user code in UDFs, may see.  `conf`
     wins over the settings made here, except those of the binding.
     """
@@ -34,7 +54,7 @@ class ServerSettings:
     java_home: Path
     scratch: Path
     environment: Mapping[str, str]
-    cores: int = 2
+    master: str = "local[2]"
     driver_memory: str = "1g"
     java_options: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -43,6 +63,11 @@ class ServerSettings:
     def log(self) -> Path:
         """The file that takes the server's output."""
         return self.scratch / "server.log"
+
+    @property
+    def logging(self) -> Path:
+        """The file that tells the server what to log."""
+        return self.scratch / "log4j2.properties"
 
 
 class ConnectServer:
@@ -56,18 +81,40 @@ class ConnectServer:
     @classmethod
     def start(cls, settings: ServerSettings, clock: Clock | None = None) -> "ConnectServer":
         """Start a server without waiting for it; EmbeddedError if that is impossible."""
-        return cls(settings, clock or SystemClock())
+        try:
+            return cls(settings, clock or SystemClock())
+        except OSError as error:
+            raise EmbeddedError(f"Cannot start the Spark Connect server: {error}.") from error
 
     def __init__(self, settings: ServerSettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
         self._token = secrets.token_urlsafe(32)
         self._port: int | None = None
-        for folder in ("local", "tmp", "warehouse"):
-            (settings.scratch / folder).mkdir(parents=True, exist_ok=True)
+        settings.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in _FOLDERS:
+            (settings.scratch / folder).mkdir(exist_ok=True)
+        settings.logging.write_text(_LOGGING)
         with settings.log.open("ab") as log:
             self._log_start = log.tell()
             self._process = self._spawn(log.fileno())
+        self._identity = identity_of(self._process.pid)
+        _let_go_first(self._process.pid)
+
+    @property
+    def port(self) -> int | None:
+        """The port that the server listens on; None while nobody has seen it listen."""
+        return self._port
+
+    @property
+    def identity(self) -> str:
+        """Tell this process from any other, on whatever machine: its boot, pid and start."""
+        return self._identity
+
+    @property
+    def scratch(self) -> Path:
+        """The folder that holds all that the server writes."""
+        return self._settings.scratch
 
     @property
     def pid(self) -> int:
@@ -91,7 +138,8 @@ class ConnectServer:
         if self._port is None:
             return None
         # Clients refuse to send a token without TLS to any name but this one.
-        return ConnectEndpoint(f"sc://localhost:{self._port}", self._token)
+        url = f"sc://localhost:{self._port}"
+        return ConnectEndpoint(url, self._token, process=self._identity)
 
     def wait_ready(self, seconds: float) -> ConnectEndpoint:
         """Wait until the server listens; EmbeddedError if it dies or needs longer."""
@@ -116,33 +164,41 @@ class ConnectServer:
             self._signal(signal.SIGKILL)
             self._process.wait()
 
+    def clear(self) -> None:
+        """Remove what a server that has ended had written, but for its log."""
+        for folder in _FOLDERS:
+            shutil.rmtree(self.scratch / folder, ignore_errors=True)
+
     def _spawn(self, log: int) -> "subprocess.Popen[bytes]":
         settings = self._settings
         command = server_command(settings)
-        try:
-            return subprocess.Popen(
-                tethered(command, on_death=signal.SIGKILL),
-                env={**server_environment(settings), TOKEN_VARIABLE: self._token},
-                cwd=settings.scratch,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise EmbeddedError(f"Cannot start the Spark Connect server: {error}.") from error
+        return subprocess.Popen(
+            tethered(command, on_death=signal.SIGKILL),
+            env={**server_environment(settings), TOKEN_VARIABLE: self._token},
+            cwd=settings.scratch,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def _signal(self, number: signal.Signals) -> None:
         if self.is_alive():
-            os.killpg(self._process.pid, number)
+            with suppress(ProcessLookupError):  # another thread has seen its end meanwhile
+                os.killpg(self._process.pid, number)
 
-    def _output(self) -> bytes:
-        with self._settings.log.open("rb") as log:
-            log.seek(self._log_start)
-            return log.read()
+    def _output(self, most: int | None = None) -> bytes:
+        """Return what the server has printed, or the end of it that has `most` bytes."""
+        try:
+            with self._settings.log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(self._log_start if most is None else max(self._log_start, size - most))
+                return log.read()
+        except OSError as error:
+            return f"(It cannot be read: {error}.)".encode()
 
     def _explain(self, what: str) -> str:
-        lines = self._output().decode(errors="replace").splitlines()
+        lines = self._output(_TAIL).decode(errors="replace").splitlines()
         end = "\n".join(f"  {line}" for line in lines[-_LINES_SHOWN:])
         return (
             f"The Spark Connect server {what}; its log is {self._settings.log}. Check that this "
@@ -151,17 +207,31 @@ class ConnectServer:
         )
 
 
+def _let_go_first(pid: int) -> None:
+    """Have the system kill the server before its worker when memory is short, as it does attempts.
+
+    Python processes that the server starts for user code inherit that.
+    """
+    with suppress(OSError):  # it has ended, or this is no Linux
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+
+
 def server_environment(settings: ServerSettings) -> dict[str, str]:
     """Return the environment of a server, but for the token."""
     # Client and server must be of one version, so the server is always pyspark's own.
-    own = {"SPARK_HOME": str(spark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    own = {"SPARK_HOME": str(spark_home())}
+    if settings.master.startswith("local"):  # the executors of a cluster must reach the driver
+        own["SPARK_LOCAL_IP"] = "127.0.0.1"
     return {**driver_environment(settings.java_home, settings.environment), **own}
 
 
 def server_command(settings: ServerSettings) -> list[str]:
     """Return the command line of a server; it holds no secret."""
     scratch = settings.scratch
-    options = ["-Djava.io.tmpdir=" + str(scratch / "tmp"), *settings.java_options]
+    # A server that is out of memory would go on, and fail its jobs in odd ways.
+    options = ["-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + str(scratch / "tmp")]
+    options += ["-Dlog4j2.configurationFile=" + settings.logging.as_uri()]
+    options += settings.java_options
     conf = {
         "spark.connect.progress.reportInterval": "200ms",
         "spark.driver.defaultJavaOptions": " ".join(f'"{option}"' for option in options),
@@ -176,7 +246,7 @@ def server_command(settings: ServerSettings) -> list[str]:
         "spark.connect.grpc.binding.port": "0",
     }
     command = [str(spark_home() / "bin" / "spark-submit"), "--class", _CLASS]
-    command += ["--name", "headway", "--master", f"local[{settings.cores}]"]
+    command += ["--name", "headway", "--master", settings.master]
     command += ["--driver-memory", settings.driver_memory]
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]

@@ -1,36 +1,45 @@
-"""Spark as the supervisor sees it: a warm server, and a fork server that has imported pyspark.
+"""Spark as the supervisor sees it: servers of its own, and a fork server that has imported pyspark.
 
-Both start when a task first needs them, in a thread of their own that lives as long
+They start when a task first needs them, in a thread of their own that lives as long
 as the worker: they take seconds, and they end with the thread that started them.
 """
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Final
 
-from headway.domain.errors import EmbeddedError
+from headway.db.attempts import AttemptKey, Claimed
+from headway.domain.connection import Connection
+from headway.domain.errors import EmbeddedError, HeadwayError
 from headway.embedded.java import find_java_home
+from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError
-from headway.runtime.frames import Frame
+from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
+from headway.sdk.runtime import DEFAULT_SPARK
+from headway_worker.clerk import Work
+from headway_worker.forkers import spark_fork_server
+from headway_worker.spark.connection import SparkConnection, SparkKind, spark_connection
+from headway_worker.spark.daemons import end_daemons
+from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
+from headway_worker.spark.fleet import Fleet
 from headway_worker.spark.installation import spark_home
+from headway_worker.spark.ledger import ledger_conf
 from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.wear import Limits, memory_limit
+from headway_worker.spark.whereabouts import Whereabouts, whereabouts
 
 log = logging.getLogger(__name__)
 
-PRELOAD: Final = (
-    "headway_worker.child",
-    "headway.sdk.context",
-    "jinja2.sandbox",
-    "pendulum",
-    "headway_worker.spark.preload",
-)
 _READY_SECONDS: Final = 120.0
-_RELEASE: Final = "headway_worker.spark.release:release"
+_TEND_EVERY: Final = 1.0
+_RESTARTING: Final = Pace(retry_first=2.0, retry_longest=30.0)
+"""The first pause is many ticks long: whoever waits for the start is told before the next."""
 
 
 @dataclass(slots=True)
@@ -40,15 +49,30 @@ class SparkService:
     settings: WorkerSettings
     environment: Mapping[str, str]
     folder: Path
+    connections: Callable[[Claimed, str], Connection | None]
+    clock: Clock = field(default_factory=SystemClock)
+    pace: Pace = _RESTARTING
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "spark"))
     _starting: "Future[None] | None" = None
+    _tending: "Future[None] | None" = None
+    _tended_at: float = 0.0
     _forker: Forker | None = None
-    _server: ConnectServer | None = None
+    _failures: int = 0
+    _not_before: float = 0.0
+    _fleet: Fleet = field(init=False)
+    _numbers: "count[int]" = field(default_factory=lambda: count(1))
+    _endpoints: dict[AttemptKey, ConnectEndpoint] = field(default_factory=dict)
     _closing: bool = False
 
+    def __post_init__(self) -> None:
+        self._fleet = Fleet(self._start_server, _limits(self.settings), self.clock)
+
     def forker_ready(self) -> bool:
-        """Begin to start what tasks need; return whether `forker` would not wait any more."""
-        if self._starting is None or (self._starting.done() and self._is_down()):
+        """Begin to start what tasks need; return whether `forker` would not wait any more.
+
+        What could not start is started again after a pause; until then `forker` says why.
+        """
+        if self._starting is None or (self._starting.done() and self._may_restart(self._starting)):
             self._starting = self._threads.submit(self._start)
         return self._starting.done()
 
@@ -59,76 +83,146 @@ class SparkService:
         assert self._forker is not None
         return self._forker
 
-    def describe(self, *, with_server: bool) -> Frame:
-        """Return what an attempt must know to use Spark, once the server listens, if it must.
+    def await_forker(self) -> None:
+        """Have the fork server; this may take seconds, and raises what `forker` does."""
+        self.forker_ready()
+        self.forker()
 
-        EmbeddedError when there is no Spark or no Java here, or the server cannot start.
+    def foresee(self, work: Work) -> None:
+        """Begin to start the worker's own server, if an attempt is going to need it."""
+        named = work.task.arguments.get("conn_id")
+        conn_id = named if isinstance(named, str) else DEFAULT_SPARK
+        self._threads.submit(self._warm_up, work.claimed, conn_id)
+
+    def locate(self, claimed: Claimed, conn_id: str, *, for_session: bool) -> Whereabouts:
+        """Return where the Spark of a connection is, once its server listens, if it must.
+
+        SecretError when an attempt may not use that connection; EmbeddedError when there is
+        no Spark or no Java here, or the server cannot start; SQLAlchemyError while the
+        database is away.  An attempt that ends meanwhile must `leave` once this has returned.
         """
-        return self._threads.submit(self._describe, with_server).result()
+        connection = self.connection(claimed, conn_id)
+        embedded = (lambda: self._endpoint(claimed.key)) if for_session else None
+        where = whereabouts(connection, self._java_home, embedded, self.settings.spark_master)
+        if for_session and where.endpoint is not None:
+            self._endpoints[claimed.key] = where.endpoint
+        return where
 
-    def release(self, session_id: str) -> list[Child]:
-        """End what a killed attempt left in Spark: return the process that sees to it, if any."""
-        if self._forker is None or self._server is None:
-            return []
-        try:
-            endpoint = self._server.endpoint
-        except (EmbeddedError, OSError):
-            return []  # its jobs died with the server
-        if endpoint is None:
-            return []
-        spec = ChildSpec(
-            target=_RELEASE, argument={"endpoint": endpoint.to_frame(), "session_id": session_id}
-        )
+    def connection(self, claimed: Claimed, conn_id: str) -> SparkConnection:
+        """Return where the Spark of a connection is; SecretError if an attempt may not use it."""
+        return spark_connection(conn_id, self.connections(claimed, conn_id))
+
+    def is_gone(self, key: AttemptKey) -> bool:
+        """Whether the Spark that an attempt was sent to has ended, and all its jobs with it."""
+        endpoint = self._endpoints.get(key)
+        return endpoint is None or (endpoint.process is not None and self._fleet.of(key) is None)
+
+    def is_own(self, key: AttemptKey) -> bool:
+        """Whether an attempt was sent to a server of the worker's own."""
+        endpoint = self._endpoints.get(key)
+        return endpoint is not None and endpoint.process is not None
+
+    def release(self, key: AttemptKey, session_id: str) -> Child:
+        """Begin to end what an attempt has in Spark: exit code 0 tells that it has ended.
+
+        ForkerError or OSError when the process that sees to it cannot be started.
+        """
+        return self.release_at(self._endpoints[key], session_id)
+
+    def release_at(self, endpoint: ConnectEndpoint, session_id: str) -> Child:
+        """Begin to end a session of any server, as `release`."""
+        if self._forker is None or not self._forker.alive():
+            self.forker_ready()
+            raise ForkerError("The fork server for Spark is not there yet.")
+        spec = ChildSpec(target=RELEASE, argument=release_argument(endpoint, session_id))
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            return [self._forker.spawn(spec, nowhere)]
-        except (ForkerError, OSError):
-            log.exception("action=release session=%s", session_id)
-            return []
+            return self._forker.spawn(spec, nowhere)
         finally:
             os.close(nowhere)
 
+    def kill_server(self, key: AttemptKey) -> None:
+        """Kill the worker's own server that an attempt was sent to: it obeys no more."""
+        server = self._fleet.of(key)
+        if server is not None:
+            server.stop(grace=0)
+
+    def leave(self, key: AttemptKey) -> None:
+        """Take note that an attempt has ended, with all that it had in Spark."""
+        self._endpoints.pop(key, None)
+        self._fleet.leave(key)
+
+    def log_of(self, key: AttemptKey) -> Path | None:
+        """Return the folder of the worker's own server that an attempt is on, if it lives."""
+        server = self._fleet.of(key)
+        return None if server is None else server.scratch
+
+    def end_python(self, sessions: Mapping[AttemptKey, str]) -> None:
+        """Kill the Python processes of sessions that have ended, on the worker's own servers."""
+        servers = {server.pid for key in sessions if (server := self._fleet.of(key))}
+        if servers:
+            end_daemons(servers, list(sessions.values()))
+
+    def logs(self) -> list[Path]:
+        """Return the folder of each server of the worker's own."""
+        return self._fleet.folders()
+
+    def tend(self) -> None:
+        """Look after the servers every now and then; this waits for nothing."""
+        if self._fleet.is_empty:
+            return
+        if self._tending is not None and self._tending.done():
+            self._tending.result()
+            self._tending = None
+        if self._tending is None and self.clock.monotonic() - self._tended_at >= _TEND_EVERY:
+            self._tended_at = self.clock.monotonic()
+            self._tending = self._threads.submit(self._fleet.tend)
+
     def close(self) -> None:
-        """End the server and the fork server; whoever waits for them is told so."""
+        """End the servers and the fork server; whoever waits for them is told so."""
         self._closing = True
-        if self._server is not None:
-            self._server.stop(grace=1.0)
+        self._fleet.close(grace=1.0)
         self._threads.submit(self._stop).result()
         self._threads.shutdown()
 
     def _start(self) -> None:
-        spark_home()  # EmbeddedError without pyspark
         try:
-            self._live_server()
-        except EmbeddedError as error:
+            spark_home()  # EmbeddedError without pyspark
+            if self._is_down():
+                self._forker = spark_fork_server(self.settings, self.environment)
+        except BaseException:
+            self._failures += 1
+            self._not_before = self.clock.monotonic() + self.pace.retry_after(self._failures)
+            raise
+        self._failures = 0
+
+    def _may_restart(self, start: "Future[None]") -> bool:
+        """Whether a start is to follow the one that has ended so."""
+        if start.exception() is None:
+            return self._is_down()
+        return self.clock.monotonic() >= self._not_before
+
+    def _warm_up(self, claimed: Claimed, conn_id: str) -> None:
+        try:
+            if self.connection(claimed, conn_id).kind is SparkKind.EMBEDDED:
+                spark_home()
+                self._fleet.warm_up()
+        except HeadwayError as error:
             # Whoever asks for a session is told; an attempt that needs none goes on.
             log.warning("action=start_spark error=%s", error)
-        if self._forker is None or not self._forker.alive():
-            self._forker = Forker.start(PRELOAD, self.environment)
 
-    def _describe(self, with_server: bool) -> Frame:
-        answer: Frame = {
-            "java_home": str(self._java_home()),
-            "master": self.settings.spark_master,
-            "driver_memory": self.settings.spark_driver_memory,
-            "endpoint": None,
-        }
-        if with_server:
-            answer["endpoint"] = self._live_server().wait_ready(_READY_SECONDS).to_frame()
-        return answer
+    def _endpoint(self, key: AttemptKey) -> ConnectEndpoint:
+        return self._threads.submit(self._fleet.board, key).result().wait_ready(_READY_SECONDS)
 
-    def _live_server(self) -> ConnectServer:
+    def _start_server(self) -> ConnectServer:
         if self._closing:
             raise EmbeddedError("The worker is stopping; its Spark with it.")
-        if self._server is None or not self._server.is_alive():
-            self._server = ConnectServer.start(self._server_settings())
-        return self._server
+        return ConnectServer.start(self._server_settings())
 
     def _stop(self) -> None:
         if self._forker is not None:
             self._forker.close()
-        if self._server is not None:
-            self._server.stop(grace=1.0)
+        self._fleet.close(grace=1.0)
 
     def _is_down(self) -> bool:
         return self._forker is None or not self._forker.alive()
@@ -137,16 +231,22 @@ class SparkService:
         return find_java_home(None, self.environment, self.folder)
 
     def _server_settings(self) -> ServerSettings:
+        scratch = self.folder / str(next(self._numbers))
         return ServerSettings(
             java_home=self._java_home(),
-            scratch=self.folder,
+            scratch=scratch,
+            conf=ledger_conf(scratch),
             environment=self.environment,
             driver_memory=self.settings.spark_driver_memory,
             java_options=tuple(self.settings.spark_java_options.split()),
-            cores=_local_cores(self.settings.spark_master),
+            master=self.settings.spark_master,
         )
 
 
-def _local_cores(master: str) -> int:
-    inside = master.partition("[")[2].removesuffix("]")
-    return int(inside) if inside.isdigit() else os.cpu_count() or 1
+def _limits(settings: WorkerSettings) -> Limits:
+    return Limits(
+        attempts=settings.spark_server_attempts,
+        memory_bytes=memory_limit(settings.spark_server_memory_bytes, settings.spark_driver_memory),
+        idle=settings.spark_server_idle,
+        silence=settings.spark_server_silence,
+    )

@@ -6,10 +6,14 @@ forked from one that has imported it, and never in the worker's supervisor.
 
 import os
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import Final
 
+import grpc
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
@@ -22,8 +26,6 @@ from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.handle import OnHandle
 
-# A session is known to the server by its id and its user; releasing it needs both.
-_USER: Final = "headway"
 _CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
 _GOING_ON: Final = (
     GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING,
@@ -33,16 +35,28 @@ _END_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.02
 _CLOCK: Final = SystemClock()
 
+SERVER_IS_GONE: Final = (
+    "The Spark Connect server does not answer: it was stopped, killed or ran out of memory. "
+    "What the attempt was running there is lost; a retry gets a new server."
+)
 
-def open_session(endpoint: ConnectEndpoint, attempt_key: str, on_handle: OnHandle) -> SparkSession:
+
+def open_session(
+    endpoint: ConnectEndpoint,
+    attempt_key: str,
+    on_handle: OnHandle,
+    conf: Mapping[str, str] = MappingProxyType({}),
+) -> SparkSession:
     """Open a new session for an attempt and make it the active one of this process.
 
     `on_handle` is told of the session before the server is, so whatever comes of
     this process, the session can be found and released.  SparkError when the server
-    does not answer or refuses the token.
+    does not answer, or refuses the token or a property of `conf`.
     """
     session_id, tag = str(uuid.uuid4()), operation_tag(attempt_key)
-    on_handle({"kind": "connect", "session_id": session_id, "tag": tag})
+    handle = {"kind": "connect", "session_id": session_id, "tag": tag, "user": endpoint.user}
+    handle |= {"url": endpoint.url, **({"process": endpoint.process} if endpoint.process else {})}
+    on_handle(handle)
     # pyspark looks here only, for what `SparkSession.builder` and `functions` are to mean.
     variables = {"SPARK_CONNECT_MODE_ENABLED": "1", "SPARK_REMOTE": endpoint.url}
     os.environ.update(variables)  # noqa: TID251
@@ -51,6 +65,9 @@ def open_session(endpoint: ConnectEndpoint, attempt_key: str, on_handle: OnHandl
     spark.addTag(tag)
     try:
         spark.version  # noqa: B018 - the first call makes the server create the session
+        for name, value in conf.items():
+            spark.conf.set(name, value)
+        on_handle({**handle, "application_id": spark.conf.get("spark.app.id")})
     except PySparkException as error:
         close_session(spark)
         raise SparkError(explain(error) or f"Cannot open a Spark session: {error}") from error
@@ -60,8 +77,9 @@ def open_session(endpoint: ConnectEndpoint, attempt_key: str, on_handle: OnHandl
 def close_session(spark: SparkSession) -> None:
     """Interrupt what the session still runs, and release it; a dead server is no error."""
     spark.client.set_retry_policies([])
-    with suppress(PySparkException):
+    with suppress(PySparkException, SparkError):
         spark.interruptAll()
+        _await_operations(spark.client)
     spark.stop()
 
 
@@ -116,10 +134,7 @@ def explain(error: BaseException) -> str | None:
         return None
     match error.getGrpcStatusCode().name:
         case "UNAVAILABLE":
-            return (
-                "The Spark Connect server does not answer: it was stopped, killed or ran out "
-                "of memory. What the attempt was running there is lost; a retry gets a new server."
-            )
+            return SERVER_IS_GONE
         case "UNAUTHENTICATED":
             return "The Spark Connect server refuses the token that it was given."
     return None
@@ -130,14 +145,34 @@ def operation_tag(attempt_key: str) -> str:
     return "headway-" + attempt_key.replace(",", "_")
 
 
-def _channel(endpoint: ConnectEndpoint, session_id: str) -> DefaultChannelBuilder:
+def _channel(endpoint: ConnectEndpoint, session_id: str) -> "_Channel":
     # The token is set apart from the URL, which turns up in messages of errors.
-    channel = DefaultChannelBuilder(endpoint.url)
-    channel.set(DefaultChannelBuilder.PARAM_TOKEN, endpoint.token)
+    channel = _Channel(endpoint.url, endpoint.ca_file)
+    if endpoint.token is not None:
+        channel.set(DefaultChannelBuilder.PARAM_TOKEN, endpoint.token)
+    channel.set(DefaultChannelBuilder.PARAM_USE_SSL, str(endpoint.tls).lower())
     channel.set(DefaultChannelBuilder.PARAM_SESSION_ID, session_id)
-    channel.set(DefaultChannelBuilder.PARAM_USER_ID, _USER)
+    # A session is known to the server by its id and its user; releasing it needs both.
+    channel.set(DefaultChannelBuilder.PARAM_USER_ID, endpoint.user)
     channel.set(DefaultChannelBuilder.PARAM_USER_AGENT, "headway")
     return channel
+
+
+class _Channel(DefaultChannelBuilder):  # type: ignore[misc]
+    """A channel that may trust one authority alone: pyspark has only those of the system."""
+
+    def __init__(self, url: str, ca_file: str | None) -> None:
+        super().__init__(url)
+        self._ca_file = ca_file
+
+    def toChannel(self) -> grpc.Channel:  # noqa: N802 - it is pyspark's name
+        if self._ca_file is None:
+            return super().toChannel()
+        credentials = grpc.ssl_channel_credentials(Path(self._ca_file).read_bytes())
+        if self.token is not None:
+            token = grpc.access_token_call_credentials(self.token)
+            credentials = grpc.composite_channel_credentials(credentials, token)
+        return self._secure_channel(self.endpoint, credentials)
 
 
 def _brief_retries() -> DefaultPolicy:

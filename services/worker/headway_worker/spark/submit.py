@@ -1,18 +1,28 @@
 """The command of spark-submit for an application, and what goes with it.  Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.connection import SparkConnection
+from headway_worker.spark.ledger import ledger_conf
 
 ATTEMPT: Final = "spark.headway.attempt"
 """The property that says which attempt an application belongs to."""
 
 _CLUSTER_MASTERS: Final = ("yarn", "k8s://")
 _EVENT_LOG: Final = "spark.eventLog."
+_WEB_PORT: Final = "spark.ui.port"
+_POD: Final = "spark.kubernetes.driver.pod.name"
+_NAMESPACE: Final = "spark.kubernetes.namespace"
+_BY_DEFAULT: Final = re.compile(
+    rf"^[ \t\f]*{re.escape(_NAMESPACE)}(?:[ \t\f]*[=:]|[ \t\f])[ \t\f]*(\S+)[ \t\f]*$",
+    re.MULTILINE,
+)
 
 # What Spark's own clients log, and nothing that an application may print by chance.
 _LOGGED_ID: Final = re.compile(
@@ -21,6 +31,51 @@ _LOGGED_ID: Final = re.compile(
 )
 _CHATTER: Final = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:DEBUG|INFO) ")
 _EVENT_LOG_NAME: Final = re.compile(r"(?:eventlog_v2_)?(local-\d+)(?:\.\w+)*")
+
+
+def completed(application: SparkApplication, connection: SparkConnection) -> SparkApplication:
+    """Return the application with what its connection says where it says nothing itself.
+
+    Whoever names a user of its own does without the connection's.
+    """
+    own = application.principal or application.keytab or application.proxy_user
+    said = application if own else connection
+    return replace(
+        application,
+        conf={**connection.conf, **application.conf},
+        deploy_mode=application.deploy_mode or connection.deploy_mode,
+        principal=said.principal,
+        keytab=said.keytab,
+        proxy_user=said.proxy_user,
+    )
+
+
+def placed(
+    application: SparkApplication, master: str, spark_defaults: Callable[[], str]
+) -> SparkApplication:
+    """Return the application with the namespace of its driver's pod among its properties.
+
+    So it is submitted to where it is looked for afterwards.  `spark_defaults` returns the text
+    of the spark-defaults.conf that spark-submit would find it in.
+    """
+    if not _is_pod(application, master) or _NAMESPACE in application.conf:
+        return application
+    named = [*_BY_DEFAULT.findall(spark_defaults())] or ["default"]
+    return replace(application, conf={**application.conf, _NAMESPACE: named[-1]})
+
+
+def own_driver(connection: SparkConnection) -> SparkApplication:
+    """Return what the driver of an attempt's own is as an application on that connection.
+
+    It runs in the attempt's process, in client mode, wherever applications' drivers run.
+    """
+    shell = SparkApplication(application="pyspark-shell", deploy_mode="client")
+    return completed(shell, connection)
+
+
+def new_tag(attempt_key: str, unique: str) -> str:
+    """Return a name for an application that no other one has, as YARN and Kubernetes accept it."""
+    return re.sub(r"[^a-z0-9]+", "-", f"headway-{attempt_key[:32]}-{unique}".lower())
 
 
 def build_command(
@@ -41,30 +96,60 @@ def build_command(
 
 
 def properties(
-    application: SparkApplication, attempt_key: str, master: str, settled: Mapping[str, str]
+    application: SparkApplication, attempt_key: str, tag: str, master: str
 ) -> dict[str, str]:
-    """Return the properties to submit with: `settled` ones, the application's, and the attempt's.
+    """Return the properties to submit with: the application's, and those of the attempt.
 
-    The attempt is named where the cluster's own tools show it.
+    The attempt is named where the cluster's own tools show it.  In cluster mode nothing
+    waits for the end, and the application can be found again by its `tag`.
     """
-    merged = {**settled, **application.conf, ATTEMPT: attempt_key}
+    merged = {**application.conf, ATTEMPT: attempt_key}
+    in_cluster = application.deploy_mode == "cluster"
     if master == "yarn":
-        tags = [merged.get("spark.yarn.tags"), _label(attempt_key)]
-        merged["spark.yarn.tags"] = ",".join(tag for tag in tags if tag)
+        tags = [merged.get("spark.yarn.tags"), tag]
+        merged["spark.yarn.tags"] = ",".join(each for each in tags if each)
     if master.startswith("k8s://"):
-        merged["spark.kubernetes.driver.label.headway-attempt"] = _label(attempt_key)
+        for role in ("driver", "executor"):
+            merged[f"spark.kubernetes.{role}.label.headway-attempt"] = _label(attempt_key)
+    if in_cluster:
+        merged |= _in_cluster(application, tag, master)
     return merged
 
 
-def with_event_log(given: Mapping[str, str], master: str, folder: Path) -> dict[str, str]:
-    """Add an event log in `folder` to a driver that has no other way to tell its id.
+def submission_id(application: SparkApplication, tag: str, master: str) -> str | None:
+    """Return the name of an application, `placed`, that is known before it is submitted; else None.
 
-    A driver with a local master logs its id nowhere.  One on a cluster does, and its
-    event log may belong to a history server.
+    On Kubernetes it is `namespace:pod`, and a second pod of one name is refused there.
     """
-    if not master.startswith("local") or any(key.startswith(_EVENT_LOG) for key in given):
-        return dict(given)
-    return {**given, "spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri()}
+    return f"{application.conf[_NAMESPACE]}:{_pod(tag)}" if _is_pod(application, master) else None
+
+
+def watched(given: Mapping[str, str], defaults: Collection[str], scratch: Path) -> dict[str, str]:
+    """Add what makes a driver on this machine tell how far it is, and what it took.
+
+    That is a port for its web interface, and an event log below `scratch`, from which its id
+    is known as well if it has a local master.  What is configured is left alone, here or by the
+    `defaults`, the names of Spark's own: it may be for a history server.
+    """
+    found = with_free_port(given, defaults)
+    if any(key.startswith(_EVENT_LOG) for key in (*given, *defaults)):
+        return found
+    return found | ledger_conf(scratch)
+
+
+def with_free_port(given: Mapping[str, str], defaults: Collection[str]) -> dict[str, str]:
+    """Have the web interface of a driver on this machine take any free port, unless one is named.
+
+    Drivers of many attempts would try the same ones one after the other, sixteen at most.
+    """
+    named = _WEB_PORT in given or _WEB_PORT in defaults
+    return dict(given) if named else {**given, _WEB_PORT: "0"}
+
+
+def named_in(defaults: str) -> frozenset[str]:
+    """Return the properties that a file such as spark-defaults.conf sets."""
+    lines = (line.strip() for line in defaults.splitlines())
+    return frozenset(re.split(r"[\s=:]", line, maxsplit=1)[0] for line in lines if line[:1] != "#")
 
 
 def render_properties(given: Mapping[str, str]) -> str:
@@ -92,11 +177,31 @@ def event_log_id(name: str) -> str | None:
     return found[1] if found else None
 
 
+def _in_cluster(application: SparkApplication, tag: str, master: str) -> dict[str, str]:
+    if master == "yarn":
+        variables = "spark.yarn.appMasterEnv."
+        given = {"spark.yarn.submit.waitAppCompletion": "false"}
+    else:
+        variables = "spark.kubernetes.driverEnv."
+        if _POD in application.conf:
+            raise AirflowFailException(
+                f"{_POD} is for Headway to choose, to find the driver again by it; leave it out."
+            )
+        given = {"spark.kubernetes.submission.waitAppCompletion": "false", _POD: _pod(tag)}
+    return given | {variables + name: value for name, value in application.env_vars.items()}
+
+
+def _is_pod(application: SparkApplication, master: str) -> bool:
+    """Whether its driver is a pod of which the name is Headway's."""
+    return application.deploy_mode == "cluster" and master.startswith("k8s://")
+
+
+def _pod(tag: str) -> str:
+    return f"{tag}-driver"
+
+
 def _check_deploy_mode(application: SparkApplication, master: str) -> None:
-    mode = application.deploy_mode
-    if mode not in (None, "client", "cluster"):
-        raise AirflowFailException(f"deploy_mode must be 'client' or 'cluster', not {mode!r}.")
-    if mode == "cluster" and not master.startswith(_CLUSTER_MASTERS):
+    if application.deploy_mode == "cluster" and not master.startswith(_CLUSTER_MASTERS):
         raise AirflowFailException(
             f"deploy_mode='cluster' works on YARN and Kubernetes only, and this task's Spark "
             f"master is {master}. Leave deploy_mode out, or choose another Spark connection."
@@ -111,11 +216,18 @@ def _options(application: SparkApplication) -> dict[str, str | int | None]:
         "--py-files": _list(application.py_files),
         "--jars": _list(application.jars),
         "--packages": _list(application.packages),
+        "--exclude-packages": _list(application.exclude_packages),
+        "--repositories": _list(application.repositories),
         "--files": _list(application.files),
+        "--archives": _list(application.archives),
+        "--driver-class-path": application.driver_class_path,
         "--num-executors": application.num_executors,
         "--executor-cores": application.executor_cores,
+        "--total-executor-cores": application.total_executor_cores,
         "--executor-memory": application.executor_memory,
+        "--driver-cores": application.driver_cores,
         "--driver-memory": application.driver_memory,
+        "--queue": application.yarn_queue,
         "--principal": application.principal,
         "--keytab": application.keytab,
         "--proxy-user": application.proxy_user,

@@ -8,6 +8,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -84,4 +85,22 @@ Table(
     PrimaryKeyConstraint("task_instance_id", "attempt"),
     comment="How long an attempt is its worker's since the last renewal, on the database's clock.",
     postgresql_with={"fillfactor": "60", **QUEUE_STORAGE},
+)
+
+Table(
+    "spark_work",
+    METADATA,
+    Column("task_instance_id", BigInteger),
+    Column("attempt", Integer),
+    Column("progress", JSON),
+    Column("figures", JSON),
+    moment("updated_at", nullable=False),
+    PrimaryKeyConstraint("task_instance_id", "attempt"),
+    ForeignKeyConstraint(
+        ["task_instance_id", "attempt"],
+        ["task_attempt.task_instance_id", "task_attempt.attempt"],
+        ondelete="CASCADE",
+    ),
+    comment="What an attempt does in Spark: how far it is, what it took. Written every second.",
+    postgresql_with={"fillfactor": "60"},
 )

@@ -1,10 +1,9 @@
 """What the tables have in common."""
 
+from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, text
-
-from headway.domain.states import Outcome, Phase, RunState, RunType, TaskState
 
 METADATA: Final = MetaData(
     naming_convention={
@@ -37,6 +36,6 @@ def moment(name: str, *, nullable: bool = True, now: bool = False) -> Column[obj
     )
 
 
-def one_of(column: str, values: type[RunState | RunType | TaskState | Phase | Outcome]) -> str:
+def one_of(column: str, values: type[StrEnum]) -> str:
     """Return the check that a column holds one of these values."""
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"

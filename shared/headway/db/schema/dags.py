@@ -34,9 +34,19 @@ Table(
     Column("max_active_runs", Integer, nullable=False),
     Column("max_active_tasks", Integer, nullable=False),
     Column("planned_version_id", BigInteger),
+    # Without an interval: when its timetable, which knows of no next run or fails, is asked again.
     moment("next_run_after"),
     moment("next_interval_start"),
     moment("next_interval_end"),
+    # Less than so many unfinished runs of its schedule are to be left before the next one is
+    # looked at; NULL: than it may have.
+    Column("next_below", Integer),
+    # Why its timetable cannot be asked, when it fails.
+    Column("schedule_error", Text),
+    # Since when it is scheduled without a break: new, unpaused, another schedule, or the watch
+    # over all, as it began when the DAG was last looked at.
+    moment("scheduled_since", now=True),
+    moment("watched_since"),
     Index(None, "next_run_after", postgresql_where=text("active AND NOT paused")),
     Index(
         "dag_to_plan",
@@ -118,6 +128,8 @@ Table(
     Column("max_active_tis_per_dag", Integer),
     Column("max_active_tis_per_dagrun", Integer),
     Column("on_lost", Text, nullable=False, server_default=text("'retry'")),
+    # The events that it has functions for, with commas between.
+    Column("callbacks", Text, nullable=False, server_default=text("''")),
     # NULL for versions that an older release has stored.
     Column("definition_hash", Text, ForeignKey("task_definition.hash")),
     PrimaryKeyConstraint("version_id", "task_id"),

@@ -1,6 +1,18 @@
 """Who runs, and what was done: service processes and the journal of events."""
 
-from sqlalchemy import ARRAY, JSON, Boolean, Column, ForeignKey, Index, Integer, Table, Text, text
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    text,
+)
 
 from headway.db.schema.columns import METADATA, identity, moment
 
@@ -17,7 +29,11 @@ Table(
     Column("slots", Integer, nullable=False, server_default=text("0")),
     # Of a parser, the bundles that it looks at.
     Column("bundles", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    # Of a worker, since when it is to take no more, finish what it has, and end.
+    moment("drain_asked_at"),
     Column("exclusive", Boolean, nullable=False, server_default=text("false")),
+    # The hash of what the process alone knows.
+    Column("proof_hash", LargeBinary),
     moment("started_at", now=True),
     moment("ended_at"),
     Index(None, "kind", postgresql_where=text("ended_at IS NULL")),
@@ -29,6 +45,8 @@ Table(
     METADATA,
     Column("process_id", ForeignKey("process.id", ondelete="CASCADE"), primary_key=True),
     moment("beat_at", now=True),
+    # Of a worker, what its machine has left.
+    Column("report", JSON),
     comment="Heartbeats, apart from the rows that they must not bloat or lock.",
     postgresql_with={"fillfactor": "50"},
 )

@@ -7,12 +7,14 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     DateTime,
     Double,
     ForeignKey,
     Index,
     Integer,
     PrimaryKeyConstraint,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -21,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ExcludeConstraint
 
 from headway.db.schema.columns import METADATA, QUEUE_STORAGE, identity, moment, one_of
+from headway.domain.backfill import Direction, Fate, Reprocess
 from headway.domain.states import RunState, RunType, TaskState
 
 Table(
@@ -31,9 +34,50 @@ Table(
     Column("from_date", DateTime(timezone=True), nullable=False),
     Column("to_date", DateTime(timezone=True), nullable=False),
     Column("max_active_runs", Integer, nullable=False),
+    # How many runs it has: those that it has created, and those that run again in it.
     Column("planned", Integer, nullable=False),
+    Column("reprocess", Text, nullable=False, server_default=text("'none'")),
+    Column("direction", Text, nullable=False, server_default=text("'forward'")),
+    Column("rollup", Integer, nullable=False, server_default=text("1")),
+    # The percentage of each pool's slots that its tasks may hold.
+    Column("weight", Integer, nullable=False, server_default=text("100")),
+    Column("idle_only", Boolean, nullable=False, server_default=text("false")),
+    # That of its tasks.
+    Column("lane", SmallInteger, Computed("1 + CAST(idle_only AS integer)", persisted=True)),
+    Column("paused", Boolean, nullable=False, server_default=text("false")),
+    moment("cancelled_at"),
     moment("created_at", now=True),
     CheckConstraint("max_active_runs > 0", name="max_active_runs_check"),
+    CheckConstraint(one_of("reprocess", Reprocess), name="reprocess_check"),
+    CheckConstraint(one_of("direction", Direction), name="direction_check"),
+    CheckConstraint("rollup > 0", name="rollup_check"),
+    CheckConstraint("weight BETWEEN 1 AND 100", name="weight_check"),
+    Index(None, "dag_id"),
+)
+
+Table(
+    "backfill_date",
+    METADATA,
+    Column("backfill_id", BigInteger, ForeignKey("backfill.id", ondelete="CASCADE")),
+    Column("position", Integer),
+    Column("schedule_date", DateTime(timezone=True), nullable=False),
+    Column("interval_start", DateTime(timezone=True), nullable=False),
+    Column("interval_end", DateTime(timezone=True), nullable=False),
+    Column("fate", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    # What the run is called that the date has, or is in its way: another one may be, later.
+    Column("run_id", Text),
+    Column("dag_run_id", BigInteger, ForeignKey("dag_run.id", ondelete="SET NULL")),
+    CheckConstraint(one_of("fate", Fate), name="fate_check"),
+    PrimaryKeyConstraint("backfill_id", "position"),
+    Index("backfill_date_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
+    Index(
+        "backfill_date_created",
+        "backfill_id",
+        "schedule_date",
+        postgresql_where=text("fate = 'create'"),
+    ),
+    comment="The plan of each backfill: what becomes of every date, and in which run.",
 )
 
 Table(
@@ -60,6 +104,8 @@ Table(
     Column("unfinished", Integer),
     # The state to end in once no task is live, whatever the tasks say.
     Column("end_as", Text),
+    # Whether that was decided for its time being over, and not by a user.
+    Column("timed_out", Boolean, nullable=False, server_default=text("false")),
     # Whether the version is the one that the run will have.  One that is not pinned waits, when
     # it is to start, for its DAG file to be parsed; since then it has been asked for.
     Column("pinned", Boolean, nullable=False, server_default=text("true")),
@@ -73,16 +119,20 @@ Table(
     CheckConstraint(one_of("state", RunState), name="state_check"),
     CheckConstraint(one_of("run_type", RunType), name="run_type_check"),
     CheckConstraint("interval_start <= interval_end", name="interval_check"),
-    CheckConstraint("(run_type = 'backfill') = (backfill_id IS NOT NULL)", name="backfill_check"),
+    # One of the schedule that runs again in a backfill is in the backfill's lane.
+    CheckConstraint("run_type <> 'backfill' OR backfill_id IS NOT NULL", name="backfill_check"),
     CheckConstraint("(state = 'queued') = (started_at IS NULL)", name="started_check"),
     CheckConstraint(
         "(state IN ('success', 'failed')) = (ended_at IS NOT NULL)", name="ended_check"
     ),
-    # I4: an interval is created once, whoever creates it.
+    # I4: an interval is created once, whoever creates it.  Another schedule may give a date to
+    # another interval.
     Index(
         "dag_run_one_automated",
         "dag_id",
+        "interval_end",
         "schedule_date",
+        "interval_start",
         unique=True,
         postgresql_where=text("run_type <> 'manual'"),
     ),
@@ -138,7 +188,10 @@ Table(
     Column("priority", Integer, nullable=False),
     # The place in the line: the second it was scheduled, earlier by its priority's worth.
     Column("rank", Double, nullable=False, server_default=text("0")),
-    # Whether a limit narrower than its pool's and its DAG's applies.
+    # 0 for what is not of a backfill, else 1, or 2 if that uses spare slots only; what is of a
+    # higher lane stands behind all of a lower one.
+    Column("lane", SmallInteger, nullable=False, server_default=text("0")),
+    # Whether a limit narrower than its pool's and its DAG's applies, or it is of a backfill.
     Column("limited", Boolean, nullable=False, server_default=text("false")),
     # How the upstream task instances stand, while this one is undecided.
     *(
@@ -170,6 +223,13 @@ Table(
         "rank",
         "id",
         postgresql_where=text("state = 'scheduled' AND limited"),
+    ),
+    Index(
+        "task_instance_large",
+        "pool",
+        "lane",
+        "pool_slots",
+        postgresql_where=text("state = 'scheduled' AND pool_slots > 1"),
     ),
     Index(
         "task_instance_deferred",

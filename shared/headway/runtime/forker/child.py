@@ -15,12 +15,17 @@ from headway.runtime.forker.linux import die_with
 from headway.runtime.forker.records import ChildSpec, Limits
 from headway.runtime.forker.wire import close_all_but
 from headway.runtime.sandbox.confinement import Confinement
+from headway.runtime.sandbox.privileges import go_first
 
 Target = Callable[[dict[str, Any], socket.socket], object]
 
 
 def run_child(
-    spec: ChildSpec, channel: int, log: int, nanny: int, confinement: Confinement | None
+    spec: ChildSpec,
+    channel: int,
+    output: tuple[int, int],
+    nanny: int,
+    confinement: Confinement | None,
 ) -> NoReturn:
     """Become the child and call its target; leave without any clean-up of the forker's.
 
@@ -30,9 +35,12 @@ def run_child(
     try:
         die_with(nanny)
         os.setsid()
-        _take_files(channel, log, confinement.files() if confinement else [])
+        _take_files(channel, output, confinement.files() if confinement else [])
         _prepare(spec)
-        if confinement is not None:
+        if confinement is None:
+            with suppress(OSError):  # there may be nothing of the kind
+                go_first()
+        else:
             confinement.enter()
             if confinement.account is not None:
                 die_with(nanny)  # which a change of user makes the kernel forget
@@ -56,11 +64,11 @@ def _prepare(spec: ChildSpec) -> None:
     _apply(spec.limits)
 
 
-def _take_files(channel: int, log: int, others: list[int]) -> None:
+def _take_files(channel: int, output: tuple[int, int], others: list[int]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    for number, stream in enumerate(output, start=1):
+        os.dup2(stream, number)
     close_all_but([0, 1, 2, channel, *others])
 
 
@@ -80,7 +88,9 @@ def _apply(limits: Limits) -> None:
     if limits.address_space_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (limits.address_space_bytes,) * 2)
     if limits.open_files is not None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files,) * 2)
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = limits.open_files if hard == resource.RLIM_INFINITY else min(limits.open_files, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if limits.niceness:
         os.nice(limits.niceness)
 

@@ -110,11 +110,12 @@ class Forker:
         """Return whether the forker is still there."""
         return self._peer.alive()
 
-    def spawn(self, spec: ChildSpec, log: int) -> Child:
+    def spawn(self, spec: ChildSpec, log: int, errors: int | None = None) -> Child:
         """Start a child whose output goes to the descriptor `log`, without waiting for it.
 
-        The caller closes its copy of `log`.  If it is a pipe's end, the other end
-        must be drained, and comes to its end when the child's whole tree has.
+        What it prints to stderr goes to `errors`, if that is given.  The caller closes its
+        copies.  If they are pipes' ends, the other ends must be drained, and come to their end
+        when the child's whole tree has.
         """
         if spec.sandbox is not None and self.isolation is None:
             raise ForkerError("This fork server was not started for sandboxed children.")
@@ -123,7 +124,7 @@ class Forker:
         channel, childs_channel = socket.socketpair()
         with childs_channel, ExitStack() as unless_started:
             unless_started.enter_context(channel)
-            files = [childs_channel.fileno(), log]
+            files = [childs_channel.fileno(), log, log if errors is None else errors]
             reins = self._ask_idle_nanny(
                 request, files, sandboxed=sandboxed
             ) or self._ask_new_nanny(request, files, sandboxed=sandboxed)

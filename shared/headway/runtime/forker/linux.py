@@ -11,6 +11,7 @@ from headway.runtime.linux import prctl
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 def become_subreaper() -> None:
@@ -36,6 +37,8 @@ class Process(NamedTuple):
     parent: int
     group: int
     threads: int
+    memory_bytes: int
+    """What it has in memory; of what processes share since a fork, each has all."""
 
 
 def processes() -> dict[int, Process]:
@@ -65,7 +68,10 @@ def _processes() -> Iterator[tuple[int, Process]]:
             continue
         # The name of a program, in parentheses, may hold spaces and parentheses itself.
         fields = stat.rpartition(b")")[2].split()
-        yield int(entry), Process(int(fields[1]), int(fields[2]), int(fields[17]))
+        yield (
+            int(entry),
+            Process(int(fields[1]), int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE),
+        )
 
 
 def _prctl(option: int, value: int) -> None:

@@ -9,6 +9,7 @@ import os
 import select
 import socket
 import traceback
+from dataclasses import replace
 from typing import NoReturn
 
 from headway.runtime.forker.child import prepare_output, run_child
@@ -76,7 +77,7 @@ class _Nanny:
         spec = ChildSpec.from_frame(request["start"])
         watch = self._watch(spec)
         try:
-            channel, log = files
+            channel, output, errors = files
             confinement = self._confinement(spec)
             child = os.fork()
         except (OSError, ValueError) as error:  # no process, or no descriptor, left for us
@@ -84,16 +85,16 @@ class _Nanny:
             watch.report(Exit(lost=f"The system refused to start it: {error}."))
             return
         if child == 0:
-            run_child(spec, channel, log, self._pid, confinement)
+            run_child(spec, channel, (output, errors), self._pid, confinement)
         close_all(files)
         watch.over(child)
 
     def _watch(self, spec: ChildSpec) -> Watch:
         if self._room is None:
-            return Watch(self._reins, self._lifeline, self._wakeup)
-        most = spec.sandbox.processes if spec.sandbox else None
+            return Watch(self._reins, self._lifeline, self._wakeup, limits=spec.limits)
+        limits = replace(spec.limits, processes=spec.sandbox.processes if spec.sandbox else None)
         return Watch(
-            self._reins, self._lifeline, self._wakeup, self._room.kill, most, self._room.tidy
+            self._reins, self._lifeline, self._wakeup, self._room.kill, limits, self._room.tidy
         )
 
     def _confinement(self, spec: ChildSpec) -> Confinement | None:

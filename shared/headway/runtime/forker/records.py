@@ -15,11 +15,17 @@ class ForkerError(HeadwayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the kernel lets a child use; None leaves what the forker has.  No child dumps core."""
+    """What a child may use; None leaves what the forker has.  No child dumps core.
+
+    `processes`, with their threads, and `memory_bytes` are for its whole tree, which the nanny
+    looks at now and then; the kernel sees to the others, for each process.
+    """
 
     address_space_bytes: int | None = None
     open_files: int | None = None
     niceness: int = 0
+    processes: int | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

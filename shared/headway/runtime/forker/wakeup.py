@@ -28,6 +28,12 @@ class Wakeup:
             while self._reader.recv(4096):
                 pass
 
+    def close(self) -> None:
+        """Let go of it, in a fork that is woken by nothing."""
+        signal.set_wakeup_fd(-1)
+        self._reader.close()
+        self._writer.close()
+
 
 def _take_note(_number: int, _frame: object) -> None:
     """Do nothing: the interpreter writes to the wakeup file only for signals with a handler."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker.records import Exit
+from headway.runtime.forker.records import Exit, Limits
 from headway.runtime.forker.tree import OnExit, descendants, kill_tree, reap, signal_group
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
@@ -16,12 +16,16 @@ from headway.runtime.frames import send_frame
 
 _CLOCK: Final = SystemClock()
 
+UNLIMITED: Final = Limits()
+
 _COUNT_SECONDS: Final = 0.15
-"""How often the processes of a child are counted, where there is a limit to them."""
+_COUNT_SELDOM_SECONDS: Final = 1.0
+"""How often what a child has become is looked at, where there is a limit to it: a sandboxed
+child, and any other, which is trusted more and lives longer."""
 
 
 class Watch:
-    """A nanny's watch over one child, and over how many processes it becomes."""
+    """A nanny's watch over one child, and over how much it becomes."""
 
     def __init__(
         self,
@@ -29,16 +33,18 @@ class Watch:
         lifeline: int,
         wakeup: Wakeup,
         kill: Callable[[int, OnExit], None] = kill_tree,
-        most_processes: int | None = None,
+        limits: Limits = UNLIMITED,
         tidy: Callable[[], None] = lambda: None,
     ) -> None:
         self._reins = reins
         self._lifeline = lifeline
         self._wakeup = wakeup
         self._kill = kill
-        self._most = most_processes
+        self._limits = limits
         self._tidy = tidy
-        self._count_at = _CLOCK.monotonic() + _COUNT_SECONDS
+        self._every = _COUNT_SELDOM_SECONDS if kill is kill_tree else _COUNT_SECONDS
+        bounded = limits.processes is not None or limits.memory_bytes is not None
+        self._count_at = _CLOCK.monotonic() + self._every if bounded else None
         self._child = 0
         self._exit: Exit | None = None
         self._kill_at: float | None = None
@@ -85,18 +91,24 @@ class Watch:
         self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
 
     def _count(self) -> None:
-        if self._most is None or self._exit is not None or _CLOCK.monotonic() < self._count_at:
+        if self._count_at is None or self._exit is not None:
             return
-        self._count_at = _CLOCK.monotonic() + _COUNT_SECONDS
-        there = sum(process.threads for process in descendants().values())
-        if there > self._most:
-            self._exit = Exit(exceeded=f"{self._most} processes and threads")
+        if _CLOCK.monotonic() < self._count_at:
+            return
+        self._count_at = _CLOCK.monotonic() + self._every
+        there, limits = descendants().values(), self._limits
+        if limits.processes is not None and sum(it.threads for it in there) > limits.processes:
+            self._exit = Exit(exceeded=f"{limits.processes} processes and threads")
+        elif (most := limits.memory_bytes) is not None and sum(
+            it.memory_bytes for it in there
+        ) > most:
+            self._exit = Exit(exceeded=f"{most:,} bytes of memory")
 
     def _too_late(self) -> bool:
         return self._kill_at is not None and self._kill_at <= _CLOCK.monotonic()
 
     def _patience(self) -> float | None:
-        due = [self._kill_at, self._count_at if self._most is not None else None]
+        due = [self._kill_at, self._count_at]
         first = min((at for at in due if at is not None), default=None)
         return None if first is None else max(first - _CLOCK.monotonic(), 0.0) * 1000 + 1
 

@@ -1,19 +1,41 @@
 """PysparkOperator: call a function that works with a Spark session."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
+from headway.sdk import checks
 from headway.sdk.context import SPARK, Context
 from headway.sdk.operators.python import PythonOperator
+from headway.sdk.runtime import DEFAULT_SPARK
+
+DRIVER: Final = "driver"
 
 
 class PysparkOperator(PythonOperator):
     """Call a function with the attempt's own Spark session in the context.
 
     A parameter named `spark` receives it; `get_current_context()["spark"]` returns it.
+    The connection `conn_id` says where that Spark is.  With `mode="driver"`, and on a cluster,
+    it is the classic session of a driver of the attempt's own, which ends with it.
     """
 
     operator_name = "pyspark"
     needs_spark = True
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        task_id: str,
+        conn_id: str = DEFAULT_SPARK,
+        mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(python_callable=python_callable, task_id=task_id, **options)
+        self.spark_conn_id = checks.key("connection")(conn_id, f"{self.where}: conn_id")
+        if mode not in (None, DRIVER):
+            checks.refuse(f"{self.where}: mode", f"{DRIVER!r}, or left out", mode)
+        self.spark_driver = mode == DRIVER
 
     def execute(self, context: Context) -> Any:
         """Open the session, then call the function."""

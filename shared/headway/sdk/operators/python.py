@@ -7,9 +7,10 @@ from typing import Any, Unpack
 
 from headway.domain.errors import DagError
 from headway.sdk.checks import refuse
-from headway.sdk.context import CONTEXT_NAMES, Context
+from headway.sdk.context import ASKED_NAMES, Context
 from headway.sdk.operator import BaseOperator
 from headway.sdk.options import TaskOptions
+from headway.sdk.signatures import signature
 
 
 class PythonOperator(BaseOperator):
@@ -66,7 +67,7 @@ def _from_context(
     injected = {
         parameter.name: context[parameter.name]
         for parameter in parameters
-        if parameter.name in CONTEXT_NAMES and parameter.name not in given and _by_name(parameter)
+        if parameter.name in ASKED_NAMES and parameter.name not in given and _by_name(parameter)
     }
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
         rest = {name: value for name, value in context.items() if name not in given}
@@ -79,18 +80,18 @@ def check_call(
 ) -> None:
     """Refuse a TaskFlow call whose arguments do not fit the function."""
     try:
-        bound = inspect.signature(function).bind_partial(*args, **kwargs)
+        bound = signature(function).bind_partial(*args, **kwargs)
     except TypeError as error:
         raise DagError(f"{where}: {error}.") from None
     for parameter in _parameters(function):
         needed = parameter.default is Parameter.empty and not _variable(parameter)
-        if needed and parameter.name not in bound.arguments.keys() | CONTEXT_NAMES:
+        if needed and parameter.name not in bound.arguments.keys() | ASKED_NAMES:
             raise DagError(f"{where} is called without its argument {parameter.name!r}.")
 
 
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     try:
-        return list(inspect.signature(function).parameters.values())
+        return list(signature(function).parameters.values())
     except ValueError:  # some functions written in C do not tell
         return []
 

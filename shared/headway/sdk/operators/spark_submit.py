@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from os.path import normpath
+from datetime import timedelta
 from typing import Any, Final, TypeAlias, Unpack
 
 from headway.domain.errors import DagError
@@ -25,17 +25,26 @@ class SparkSubmitOptions(TaskOptions, total=False):
     py_files: Paths
     jars: Paths
     packages: Paths
+    exclude_packages: Paths
+    repositories: Paths
     files: Paths
+    archives: Paths
     name: str | None
     java_class: str | None
+    driver_class_path: str | None
     num_executors: int | str | None
     executor_cores: int | str | None
+    total_executor_cores: int | str | None
     executor_memory: str | None
+    driver_cores: int | str | None
     driver_memory: str | None
+    yarn_queue: str | None
+    env_vars: Mapping[str, Any] | XComArg | None
     principal: str | None
     keytab: str | None
     proxy_user: str | None
     deploy_mode: str | None
+    status_poll_interval: float | timedelta
     conn_id: str | None
 
 
@@ -43,7 +52,8 @@ class SparkSubmitOperator(BaseOperator):
     """Run `application` with spark-submit and wait for it.
 
     A relative path that exists beside the DAG file is taken from there, in the
-    version of the code that the run has.
+    version of the code that the run has.  In cluster mode the driver runs on the cluster:
+    it outlives the attempt, and the next one finds it again instead of starting another.
     """
 
     template_fields = tuple(field.name for field in fields(SparkApplication))
@@ -73,13 +83,19 @@ class SparkSubmitOperator(BaseOperator):
         checked.setdefault("name", self.task_id)
         for name in FILES & checked.keys():
             checked[name] = self._located(checked[name])
+        if "principal" in checked and "proxy_user" in checked:
+            raise DagError(
+                f"{self.where}: spark-submit takes principal or proxy_user, not both; "
+                "leave one out."
+            )
         return SparkApplication(**checked)
 
     @classmethod
     def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:
         """Return the paths among these arguments that are known before the task runs."""
         given = [arguments.get(name) for name in sorted(FILES)]
-        return [path for value in given if is_static(value) for path in _paths(value)]
+        paths = [path for value in given if is_static(value) for path in _paths(value)]
+        return [path.partition("#")[0] for path in paths]
 
     def _given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.template_fields}
@@ -91,9 +107,9 @@ class SparkSubmitOperator(BaseOperator):
 
     def _beside_dag_file(self, path: str) -> str:
         file = self.dag.file if self.dag else None
-        if file is None or not (file.path.parent / path).exists():
-            return path
-        return normpath(file.path.parent / path)
+        plain, mark, alias = path.partition("#")  # an archive may be given another name
+        found = file.beside(plain) if file and plain else None
+        return path if found is None else f"{found}{mark}{alias}"
 
 
 def _paths(value: object) -> tuple[str, ...]:
@@ -139,10 +155,17 @@ CHECKS: Final[Mapping[str, checks.Check]] = {
     **dict.fromkeys(SparkSubmitOperator.template_fields, checks.text),
     "application_args": _arguments,
     "conf": _configuration,
-    **dict.fromkeys(("py_files", "jars", "packages", "files"), _several),
-    **dict.fromkeys(("num_executors", "executor_cores"), _count),
+    "env_vars": _configuration,
+    **dict.fromkeys(
+        ("py_files", "jars", "packages", "exclude_packages", "repositories", "files", "archives"),
+        _several,
+    ),
+    **dict.fromkeys(
+        ("num_executors", "executor_cores", "total_executor_cores", "driver_cores"), _count
+    ),
     "deploy_mode": _deploy_mode,
+    "status_poll_interval": checks.in_seconds(checks.time_limit),
 }
 
-FILES: Final = frozenset({"application", "py_files", "jars", "files", "keytab"})
+FILES: Final = frozenset({"application", "py_files", "jars", "files", "archives", "keytab"})
 """The arguments that are paths, and may name files beside the DAG file."""

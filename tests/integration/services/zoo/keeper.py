@@ -114,7 +114,7 @@ class Zoo:
         return file
 
     @contextmanager
-    def canary(self, longest: float = LONGEST_DELAY) -> Iterator[Song]:
+    def canary(self) -> Iterator[Song]:
         """Run the canary again and again meanwhile; each of its runs must start soon."""
         song, ended = Song(), Event()
         singer = Thread(target=self._sing, args=(song, ended), daemon=True)
@@ -126,7 +126,7 @@ class Zoo:
             singer.join()
         assert song.silence is None, song.silence
         assert song.delays
-        assert max(song.delays) < longest, self._slow_runs()
+        assert max(song.delays) < LONGEST_DELAY, self._slow_runs()
 
     def edit_canary(self) -> None:
         """Edit the canary, and wait until that is in force."""

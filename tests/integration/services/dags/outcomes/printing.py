@@ -8,9 +8,9 @@ with DAG("prints"):
 
     @task
     def a_flood() -> str:
-        line = "x" * 1023
-        for _ in range(50 * 1024):
-            print(line)  # noqa: T201
+        line = "x" * 1000
+        for number in range(50 * 1024):
+            print(line, "line", number)  # noqa: T201
         return "dry"
 
     @task

@@ -25,7 +25,13 @@ with DAG("gives_up"):
 
 with DAG("backs_off"):
 
-    @task(retries=3, retry_delay=0.2, retry_exponential_backoff=True, max_retry_delay=0.5)
+    @task(
+        retries=3,
+        retry_delay=0.2,
+        retry_exponential_backoff=True,
+        max_retry_delay=0.5,
+        retry_jitter="none",
+    )
     def doubling() -> None:
         raise ValueError("still not")
 

@@ -9,10 +9,17 @@ from headway.sdk import (
     ContinuousTimetable,
     CronTimetable,
     DataTimetable,
+    Delayed,
     EmptyOperator,
+    EventsTimetable,
+    Hours,
+    Minutes,
     NullTimetable,
     OnceTimetable,
+    RollingWindow,
     TimeDeltaTimetable,
+    TradingDays,
+    Workdays,
 )
 
 NEW_YORK = "America/New_York"
@@ -23,9 +30,16 @@ PAST = {
     "by_cron": "0 0 * * *",
     "by_preset": "@daily",
     "by_timedelta": timedelta(days=1),
-    "by_data_timetable": DataTimetable("0 6 * * *", NEW_YORK, timedelta(hours=2)),
+    "by_data_timetable": DataTimetable("0 6 * * *", timedelta(hours=2), NEW_YORK),
     "by_cron_timetable": CronTimetable("30 6 * * *", NEW_YORK),
     "by_delta_timetable": TimeDeltaTimetable(timedelta(days=1), timedelta(hours=1)),
+    "by_period": "P1D",
+    "by_delayed_timetable": Delayed(DataTimetable("@daily"), timedelta(hours=2)),
+    "by_rolling_window": RollingWindow(DataTimetable("@daily"), timedelta(days=2)),
+    "by_boolean_time": Hours(6) & Minutes(30),
+    "by_exclusion": DataTimetable("@daily") - EventsTimetable(["2013-03-10"]),
+    "by_workdays": Workdays("US"),
+    "by_trading_days": TradingDays("XNYS"),
     "once": "@once",
     "by_once_timetable": OnceTimetable(),
     "by_hand": None,
@@ -36,7 +50,7 @@ for name, schedule in PAST.items():
     with DAG(name, schedule=schedule, start_date=FIRST, end_date=LAST, catchup=True):
         EmptyOperator(task_id="nothing")
 
-with DAG("latest_only", schedule="@hourly", start_date=FIRST):
+with DAG("latest_only", schedule="@hourly", start_date=FIRST, catchup="latest"):
     EmptyOperator(task_id="nothing")
 
 with DAG("in_the_future", schedule="@daily", start_date=pendulum.datetime(2999, 1, 1)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from headway.sdk import DAG, task
+from headway.sdk import DAG, BaseOperator, task
 
 
 def note(params: dict[str, Any], name: str, pid: int) -> None:
@@ -67,3 +67,29 @@ with DAG("finishes_first"):
             sleep(0.05)
 
     finishes()
+
+
+class Remote(BaseOperator):
+    """A task with something elsewhere."""
+
+    def __init__(self, *, fails: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.fails = fails
+        self.folder = ""
+
+    def execute(self, context: Any) -> None:
+        self.folder = context["params"]["folder"]
+        note(context["params"], "self", os.getpid())
+        sleep(600)
+
+    def on_kill(self) -> None:
+        note({"folder": self.folder}, "cancelled", os.getpid())
+        if self.fails:
+            raise RuntimeError("it does not answer")
+
+
+with DAG("has_a_job_elsewhere"):
+    Remote(task_id="remote")
+
+with DAG("has_a_job_that_takes_too_long"):
+    Remote(task_id="remote", fails=True, execution_timeout=1)

@@ -1,0 +1,46 @@
+"""What a parser does from its start to its end."""
+
+import logging
+from concurrent.futures import Future
+from contextlib import closing
+from typing import Final
+
+from headway import daemon
+from headway.db.engine import is_transient
+from headway.runtime.bell import Bell
+from headway.runtime.clock import SystemClock
+from headway.runtime.forker import Forker, ForkerError
+from headway.runtime.loop import Loop, Pace
+from headway.runtime.parser_settings import ParserSettings
+from headway_parser.assembly import assembled, parsing_of
+from headway_parser.fork_server import Surroundings
+
+log = logging.getLogger(__name__)
+
+IDLE: Final = 0.2
+"""Seconds between two steps at the most: a beat and a stop are never later than that."""
+
+
+def serve(
+    database: str,
+    given: ParserSettings,
+    around: Surroundings,
+    starting: Future[Forker],
+    bell: Bell,
+) -> None:
+    """Parse files until the bell is stopped."""
+    clock = SystemClock()
+    parsing = parsing_of(given, around, clock, starting)
+    with (
+        closing(parsing),
+        daemon.registered("parser", database) as process,
+        assembled(process, given, around, parsing, bell) as manager,
+    ):
+        isolation = parsing.warm_up().isolation
+        log.info("action=isolate %s", isolation and isolation.describe())
+        Loop("parser", manager.step, clock, _passes, Pace(idle=IDLE), bell).run()
+
+
+def _passes(error: BaseException) -> bool:
+    """Tell whether it is worth trying again: a fork server elsewhere may be starting anew."""
+    return is_transient(error) or isinstance(error, ForkerError)

@@ -1,0 +1,1 @@
+"""Callbacks: the functions that DAGs have for what happens, called in children beside attempts."""

@@ -1,0 +1,103 @@
+"""What a callback's child process does: load the DAG file, call the functions of one event."""
+
+from socket import socket
+from typing import Any, Final
+
+from headway.domain.arguments import JsonValue
+from headway.domain.connection import Connection
+from headway.domain.errors import DagError
+from headway.domain.states import Outcome
+from headway.runtime.frames import Frame, send_frame
+from headway.sdk import callbacks
+from headway.sdk.context import Context, build_context, build_run_context, running_in
+from headway.sdk.definition import DAG
+from headway.sdk.exceptions import AirflowException
+from headway.sdk.execution import Result
+from headway.sdk.loading import load_dag_file
+from headway.sdk.runtime import SparkApplication
+from headway.sdk.tracebacks import message_of, traceback_of
+from headway_worker.callbacks.order import CallbackOrder
+from headway_worker.child import Asking
+from headway_worker.records import send_records
+from headway_worker.words import result_to_frame
+
+_LET_A_TASK: Final = "let a task with a trigger rule read it."
+
+
+class CallbackRuntime(Asking):
+    """What a callback may ask of its supervisor: it may read what tasks have left."""
+
+    def push_xcom(self, key: str, value: JsonValue) -> None:  # noqa: ARG002
+        """Refuse: the attempt has ended."""
+        raise AirflowException(f"A callback cannot leave the XCom {key!r}: its task has ended.")
+
+    def get_connection(self, conn_id: str) -> Connection | None:
+        """Refuse: connections are granted to attempts."""
+        raise AirflowException(f"A callback cannot read the connection {conn_id!r}; {_LET_A_TASK}")
+
+    def get_variable(self, key: str) -> str | None:
+        """Refuse: variables are granted to attempts."""
+        raise AirflowException(f"A callback cannot read the variable {key!r}; {_LET_A_TASK}")
+
+    def spark_session(self, conn_id: str) -> Any:  # noqa: ARG002
+        """Refuse: a callback is short."""
+        raise AirflowException("A callback has no Spark; let a task with a trigger rule use it.")
+
+    def spark_driver(self, conn_id: str) -> Any:
+        """Refuse: a callback is short."""
+        self.spark_session(conn_id)
+
+    def submit_spark(self, application: SparkApplication) -> None:
+        """Refuse: a callback is short."""
+        self.spark_session(application.conn_id)
+
+
+def run(argument: Frame, channel: socket) -> None:
+    """Call the functions of one event, and tell how that went as the last frame of the channel."""
+    order = CallbackOrder.from_frame(argument)
+    send_records()
+    problem = _call(order, CallbackRuntime(channel))
+    outcome = Outcome.SUCCESS if problem is None else Outcome.FAILED
+    result = Result(outcome=outcome, error=problem)
+    send_frame(channel, {"result": result_to_frame(result)})
+
+
+def _call(order: CallbackOrder, runtime: CallbackRuntime) -> str | None:
+    try:
+        dag = _load(order)
+        given, context = (
+            _about_run(order, dag, runtime) if order.of_run else _about_task(order, dag, runtime)
+        )
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - here one callback is isolated
+        print(traceback_of(error, __file__) or message_of(error), flush=True)  # noqa: T201
+        return f"The DAG file of this version gives nothing to call: {message_of(error)}"
+    callbacks.tell_why(context, order.event, order.reason, order.cause)
+    with running_in(context):
+        problems = callbacks.call(given, context)
+    return "\n".join(problems) or None
+
+
+def _load(order: CallbackOrder) -> DAG:
+    for dag in load_dag_file(order.code / order.relative_path, order.code):
+        if dag.dag_id == order.facts.dag_id:
+            return dag
+    raise DagError(f"it makes no DAG {order.facts.dag_id!r}.")
+
+
+def _about_run(
+    order: CallbackOrder, dag: DAG, runtime: CallbackRuntime
+) -> tuple[tuple[callbacks.Callback, ...], Context]:
+    given = dag.calls_on.get(order.event)
+    if given is None:
+        raise DagError(f"its DAG has no on_{order.event}_callback.")
+    return given, build_run_context(dag, order.facts, runtime)
+
+
+def _about_task(
+    order: CallbackOrder, dag: DAG, runtime: CallbackRuntime
+) -> tuple[tuple[callbacks.Callback, ...], Context]:
+    task = dag.get_task(order.facts.task_id)
+    given = task.calls_on.get(order.event)
+    if given is None:
+        raise DagError(f"its task {task.task_id!r} has no on_{order.event}_callback.")
+    return given, build_context(task, order.facts, runtime)

@@ -1,0 +1,85 @@
+"""The dealings with the database that are about callbacks, one transaction each."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from headway.db import callback_claims, processes
+from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.db.engine import reader
+from headway.domain.errors import HeadwayError
+from headway.domain.spec import DagSpec
+from headway_worker.clerk import Clerk
+from headway_worker.tenure import Renewal
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackWork:
+    """A claimed callback, its DAG, and the folder of its version's code."""
+
+    claimed: ClaimedCallback
+    dag: DagSpec
+    code: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackClerk:
+    """Claim, renew and report callbacks, as `clerk` does it with attempts."""
+
+    clerk: Clerk
+
+    @property
+    def slots(self) -> int:
+        """How many callbacks may run at a time."""
+        return self.clerk.settings.callback_slots
+
+    def any_queued(self) -> bool:
+        """Whether there is anything to claim; it may be another worker's in a moment."""
+        with reader(self.clerk.engine).connect() as conn:
+            return callback_claims.any_due(conn, self.clerk.settings.queues)
+
+    def claim(self, free_slots: int) -> list[CallbackWork]:
+        """Take callbacks that are due into free slots."""
+        settings = self.clerk.settings
+        with self.clerk.engine.begin() as conn:
+            processes.confirm(conn, self.clerk.me)
+            claimed = callback_claims.claim(
+                conn, self.clerk.me, settings.queues, free_slots, settings.lease_duration
+            )
+        prepared = [self._prepare(each) for each in claimed]
+        return [work for work in prepared if work is not None]
+
+    def renew(self, keys: Sequence[CallbackKey]) -> Renewal[CallbackKey]:
+        """Extend claims; return those that are still this worker's: none is told to stop."""
+        if not keys:
+            return Renewal({})
+        with self.clerk.engine.begin() as conn:
+            seconds = self.clerk.settings.lease_duration
+            mine = callback_claims.renew(conn, keys, seconds)
+            return Renewal(dict.fromkeys(mine, False))
+
+    def report(self, reports: Sequence[CallbackReport]) -> None:
+        """End callbacks.  One that was given away meanwhile is refused, which is only logged."""
+        with self.clerk.engine.begin() as conn:
+            processes.confirm(conn, self.clerk.me)
+            for report in sorted(reports, key=lambda its: its.key.id):
+                if not callback_claims.report(conn, self.clerk.me, report):
+                    log.warning(
+                        "action=refused callback=%d state=%s: it is no longer this worker's",
+                        report.key.id,
+                        report.state,
+                    )
+
+    def _prepare(self, claimed: ClaimedCallback) -> CallbackWork | None:
+        """Return the work; without it the claim runs out, and another worker has its try."""
+        try:
+            dag, folder = self.clerk.fetch(claimed.version_id, claimed.manifest_hash)
+        except (HeadwayError, OSError, SQLAlchemyError, KeyError):
+            log.exception("action=not_prepared callback=%d", claimed.key.id)
+            return None
+        return CallbackWork(claimed, dag, folder)

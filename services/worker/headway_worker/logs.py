@@ -1,0 +1,63 @@
+"""The logs of a worker's attempts."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from headway.runtime.attempt_logs import CallbackLogKey, LogKey, logs_folder
+from headway.runtime.clock import Clock
+from headway.runtime.log_remote import RemoteLogs
+from headway.runtime.settings import LogSettings
+from headway_worker.log_file import Limits, LogFile
+from headway_worker.log_keeper import LogKeeper
+from headway_worker.log_retention import Keep
+from headway_worker.log_spool import LogSpool
+
+log = logging.getLogger(__name__)
+
+_DAY: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """Where attempts log to, and the thread that copies and removes what they have logged."""
+
+    folder: Path
+    limits: Limits
+    clock: Clock
+    keeper: LogKeeper
+
+    @classmethod
+    def start(cls, given: LogSettings, home: Path, remote: RemoteLogs | None, clock: Clock) -> Self:
+        """Begin, in a Headway home; without a `remote` nothing is copied."""
+        folder = logs_folder(home)
+        keep = Keep(given.keep_days * _DAY, given.keep_bytes)
+        keeper = LogKeeper(folder, keep, clock, remote, interval=given.copy_interval)
+        left: list[Path] = []
+        if remote is not None:
+            keeper.spool, left = LogSpool.take(home / "logs-to-copy")
+        keeper.start(left)
+        return cls(folder, Limits(given.max_bytes, given.max_bytes_per_second), clock, keeper)
+
+    def open(self, key: LogKey | CallbackLogKey) -> LogFile:
+        """Return the log of an attempt or a callback that starts; it must be closed."""
+        self.keeper.began(key.relative)
+        return LogFile(self.folder, key.relative, self.limits, self.clock, self._closed)
+
+    def close(self) -> None:
+        """End the thread, when it has copied what it can."""
+        self.keeper.close()
+
+    def _closed(self, closed: LogFile) -> None:
+        if closed.lost:
+            log.warning("action=log_lost log=%s bytes=%d", closed.relative, closed.lost)
+            _count_lost(closed.lost)
+        self.keeper.ended(closed.relative)
+
+
+def _count_lost(size: int) -> None:
+    # Here and not above: it takes five megabytes, and most workers never need it.
+    from headway.runtime.metrics import LOG_BYTES_LOST
+
+    LOG_BYTES_LOST.inc(size)

@@ -1,0 +1,143 @@
+"""A driver of the attempt's own: a classic session, whose Java virtual machine is its child.
+
+This module imports pyspark.  It belongs in the processes of attempts.
+"""
+
+import os
+import shlex
+import subprocess
+from contextlib import suppress
+from typing import Final
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.driver import SubmitSettings, write_properties
+from headway_worker.spark.errors import SparkError, how_it_ended
+from headway_worker.spark.handle import OnHandle
+from headway_worker.spark.installation import CLIENT_VARIABLES
+from headway_worker.spark.submit import new_tag, own_driver, properties, with_free_port
+from headway_worker.spark.watch import Watch
+
+# What the worker's own Connect server has too, so that a task means the same on either.
+_DEFAULTS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+}
+_SECONDS: Final = 10.0
+_SIGNS_OF_DEATH: Final = (
+    *("Py4JError", "Py4JNetworkError"),  # not Py4JJavaError: there Java has told what is wrong
+    *("ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError"),
+)
+"""One of them is in what a session says whose driver has ended, or is about to."""
+
+_SETTLING: Final = 5000
+"""Milliseconds for which a driver may be busy with the account of its jobs."""
+
+
+def open_driver(settings: SubmitSettings, attempt_key: str, on_handle: OnHandle) -> SparkSession:
+    """Start a driver on the connection's master; return its session, this process's active one.
+
+    `on_handle` is told before the driver starts, and again when its application has an id.
+    The driver ends with this process, however that ends.  SparkError when it does not start.
+    """
+    tag = new_tag(attempt_key, uuid4().hex[:12])
+    handle = {"kind": "driver", "tag": tag}
+    application = own_driver(settings.connection)
+    given = properties(application, attempt_key, tag, settings.master)
+    given = with_free_port({**_DEFAULTS, **given}, settings.defaults())
+    file = write_properties(settings.scratch / "driver.properties", given)
+    on_handle(handle)
+    command = ["--master", settings.master, "--deploy-mode", "client"]
+    command += ["--name", f"headway {attempt_key}"]
+    command += ["--properties-file", str(file), "--load-spark-defaults", *_login(application)]
+    _prepare_environment(settings, [*command, application.application])
+    try:
+        spark = SparkSession.builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        _end_machine()
+        raise SparkError(
+            f"No driver could be started on {settings.master}; what it said is in the log. {error}"
+        ) from error
+    on_handle({**handle, "application_id": spark.sparkContext.applicationId})
+    return spark
+
+
+def watch_driver(spark: SparkSession, watch: Watch) -> None:
+    """Have the driver watched, if it has a web interface."""
+    address = spark.sparkContext.uiWebUrl
+    if address is not None:
+        watch.begin(address)
+
+
+def explain_driver(error: str) -> str | None:
+    """Return what to tell instead of a session's error when its driver has ended, else None."""
+    machine = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - as below
+    if machine is None or not any(sign in error for sign in _SIGNS_OF_DEATH):
+        return None
+    try:
+        code = machine.wait(_SECONDS)  # its connections end before it does
+    except subprocess.TimeoutExpired:
+        return None
+    return (
+        f"The attempt's Spark driver {how_it_ended(code)}; what it printed is in the log. "
+        "What the attempt was running there is lost; a retry gets a new driver."
+    )
+
+
+def close_driver(spark: SparkSession, watch: Watch) -> None:
+    """Stop the session and its driver; one that has died is no error.
+
+    First its own account of its jobs is waited for, and read.
+    """
+    with suppress(PySparkException, Py4JError, OSError, AttributeError):  # the last one: stopped
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_SETTLING)  # noqa: SLF001
+    watch.close()
+    with suppress(PySparkException, Py4JError, OSError):
+        spark.stop()
+    _end_machine()
+
+
+def _login(application: SparkApplication) -> list[str]:
+    given = {
+        "--principal": application.principal,
+        "--keytab": application.keytab,
+        "--proxy-user": application.proxy_user,
+    }
+    return [word for option, value in given.items() if value for word in (option, value)]
+
+
+def _prepare_environment(settings: SubmitSettings, arguments: list[str]) -> None:
+    """Say to pyspark, which looks nowhere else, how a driver is to be started."""
+    variables = settings.of_programs()
+    if settings.master.startswith("local"):
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        variables.setdefault("SPARK_LOCAL_DIRS", str(settings.scratch / "local"))
+    environment = os.environ  # noqa: TID251 - the attempt's own, for its driver
+    for name in CLIENT_VARIABLES:
+        environment.pop(name, None)
+    environment.update(variables, PYSPARK_SUBMIT_ARGS=shlex.join(arguments))
+
+
+def _end_machine() -> None:
+    """End the Java virtual machine, so that the next driver gets one, with properties of its own.
+
+    It ends by itself when its standard input does.
+    """
+    gateway = SparkContext._gateway  # noqa: SLF001 - pyspark has no other name for it
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    machine = getattr(gateway, "proc", None)
+    if gateway is None or machine is None:
+        return
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    machine.stdin.close()
+    try:
+        machine.wait(_SECONDS)
+    except subprocess.TimeoutExpired:
+        machine.kill()
+        machine.wait()

@@ -1,0 +1,130 @@
+"""What became of earlier attempts in Spark: a task must not have two jobs at a time."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from threading import Event
+from typing import Final
+
+from headway.db.attempts import Claimed
+from headway.db.spark_work import Earlier
+from headway.domain.errors import ConflictError, HeadwayError
+from headway.domain.states import Outcome
+from headway.runtime.clock import Clock
+from headway_worker.clerk import Clerk
+from headway_worker.spark.connection import SparkKind
+from headway_worker.spark.endpoint import ConnectEndpoint
+from headway_worker.spark.fate import Prior
+from headway_worker.spark.handle import CLUSTER
+from headway_worker.spark.identity import kill, may_live
+from headway_worker.spark.service import SparkService
+
+log = logging.getLogger(__name__)
+
+_PATIENCE: Final = 20.0
+_LOOK_SECONDS: Final = 0.05
+
+
+class Remedy(StrEnum):
+    """What is to be done about an earlier attempt."""
+
+    NOTHING = "nothing"
+    """It is proved dead, or is not to be found by a session."""
+    KILL = "kill"
+    """Its worker is dead; so must be the server that was that worker's own."""
+    RELEASE = "release"
+    """Its server is no worker's own, and must be told."""
+
+
+def remedy(earlier: Earlier) -> Remedy:
+    """Return what is to be done.
+
+    A worker reports an attempt only when nothing of it is left on the worker's own server; one
+    that lost it, and lives, has ended it before it lost it.  That server dies with its worker.
+    """
+    if earlier.handle.get("kind") != "connect":
+        return Remedy.NOTHING
+    if "process" not in earlier.handle:
+        return Remedy.RELEASE
+    was_lost = earlier.outcome == Outcome.LOST
+    return Remedy.KILL if was_lost and earlier.worker_is_dead else Remedy.NOTHING
+
+
+def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
+    """Return the last of these attempts, the oldest of which is first, that was in cluster mode.
+
+    None if one since, or that one itself, has succeeded: that has settled what came before.
+    So has one since that has submitted in client mode, for that it did after asking.
+    """
+    for each in reversed(earlier):
+        if each.outcome == Outcome.SUCCESS:
+            return None
+        if each.handle.get("mode") == CLUSTER:
+            return Prior(each.handle, None if each.outcome is None else Outcome(each.outcome))
+        if each.handle.get("kind") == "submit":
+            return None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessors:
+    """See to it that nothing of the attempts before runs in Spark; this may wait for seconds."""
+
+    clerk: Clerk
+    spark: SparkService
+    clock: Clock
+
+    def settle(self, claimed: Claimed) -> None:
+        """End what earlier attempts of the task have left; ConflictError when that is uncertain."""
+        for each in self.clerk.earlier(claimed):
+            match remedy(each):
+                case Remedy.KILL:
+                    self._kill(each)
+                case Remedy.RELEASE:
+                    self._release(claimed, each)
+                case Remedy.NOTHING:
+                    pass
+
+    def _kill(self, each: Earlier) -> None:
+        """End a server of which the worker is dead; of one on another machine the lease tells."""
+        process, never = each.handle["process"], Event()
+        kill(process)
+        deadline = self.clock.monotonic() + _PATIENCE
+        while may_live(process):
+            if self.clock.monotonic() > deadline:
+                raise self._uncertain(each, f"its server, process {process}, does not die")
+            self.clock.wait(never, _LOOK_SECONDS)
+
+    def _release(self, claimed: Claimed, each: Earlier) -> None:
+        problem = self._ask(claimed, each.handle)
+        if problem is None:
+            log.info("action=settle task_instance=%d", claimed.key.task_instance_id)
+        elif not each.is_long_ago:
+            raise self._uncertain(each, problem)
+
+    def _ask(self, claimed: Claimed, handle: Mapping[str, str]) -> str | None:
+        """Have a session ended; return why that is not certain, if it is not."""
+        conn_id = handle.get("conn_id", "")
+        try:
+            connection = self.spark.connection(claimed, conn_id)
+        except HeadwayError as error:
+            return str(error)
+        endpoint = ConnectEndpoint.of(connection) if connection.kind is SparkKind.CONNECT else None
+        there = endpoint and (endpoint.url, endpoint.user)
+        if endpoint is None or there != (handle.get("url"), handle.get("user")):
+            return f"the connection {conn_id!r} is of another server by now"
+        self.spark.await_forker()
+        with closing(self.spark.release_at(endpoint, handle["session_id"])) as child:
+            exited = child.wait(_PATIENCE)
+        return None if exited and exited.succeeded else "the server does not answer"
+
+    def _uncertain(self, each: Earlier, problem: str) -> ConflictError:
+        where = each.handle.get("url", "")
+        return ConflictError(
+            f"Attempt {each.attempt} of this task may still run in Spark ({where}, session "
+            f"{each.handle.get('session_id')}): {problem}. It is not begun a second time; a retry "
+            f"asks again, and goes on once {self.clerk.settings.spark_detached_timeout:g} s have "
+            "passed since that attempt's end: by then a server has ended what no client follows."
+        )

@@ -1,0 +1,131 @@
+"""What became of an application on a cluster: what its tools tell, and what follows.  Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from headway.domain.states import Outcome
+from headway_worker.spark.handle import Handle
+
+_STATE: Final = re.compile(r"^\s*State : (\w+)", re.MULTILINE)
+_FINAL_STATE: Final = re.compile(r"^\s*Final-State : (\w+)", re.MULTILINE)
+_DIAGNOSTICS: Final = re.compile(r"^\s*Diagnostics : *(.*)", re.MULTILINE)
+_LISTED: Final = re.compile(r"^\s*(application_\d+_\d+)\b", re.MULTILINE)
+_PHASE: Final = re.compile(r"^\s*phase: *(\w+)", re.MULTILINE)
+_REASON: Final = re.compile(r"^\s*(?:termination reason|exit code): *(.*)", re.MULTILINE)
+
+
+class Fate(StrEnum):
+    """What became of an application.  `absent` is that the cluster knows of none."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+ENDED: Final = frozenset({Fate.SUCCEEDED, Fate.FAILED, Fate.ABSENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a cluster tells of an application, with its own words on why."""
+
+    fate: Fate
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The handle of an earlier attempt in cluster mode, and how that attempt ended."""
+
+    handle: Handle
+    outcome: Outcome | None
+
+    @property
+    def refused(self) -> bool:
+        """Whether that attempt asked its user to look, so that the next one goes ahead."""
+        return "refused" in self.handle
+
+    @property
+    def stopped(self) -> bool:
+        """Whether that attempt had to stop, and with it the application."""
+        return self.outcome in (Outcome.CANCELLED, Outcome.TIMED_OUT)
+
+    @property
+    def submitted(self) -> bool:
+        """Whether the application had certainly arrived at the cluster."""
+        return "submitted" in self.handle or "application_id" in self.handle
+
+
+class Step(StrEnum):
+    """What a new attempt does first about the application of an earlier one."""
+
+    SUBMIT = "submit"
+    ATTACH = "attach"
+    TAKE = "take"
+    KILL = "kill"
+    REFUSE = "refuse"
+
+
+def first_step(prior: Prior, fate: Fate) -> Step | None:
+    """Return what to do about an earlier attempt's application; None is to ask again later.
+
+    One that nobody has told to stop goes on, and its success counts.  After a time-out or a
+    stop by a user it must have ended; what it then was counts only after a time-out.
+    """
+    match fate:
+        case Fate.UNKNOWN:
+            return None
+        case Fate.RUNNING:
+            return Step.KILL if prior.stopped else Step.ATTACH
+        case Fate.SUCCEEDED:
+            return Step.SUBMIT if prior.outcome is Outcome.CANCELLED else Step.TAKE
+        case Fate.ABSENT if prior.submitted and not prior.stopped:
+            return Step.REFUSE
+    return Step.SUBMIT
+
+
+def yarn_report(output: str) -> Told:
+    """Read what `yarn application -status` prints."""
+    state, final = _STATE.search(output), _FINAL_STATE.search(output)
+    if state is None or final is None:
+        known = "doesn't exist in RM" not in output
+        return Told(Fate.UNKNOWN if known else Fate.ABSENT, _last_line(output))
+    why = _DIAGNOSTICS.search(output)
+    if state[1] in ("FAILED", "KILLED"):
+        fate = Fate.FAILED
+    elif state[1] != "FINISHED":
+        fate = Fate.RUNNING
+    else:
+        fate = Fate.SUCCEEDED if final[1] == "SUCCEEDED" else Fate.FAILED
+    return Told(fate, f"{state[1]}, {final[1]}. {why[1] if why else ''}".strip())
+
+
+def yarn_list(output: str) -> tuple[str, ...] | None:
+    """Return the applications that `yarn application -list` prints; None if it is no list."""
+    return tuple(_LISTED.findall(output)) if "Total number of applications" in output else None
+
+
+def kubernetes_status(output: str) -> Told:
+    """Read what `spark-submit --status` prints of a driver's pod."""
+    phase = _PHASE.search(output)
+    if phase is None:
+        gone = "Application not found." in output or "No applications found." in output
+        return Told(Fate.ABSENT if gone else Fate.UNKNOWN, _last_line(output))
+    phases: Mapping[str, Fate] = {
+        "Pending": Fate.RUNNING,
+        "Running": Fate.RUNNING,
+        "Succeeded": Fate.SUCCEEDED,
+        "Failed": Fate.FAILED,
+    }
+    reasons = " ".join(_REASON.findall(output))
+    return Told(phases.get(phase[1], Fate.UNKNOWN), f"{phase[1]}. {reasons}".strip())
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "it printed nothing"

@@ -1,0 +1,59 @@
+"""Connections and variables for attempts: granted first, then looked for where they may be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from headway.db import delivery
+from headway.db.attempts import Claimed
+from headway.db.engine import reader
+from headway.db.processes import Identity
+from headway.domain.connection import Connection
+from headway.domain.errors import ConflictError, SecretError
+from headway.domain.names import check_key
+from headway.domain.secret_kind import Kind
+from headway.domain.variable import Secret, from_text
+from headway.runtime import secret_settings
+from headway.runtime.keyring import KeyRing
+from headway.runtime.secret_settings import Provided
+from headway_worker.clerk import GIVEN_AWAY
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """What the worker's environment has comes first, then what is mounted, then the database.
+
+    Whatever has it, a grant in the database decides whether an attempt gets it.
+    """
+
+    engine: Engine
+    me: Identity
+    provided: Provided
+    keys: Callable[[], KeyRing] = secret_settings.keys
+
+    def read(self, claimed: Claimed, kind: Kind, name: str) -> Secret | None:
+        """Return what the attempt asks for; None if there is nothing of that name.
+
+        SecretError when its DAG is not granted it, or when it cannot be decrypted or read.
+        """
+        with reader(self.engine).connect() as conn:
+            found = delivery.ask(conn, self.me, claimed.key, kind, name)
+        if found is None:
+            raise ConflictError(GIVEN_AWAY)
+        if not found.granted:
+            if not (found.present or self.provided.has(kind, name)):
+                return None
+            raise SecretError(
+                f"DAG {claimed.dag_id!r} may not read the {kind} {name!r}; `headway {kind}s grant "
+                f"{name} {claimed.dag_id}` lets it."
+            )
+        provided = self.provided.find(kind, name)
+        if provided is not None or found.sealed is None:
+            return provided
+        return from_text(kind, name, self.keys().open(kind, name, found.sealed))
+
+    def connection(self, claimed: Claimed, conn_id: str) -> Connection | None:
+        """Return a connection that the worker itself uses for the attempt; errors as above."""
+        found = self.read(claimed, Kind.CONNECTION, check_key("connection", conn_id))
+        return found if isinstance(found, Connection) else None

@@ -1,0 +1,86 @@
+"""Pause, resume and cancel a backfill."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from headway.actions.cancel import cancel_run
+from headway.actions.intervene import Author
+from headway.db import backfill_plans, backfills, events
+from headway.db.backfills import Progress
+from headway.db.events import Event
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import ConflictError, NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """How many runs are gone that had not begun, and how many others are ended.
+
+    The schedule has gone past so many intervals of those that are gone: it leaves them out.
+    """
+
+    dropped: int
+    ended: int
+    passed: int = 0
+
+
+def set_backfill_paused(
+    conn: Connection, backfill_id: int, author: Author, *, paused: bool
+) -> bool:
+    """Have a backfill start no more runs, or go on; return whether that changed anything.
+
+    What runs already goes on to its end.  ConflictError when the backfill has ended.
+    """
+    progress = _lock_unfinished(conn, backfill_id)
+    if progress.paused == paused:
+        return False
+    _tell(conn, progress, "backfill.pause" if paused else "backfill.resume", author)
+    backfills.set_paused(conn, backfill_id, paused=paused)
+    return True
+
+
+def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> Cancelled:
+    """End a backfill: runs that have not begun are deleted, all others cancelled.
+
+    ConflictError when it has ended.
+    """
+    progress = _lock_unfinished(conn, backfill_id)
+    _tell(conn, progress, "backfill.cancel", author)
+    dropped = backfills.cancel(conn, backfill_id)
+    for run_id in dropped.left:
+        cancel_run(conn, progress.dag_id, run_id, author)
+    if dropped.runs:
+        backfills.wake_running(conn, progress.dag_id)
+    return Cancelled(dropped.runs, len(dropped.left), dropped.passed)
+
+
+def progress_of(conn: Connection, backfill_id: int) -> Progress:
+    """Return how far a backfill has come; NotFoundError without it."""
+    found = backfills.progress(conn, backfill_id)
+    if not found:
+        raise NotFoundError(f"There is no backfill {backfill_id}; `headway backfill list` has all.")
+    return found[0]
+
+
+def _lock_unfinished(conn: Connection, backfill_id: int) -> Progress:
+    dag_id = backfills.dag_of(conn, backfill_id)
+    if dag_id is not None:
+        # With the DAG nobody starts runs of it, nor creates any, until this is committed.
+        backfill_plans.lock_dag(conn, dag_id)
+    progress = progress_of(conn, backfill_id)
+    if progress.finished or progress.cancelled_at is not None:
+        raise ConflictError(
+            f"Backfill {backfill_id} is {progress.state}: it starts no runs any more. "
+            f"`headway backfill create {progress.dag_id}` makes another one."
+        )
+    return progress
+
+
+def _tell(conn: Connection, progress: Progress, action: str, author: Author) -> None:
+    details: dict[str, JsonValue] = {"backfill": progress.id}
+    if author.reason is not None:
+        details["reason"] = author.reason
+    events.add(
+        conn, Event(actor=author.actor, action=action, dag_id=progress.dag_id, details=details)
+    )

@@ -1,0 +1,19 @@
+"""Have a worker take no more, finish what it has, and end."""
+
+from sqlalchemy import Connection
+
+from headway.actions.intervene import Author
+from headway.db import events, processes
+from headway.db.events import Event
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import NotFoundError
+
+
+def drain_worker(conn: Connection, worker: int, author: Author) -> None:
+    """Tell a worker to drain; one that does so already goes on.  NotFoundError without it."""
+    if not processes.drain(conn, worker):
+        raise NotFoundError(f"There is no worker {worker} running; see `headway worker list`.")
+    details: dict[str, JsonValue] = {"process": worker}
+    if author.reason is not None:
+        details["reason"] = author.reason
+    events.add(conn, Event(actor=author.actor, action="worker.drain", details=details))

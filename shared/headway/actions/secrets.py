@@ -1,0 +1,170 @@
+"""Store, delete, grant, show and encrypt anew: what users do to connections and variables.
+
+Each action enters an event, which names what was changed and never what it holds.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sqlalchemy import Connection as Transaction
+
+from headway.db import events, secrets
+from headway.db.events import Event
+from headway.db.secrets import EVERY_DAG, Stored
+from headway.domain.arguments import JsonValue
+from headway.domain.connection import Connection
+from headway.domain.errors import ConflictError, NotFoundError, SecretError
+from headway.domain.names import check_key
+from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.variable import Secret, from_text, kind_of, to_text
+from headway.runtime.keyring import KeyRing
+
+PLAIN: Final = "plain"
+SECRET: Final = "secret"  # noqa: S105 - a word, not a password
+
+Keys = Callable[[], KeyRing]
+"""How to come by the keys, for what may turn out to need none."""
+
+
+def store(
+    conn: Transaction,
+    secret: Secret,
+    keys: KeyRing,
+    actor: str,
+    description: str | None = None,
+    *,
+    replace: bool = True,
+) -> None:
+    """Encrypt and store it.  ConflictError where there is one of that name, unless to replace."""
+    kind, name = kind_of(secret)
+    text = to_text(secret)
+    if len(text.encode()) > 2 * LARGEST_SECRET:
+        raise SecretError(
+            f"The {kind} {name!r} is too large; it may have {LARGEST_SECRET:,} bytes."
+        )
+    replaced = secrets.lock(conn, kind, name)
+    if replaced and not replace:
+        raise _taken(kind, name)
+    its_type = secret.conn_type if isinstance(secret, Connection) else _type(plain=secret.plain)
+    sealed = keys.seal(kind, name, text)
+    details: dict[str, JsonValue] = {
+        str(kind): name,
+        "type": its_type,
+        "key_id": sealed.key_id,
+        "replaced": replaced,
+    }
+    events.add(conn, Event(actor=actor, action=f"{kind}.set", details=details))
+    if not secrets.store(conn, Stored(kind, name, its_type, description, sealed), replace=replace):
+        raise _taken(kind, name)  # somebody else has stored it meanwhile
+
+
+def delete(conn: Transaction, kind: Kind, name: str, actor: str) -> None:
+    """Delete it with all grants of it."""
+    events.add(conn, Event(actor=actor, action=f"{kind}.delete", details={str(kind): name}))
+    if not secrets.delete(conn, kind, name):
+        raise _absent(kind, name)
+
+
+def grant(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor: str) -> int:
+    """Let DAGs, or EVERY_DAG, read what has that name; return how many could not before.
+
+    Neither it nor the DAGs need be there.
+    """
+    check_key(kind, name)
+    return sum(_change(conn, kind, name, dag_id, actor, granted=True) for dag_id in dags)
+
+
+def revoke(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor: str) -> None:
+    """Take grants back; NotFoundError where there is none."""
+    for dag_id in dags:
+        if not _change(conn, kind, name, dag_id, actor, granted=False):
+            whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id!r}"
+            raise NotFoundError(
+                f"The {kind} {name!r} is not granted to {whom}; `headway {kind}s list` shows to "
+                "which it is."
+            )
+
+
+def look(conn: Transaction, kind: Kind, name: str, keys: Keys) -> Secret:
+    """Return what is stored under that name, decrypted; NotFoundError when nothing is.
+
+    Whoever shows a secret of it uses `show`.
+    """
+    found = read(conn, kind, name, keys)
+    if found is None:
+        raise _absent(kind, name)
+    return found
+
+
+def show(conn: Transaction, kind: Kind, name: str, keys: Keys, actor: str) -> Secret:
+    """Return what is stored under that name, decrypted; that it was shown is an event."""
+    found = look(conn, kind, name, keys)
+    events.add(conn, Event(actor=actor, action=f"{kind}.show", details={str(kind): name}))
+    return found
+
+
+def export(conn: Transaction, kind: Kind, keys: Keys, actor: str) -> list[Secret]:
+    """Return all that is stored of that kind, decrypted; that it was shown is an event."""
+    stored = secrets.load(conn, kind)
+    details: dict[str, JsonValue] = {f"{kind}s": len(stored)}
+    events.add(conn, Event(actor=actor, action=f"{kind}.export", details=details))
+    return [_opened(it, keys()) for it in stored]
+
+
+def read(conn: Transaction, kind: Kind, name: str, keys: Keys) -> Secret | None:
+    """Return what is stored under that name, decrypted; None when nothing is."""
+    stored = secrets.load(conn, kind, name)
+    return _opened(stored[0], keys()) if stored else None
+
+
+def rotate(
+    conn: Transaction, keys: KeyRing, after: tuple[str, str], limit: int, actor: str
+) -> tuple[int, tuple[str, str]]:
+    """Encrypt the next ones, by kind and name, with the first key; return how many, and the last.
+
+    SecretError for one that no key here opens; nothing of this transaction is changed then.
+    """
+    outdated = secrets.lock_outdated(conn, keys.first, after, limit)
+    if outdated:
+        details: dict[str, JsonValue] = {"key_id": keys.first, "encrypted": len(outdated)}
+        events.add(conn, Event(actor=actor, action="secrets.rotate", details=details))
+    for it in outdated:
+        text = keys.open(it.kind, it.name, it.sealed)
+        secrets.reseal(conn, it, keys.seal(it.kind, it.name, text))
+        after = (it.kind, it.name)
+    return len(outdated), after
+
+
+def _change(
+    conn: Transaction, kind: Kind, name: str, dag_id: str, actor: str, *, granted: bool
+) -> bool:
+    if dag_id != EVERY_DAG:
+        check_key("DAG", dag_id)
+    change, action = (secrets.grant, "grant") if granted else (secrets.revoke, "revoke")
+    changed = change(conn, kind, name, dag_id)
+    if changed:
+        every = dag_id == EVERY_DAG
+        details: dict[str, JsonValue] = {str(kind): name, **({"every_dag": True} if every else {})}
+        its_dag = None if every else dag_id
+        action = f"{kind}.{action}"
+        events.add(conn, Event(actor=actor, action=action, dag_id=its_dag, details=details))
+    return changed
+
+
+def _opened(stored: Stored, keys: KeyRing) -> Secret:
+    text = keys.open(stored.kind, stored.name, stored.sealed)
+    return from_text(stored.kind, stored.name, text)
+
+
+def _type(*, plain: bool) -> str:
+    return PLAIN if plain else SECRET
+
+
+def _absent(kind: Kind, name: str) -> NotFoundError:
+    return NotFoundError(f"There is no {kind} {name!r}; `headway {kind}s list` shows them all.")
+
+
+def _taken(kind: Kind, name: str) -> ConflictError:
+    return ConflictError(
+        f"There is a {kind} {name!r} already; add --replace, or choose another name."
+    )

@@ -1,0 +1,126 @@
+"""`headway backfill list`, `show`, `watch`, `pause`, `resume`, `cancel`: those that there are."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.backfill_options import Number
+from headway.cli.output import Format, Output
+from headway.cli.values import Reason
+
+if TYPE_CHECKING:
+    from headway.db.backfills import Progress
+
+COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
+DATE_COLUMNS = ("interval_start", "interval_end", "fate", "state", "run_id", "reason")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give an app these commands."""
+    app.command("list")(list_all)
+    for command in (show, watch, pause, resume, cancel):
+        app.command()(command)
+
+
+def list_all(
+    dag_id: Annotated[str | None, typer.Option("--dag", help="Those of this DAG alone.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 20,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show how far the latest backfills have come."""
+    from headway.cli.output import show as render
+    from headway.cli.session import transaction
+    from headway.db import backfills
+
+    with transaction() as conn:
+        found = backfills.latest(conn, limit, dag_id)
+    rows = [_row(progress) for progress in found]
+    uncounted = [{name: row[name] for name in row if not name.startswith("tasks")} for row in rows]
+    render(uncounted, COLUMNS, output)
+
+
+def show(
+    backfill_id: Number,
+    dates: Annotated[bool, typer.Option("--dates", help="Its plan, date by date.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show how far a backfill has come, or what becomes of each of its dates."""
+    from headway.actions.backfill_control import progress_of
+    from headway.cli.output import show as render
+    from headway.cli.session import transaction
+    from headway.db import backfill_plans
+
+    with transaction() as conn:
+        progress = progress_of(conn, backfill_id)
+        plan = backfill_plans.plan(conn, backfill_id) if dates else []
+    if dates:
+        render(plan, DATE_COLUMNS, output)
+    else:
+        render([_row(progress)], COLUMNS, output)
+
+
+def watch(backfill_id: Number) -> None:
+    """Show the progress of a backfill until all its runs have ended.
+
+    The exit status is 1 when a run fails, or the backfill is cancelled.
+    """
+    from headway.actions.backfill_control import progress_of
+    from headway.cli.session import transaction
+    from headway.cli.watch import watch_backfill
+    from headway.db import backfills
+
+    with transaction() as conn:
+        ended = progress_of(conn, backfill_id).finished
+        hold = None if ended else backfills.hold(conn, backfill_id)
+    if hold is not None and hold.why is not None:
+        print(hold.why)
+    if watch_backfill(backfill_id).state != "success":
+        raise typer.Exit(1)
+
+
+def pause(backfill_id: Number, reason: Reason = None) -> None:
+    """Start no more runs of a backfill; what runs goes on to its end."""
+    _set_paused(backfill_id, reason, paused=True)
+
+
+def resume(backfill_id: Number, reason: Reason = None) -> None:
+    """Let a paused backfill go on."""
+    _set_paused(backfill_id, reason, paused=False)
+
+
+def cancel(backfill_id: Number, reason: Reason = None) -> None:
+    """End a backfill: runs that have not begun are deleted, all others cancelled."""
+    from headway.actions.backfill_control import cancel_backfill
+    from headway.actions.intervene import Author
+    from headway.cli.acting import act
+    from headway.cli.session import actor
+
+    author = Author(actor(), reason)
+    done = act(lambda conn: cancel_backfill(conn, backfill_id, author))
+    print(
+        f"Backfill {backfill_id} is cancelled. Runs that had not begun and are deleted: "
+        f"{done.dropped}; that are ended: {done.ended}."
+    )
+    if done.passed:
+        print(
+            f"The schedule has gone past {done.passed} of their intervals, and leaves them out: "
+            "only another backfill runs these."
+        )
+
+
+def _set_paused(backfill_id: int, reason: str | None, *, paused: bool) -> None:
+    from headway.actions.backfill_control import set_backfill_paused
+    from headway.actions.intervene import Author
+    from headway.cli.acting import act
+    from headway.cli.session import actor
+
+    author = Author(actor(), reason)
+    changed = act(lambda conn: set_backfill_paused(conn, backfill_id, author, paused=paused))
+    state = "paused" if paused else "running"
+    print(f"Backfill {backfill_id} is {state}{'' if changed else ' already'}.")
+
+
+def _row(progress: "Progress") -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**asdict(progress), "runs": progress.planned, "state": progress.state}

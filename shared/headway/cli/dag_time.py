@@ -1,0 +1,37 @@
+"""`headway dags next`: when a DAG runs."""
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from headway.cli.output import Format, Output
+from headway.cli.timetable import FEW, MOST, show_coming
+
+
+def next_runs(
+    dag_id: str,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many.")] = FEW,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show the runs that the schedule of a DAG has next, due or to come.
+
+    It goes on from the last interval that was dealt with, and leaves out what catchup
+    leaves out; a paused DAG's are shown as if it were unpaused now.
+    """
+    from headway.actions.lookup import current_dag
+    from headway.cli.session import now, transaction
+    from headway.db import dags
+    from headway.decide.due_plan import Rules
+    from headway.decide.expected import expected
+    from headway.timetables import registry
+    from headway.timetables.preview import coming
+    from headway.timetables.zones import find_zone
+
+    with transaction() as conn:
+        spec = current_dag(conn, dag_id).spec
+        standing = dags.standing(conn, dag_id, now())
+    timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
+    runs = expected(timetable, standing, Rules.of(spec), now(), limit)
+    found = coming(islice(runs, limit), zone, standing.last)
+    show_coming(list(found), spec.timezone, output)

@@ -1,0 +1,94 @@
+"""`headway worker`: run one, list them, have one drain."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.output import Format, Output
+from headway.cli.values import Reason
+
+app = typer.Typer(
+    help="Run a worker: it runs tasks. Or list the workers, or have one drain.",
+    invoke_without_command=True,
+)
+
+COLUMNS = (
+    "id",
+    "hostname",
+    "pid",
+    "slots",
+    "running",
+    "queues",
+    "draining",
+    "load",
+    "cpus",
+    "memory",
+    "disk_free",
+    "beat_at",
+)
+_MB = 10**6
+
+
+@app.callback()
+def run(
+    context: typer.Context,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Work until nothing is queued, then end: 0 if no task failed for good, else 1.",
+        ),
+    ] = False,
+    patience: Annotated[
+        float, typer.Option(min=0, help="With --once: seconds without anything to do, to be sure.")
+    ] = 5.0,
+) -> None:
+    """Run a worker until it is told to stop."""
+    if context.invoked_subcommand is not None:
+        return
+    from headway.cli.launching import service
+    from headway.cli.session import database_url
+
+    idle = patience if once else None
+    raise typer.Exit(service("worker")(database_url(), idle))
+
+
+@app.command("list")
+def list_workers(output: Output = Format.TABLE) -> None:
+    """List the workers: slots, queues, what runs, what their machines have left."""
+    from headway.cli.output import show
+    from headway.cli.session import transaction
+    from headway.db import views
+
+    with transaction() as conn:
+        rows = [row for row in views.processes(conn) if row["kind"] == "worker"]
+    if output is Format.TABLE:
+        rows = [{**row, **_cells(row)} for row in rows]
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def drain(
+    worker: Annotated[int, typer.Argument(help="Its id, as `headway worker list` has it.")],
+    reason: Reason = None,
+) -> None:
+    """Have a worker take no more, finish what it has, and end."""
+    from headway.actions.drain import drain_worker
+    from headway.cli.acting import act
+    from headway.cli.changes import author
+
+    act(lambda conn: drain_worker(conn, worker, author(reason)))
+    print(f"Worker {worker} takes no more tasks; it ends when those that it has are done.")
+
+
+def _cells(row: dict[str, object]) -> dict[str, object]:
+    """Return what a table shows of a worker's own report."""
+    report = row["report"] if isinstance(row["report"], dict) else {}
+    memory, disk = report.get("memory_bytes"), report.get("disk_free_bytes")
+    return {
+        "draining": "yes" if row["drain_asked_at"] else "",
+        "load": report.get("load", ""),
+        "cpus": report.get("cpus", ""),
+        "memory": "" if memory is None else f"{memory // _MB:,} MB",
+        "disk_free": "" if disk is None else f"{disk // _MB:,} MB",
+    }

@@ -1,0 +1,103 @@
+"""The one way by which workers read connections and variables: a function of the database.
+
+A worker's role may not look into the tables.  The function runs with the rights of their
+owner, and gives out what is stored only to the process that has claimed a live attempt, and
+only if the DAG of that attempt is granted it.  The process shows the proof that it was given
+when it was registered, of which the database keeps the hash: what a worker's role can read in
+tables of other workers' attempts, their tokens among it, is not enough.  Who can watch their
+statements (pg_stat_activity, the server's log) sees the proof: docs/secrets.md says so.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from headway.db.attempts import AttemptKey
+from headway.db.processes import Identity
+from headway.domain.secret_kind import Kind
+from headway.runtime.keyring import Sealed
+
+FUNCTION: Final = "headway_secret"
+SIGNATURE: Final = f"{FUNCTION}(text, text, bigint, integer, uuid, uuid)"
+
+INSTALLED = text("""
+    SELECT obj_description(it.oid, 'pg_proc')
+      FROM pg_proc AS it
+     WHERE it.oid = to_regprocedure(:signature)
+""")
+
+HERE = text("SELECT quote_ident(current_schema())")
+
+ASK = text("""
+    SELECT granted, present, key_id, sealed
+      FROM headway_secret(CAST(:kind AS text), CAST(:name AS text), CAST(:task_id AS bigint),
+                          CAST(:attempt AS integer), CAST(:token AS uuid), CAST(:proof AS uuid))
+""")
+
+# Whatever stands in other schemas of the path, all names are those of this one.
+_INSTALL: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_secret(
+    of_kind text, of_name text, of_task bigint, of_attempt integer, of_token uuid, of_proof uuid
+) RETURNS TABLE (granted boolean, present boolean, key_id text, sealed bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $gate$
+    SELECT may.granted, secret.name IS NOT NULL,
+           CASE WHEN may.granted THEN secret.key_id END,
+           CASE WHEN may.granted THEN secret.sealed END
+      FROM {schema}.task_attempt AS it
+      JOIN {schema}.process AS its_worker ON its_worker.id = it.process_id
+     CROSS JOIN LATERAL (
+           SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
+                           WHERE given.kind = of_kind AND given.name = of_name
+                             AND given.dag_id IN (it.dag_id, '*')) AS granted) AS may
+      LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
+     WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
+       AND it.phase IN ('running', 'stopping')
+       AND its_worker.ended_at IS NULL
+       AND its_worker.proof_hash = sha256(uuid_send(of_proof))
+$gate$;
+REVOKE ALL ON FUNCTION {schema}.headway_secret FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.headway_secret IS '{version}';
+"""
+
+_VERSION: Final = sha256(_INSTALL.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What an attempt may know: whether its DAG is granted the name, and what is stored there.
+
+    `present` tells whether anything is stored, `sealed` is that, if it is granted.
+    """
+
+    granted: bool
+    present: bool
+    sealed: Sealed | None = field(repr=False)
+
+
+def install(conn: Connection) -> None:
+    """Put the function of this release in place; nothing if it is there."""
+    if conn.scalar(INSTALLED, {"signature": SIGNATURE}) != _VERSION:
+        statement = _INSTALL.format(schema=conn.scalar(HERE), version=_VERSION)
+        conn.exec_driver_sql(statement.replace("%", "%%"))
+
+
+def ask(conn: Connection, me: Identity, key: AttemptKey, kind: Kind, name: str) -> Delivered | None:
+    """Ask for what an attempt wants to read; None when it is not a live attempt of this worker."""
+    row = conn.execute(
+        ASK,
+        {
+            "kind": kind,
+            "name": name,
+            "task_id": key.task_instance_id,
+            "attempt": key.attempt,
+            "token": str(key.token),
+            "proof": None if me.proof is None else str(me.proof),
+        },
+    ).one_or_none()
+    if row is None:
+        return None
+    sealed = None if row.sealed is None else Sealed(row.key_id, bytes(row.sealed))
+    return Delivered(row.granted, row.present, sealed)

@@ -1,0 +1,88 @@
+"""SQL on the intervals of a schedule that have no run of their own."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+from headway.decide.due_plan import Passed
+from headway.decide.situation import PassedRow
+from headway.domain.catchup import PassedFor
+from headway.timetables.base import DagRunInfo
+
+ADD = text("""
+    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+                                 reason)
+    SELECT :dag_id, it.*
+      FROM unnest(CAST(:dates AS timestamptz[]), CAST(:firsts AS timestamptz[]),
+                  CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]),
+                  CAST(:reasons AS text[])) AS it
+        ON CONFLICT DO NOTHING
+""")
+
+COVER = text("""
+    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+                                 reason, dag_run_id)
+    SELECT run.dag_id, it.schedule_date, it.interval_start, it.interval_start, it.interval_end,
+           'rollup', run.id
+      FROM dag_run AS run
+     CROSS JOIN unnest(CAST(:dates AS timestamptz[]), CAST(:starts AS timestamptz[]),
+                       CAST(:ends AS timestamptz[]))
+           AS it (schedule_date, interval_start, interval_end)
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+        ON CONFLICT DO NOTHING
+""")
+
+OF = text("""
+    SELECT passed.first_start, passed.interval_end, passed.reason, passed.at, run.run_id
+      FROM passed_interval AS passed
+      LEFT JOIN dag_run AS run ON run.id = passed.dag_run_id
+     WHERE passed.dag_id = :dag_id AND passed.first_start <= :start
+       AND passed.interval_start >= :start
+     ORDER BY passed.schedule_date
+     LIMIT 1
+""")
+
+
+def add(conn: Connection, dag_id: str, passed: Sequence[Passed]) -> None:
+    """Enter what gets no run of its own, nor is covered by another one."""
+    if passed:
+        conn.execute(
+            ADD,
+            {
+                "dag_id": dag_id,
+                "dates": [it.last.run_after for it in passed],
+                "firsts": [it.first for it in passed],
+                "starts": [it.last.data_interval.start for it in passed],
+                "ends": [it.last.data_interval.end for it in passed],
+                "reasons": [str(it.reason) for it in passed],
+            },
+        )
+
+
+def cover(conn: Connection, dag_id: str, run_id: str, infos: Sequence[DagRunInfo]) -> None:
+    """Enter that this run covers each of these intervals."""
+    conn.execute(
+        COVER,
+        {
+            "dag_id": dag_id,
+            "run_id": run_id,
+            "dates": [info.run_after for info in infos],
+            "starts": [info.data_interval.start for info in infos],
+            "ends": [info.data_interval.end for info in infos],
+        },
+    )
+
+
+def of(conn: Connection, dag_id: str, start: datetime) -> PassedRow | None:
+    """Return what became of the interval that starts then, if it has no run of its own."""
+    row = conn.execute(OF, {"dag_id": dag_id, "start": start}).one_or_none()
+    if row is None:
+        return None
+    return PassedRow(
+        first_start=row.first_start,
+        end=row.interval_end,
+        reason=PassedFor(row.reason),
+        at=row.at,
+        run_id=row.run_id,
+    )

@@ -1,0 +1,49 @@
+"""Why an interval of a schedule has no run of its own."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from headway.decide.explanation import Explanation, Reason
+from headway.decide.situation import DagRow, PassedRow
+from headway.decide.wording import instant
+from headway.domain.catchup import PassedFor
+
+_WHY: Final[Mapping[PassedFor, str]] = {
+    PassedFor.CATCHUP: "they fell due while nobody scheduled {dag}, and its catchup leaves them "
+    "out",
+    PassedFor.WINDOW: "they fell due while nobody scheduled {dag}, longer ago than its "
+    "catchup_window",
+    PassedFor.OVERLAP: "they fell due while another run had not ended, and the overlap of {dag} "
+    "does not let them wait",
+    PassedFor.BACKFILL: "the backfill was cancelled that was to run them, and the schedule of "
+    "{dag} had gone past them by then",
+    PassedFor.CONFLICT: "another run, of a backfill or of a former schedule of {dag}, is about a "
+    "part of that time",
+}
+
+
+def explain_passed(dag: DagRow, it: PassedRow) -> Explanation:
+    """Say why there is no such run, and never will be by itself."""
+    if it.run_id is not None:
+        return Explanation(
+            reason=Reason.RUN_PASSED,
+            sentence=f"There is no such run: the run {it.run_id} covers its interval with others "
+            "that were missed, as the catchup of the DAG is rollup.",
+            change=f"Nothing is to be done; to see that run: `headway tasks list {dag.dag_id} "
+            f"{it.run_id}`.",
+        )
+    first, last = instant(it.first_start), instant(it.end)
+    before = it.end - timedelta(seconds=1)
+    change = (
+        f"`headway backfill create {dag.dag_id} --from {it.first_start.isoformat()} "
+        f"--to {before.isoformat()}` runs them."
+    )
+    if it.reason is PassedFor.CONFLICT:
+        change = f"`headway dags trigger {dag.dag_id} --interval {first} {last}` runs that time."
+    return Explanation(
+        reason=Reason.RUN_PASSED,
+        sentence=f"There is no such run: the intervals from {first} to {last} were left out at "
+        f"{instant(it.at)}, as {_WHY[it.reason].format(dag=dag.dag_id)}.",
+        change=change,
+    )

@@ -1,0 +1,84 @@
+"""A variable: a text under a name, a secret unless it was said to be none."""
+
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from headway.domain.connection import Connection, secret_texts
+from headway.domain.errors import SecretError
+from headway.domain.names import check_key
+from headway.domain.secret_kind import LARGEST_SECRET, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A named text.  One that is `plain` is no secret: logs and lists may show it."""
+
+    key: str
+    value: str
+    plain: bool = False
+
+    def __post_init__(self) -> None:
+        check_key("variable", self.key)
+        try:
+            size = len(self.value.encode())
+        except UnicodeEncodeError:
+            raise SecretError(
+                f"Variable {self.key!r} holds half a surrogate pair, which is no text."
+            ) from None
+        if "\0" in self.value:
+            raise SecretError(f"Variable {self.key!r} holds a NUL character; remove it.")
+        if size > LARGEST_SECRET:
+            raise SecretError(
+                f"Variable {self.key!r} has {size:,} bytes; it may have {LARGEST_SECRET:,}. "
+                "Store large data in a file, and its path in the variable."
+            )
+
+    def __repr__(self) -> str:
+        """Show the value only if it is plain."""
+        return f"Variable({self.key!r}, {self.value if self.plain else '***'!r})"
+
+    def secrets(self) -> frozenset[str]:
+        """Return the texts that no log may show: the value, and the texts in it if it is JSON."""
+        if self.plain or not self.value:
+            return frozenset()
+        found = {self.value, self.value.strip()}
+        try:
+            inside = json.loads(self.value)
+            if isinstance(inside, dict | list):
+                found.update(secret_texts(inside))
+        except (ValueError, RecursionError):
+            pass  # it is a text like any other
+        return frozenset(found - {""})
+
+
+Secret: TypeAlias = Connection | Variable
+
+
+def kind_of(secret: Secret) -> tuple[Kind, str]:
+    """Return what it is, and its name."""
+    if isinstance(secret, Connection):
+        return Kind.CONNECTION, secret.conn_id
+    return Kind.VARIABLE, secret.key
+
+
+def to_text(secret: Secret) -> str:
+    """Return the form in which it is kept, which `from_text` reads."""
+    if isinstance(secret, Connection):
+        return secret.to_json()
+    return json.dumps({"value": secret.value, "plain": secret.plain})
+
+
+def from_text(kind: Kind, name: str, text: str) -> Secret:
+    """Return what `to_text` made the text of."""
+    if kind is Kind.CONNECTION:
+        return Connection.from_json(name, text)
+    fields = json.loads(text)
+    return Variable(key=name, value=fields["value"], plain=fields["plain"])
+
+
+def provided(kind: Kind, name: str, text: str) -> Secret:
+    """Return what somebody has written: a connection as URI or JSON, a variable as it is."""
+    if kind is Kind.CONNECTION:
+        return Connection.from_text(name, text)
+    return Variable(key=name, value=text)

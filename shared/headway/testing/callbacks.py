@@ -1,0 +1,47 @@
+"""Callbacks for tests: DAGs that have functions to call, and what has become of their events."""
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headway.db import attempts, views
+from headway.db.attempts import AttemptKey, Report
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.retry import Next
+from headway.domain.spec import DagSpec
+from headway.domain.states import Outcome
+from headway.testing import seed
+
+ALL = tuple(CallbackEvent)
+
+
+def caring(*events: CallbackEvent, of_run: tuple[CallbackEvent, ...] = ()) -> DagSpec:
+    """Return a DAG of one task with functions for these events, of the task and of a run."""
+    task = replace(seed.task("work"), callbacks=events, retries=5)
+    return replace(seed.dag(task), callbacks=of_run)
+
+
+def report(
+    engine: Engine,
+    key: AttemptKey,
+    outcome: Outcome = Outcome.SUCCESS,
+    following: Next = seed.SUCCESS,
+    events: tuple[CallbackEvent, ...] = ALL,
+) -> bool:
+    """Report the end of an attempt, and these events; return whether that was taken."""
+    told = Report(key=key, outcome=outcome, following=following, error="x", callbacks=events)
+    with engine.begin() as conn:
+        return key in attempts.report(conn, [told])
+
+
+def rows(engine: Engine) -> list[dict[str, Any]]:
+    """Return all callbacks, the first one first."""
+    with engine.connect() as conn:
+        return views.callbacks(conn)[::-1]
+
+
+def runs(engine: Engine) -> list[dict[str, Any]]:
+    """Return all runs."""
+    with engine.connect() as conn:
+        return views.runs(conn)

@@ -1,0 +1,141 @@
+"""Timetables as users type them: a cron string, a preset, a duration, or an expression.
+
+An expression is written as in a DAG file, `Hours(9) & Minutes(0) & Workdays("US")`.  It is read
+node by node and never evaluated: only timetables can be called, with constants and
+other timetables as arguments.  Durations are ISO 8601 text.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from inspect import Parameter, signature
+from typing import Any, Final
+
+from headway.domain.errors import TimetableError
+from headway.timetables import boolean, registry
+from headway.timetables.base import Timetable
+from headway.timetables.boolean import BooleanTimetable
+from headway.timetables.recurring import Recurring
+from headway.timetables.schedule import timetable_for
+
+LONGEST: Final = 4000
+"""Characters beyond which an expression is refused."""
+
+_FIELDS: Final = ("Hours", "Minutes", "Weekdays", "Days", "Months")
+_INTERNAL: Final = ("Union", "Intersection", "Exclusion", "BooleanTimetable")
+_CLASSES: Final = {kind.__name__: kind for kind in registry.BUILT_IN.values()}
+
+NAMES: Final[Mapping[str, Callable[..., Timetable]]] = {
+    **{name: kind for name, kind in _CLASSES.items() if name not in _INTERNAL},
+    "Once": _CLASSES["OnceTimetable"],
+    "Continuous": _CLASSES["ContinuousTimetable"],
+    "Null": _CLASSES["NullTimetable"],
+    **{name: getattr(boolean, name) for name in _FIELDS},
+}
+"""What an expression may call."""
+
+
+def read(text: str, timezone: str) -> Timetable:
+    """Return the timetable that `text` stands for in the zone of that name, or TimetableError."""
+    stripped = text.strip()
+    if not stripped:
+        raise TimetableError("The timetable is empty; write for example '0 9 * * MON-FRI'.")
+    if not _is_expression(stripped):
+        timetable = timetable_for(stripped, timezone)
+    else:
+        timetable = timetable_for(_expression(stripped), timezone)
+    return registry.decode(registry.encode(timetable))
+
+
+def _is_expression(text: str) -> bool:
+    return "(" in text or text in NAMES
+
+
+def _expression(text: str) -> Timetable:
+    if len(text) > LONGEST:
+        raise TimetableError(f"An expression has at most {LONGEST:,} characters.")
+    try:
+        tree = ast.parse(text, mode="eval")
+        value = _value(tree.body)
+    except SyntaxError as error:
+        raise TimetableError(f"{text!r:.100} cannot be read: {error.msg}.") from None
+    except (RecursionError, MemoryError):
+        raise TimetableError("The expression is nested too deeply.") from None
+    if not isinstance(value, Timetable):
+        raise TimetableError(f"{text!r:.100} is no timetable.")
+    return value
+
+
+def _value(node: ast.expr) -> Any:  # noqa: PLR0911 - one for each kind of node
+    match node:
+        case ast.Constant(value=str() | int() | float() | None) if type(node.value) is not bool:
+            return node.value
+        case ast.List() | ast.Tuple():
+            return [_value(item) for item in node.elts]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case ast.UnaryOp(op=ast.Invert()):
+            return _inverted(node)
+        case ast.BinOp():
+            return _joined(node)
+        case ast.Call(func=ast.Name()):
+            return _called(node)
+        case ast.Name() if node.id in NAMES:
+            return _made(node.id, [], {})
+    raise TimetableError(
+        f"{ast.unparse(node)!r:.100} has no place in a timetable. Write timetables such as "
+        'CronTimetable("0 9 * * *"), with texts, numbers and lists, joined by &, |, - and ~.'
+    )
+
+
+def _inverted(node: ast.UnaryOp) -> Timetable:
+    value = _value(node.operand)
+    if not isinstance(value, BooleanTimetable):
+        raise TimetableError(
+            f"~ is for Hours, Minutes, Weekdays, Days and Months, not for "
+            f"{ast.unparse(node.operand)!r:.100}; write `a - b` for the runs of a without b's."
+        )
+    return ~value
+
+
+def _joined(node: ast.BinOp) -> Timetable:
+    one, other = _value(node.left), _value(node.right)
+    joined: Timetable
+    if not isinstance(one, Recurring) or not isinstance(node.op, ast.BitAnd | ast.BitOr | ast.Sub):
+        raise TimetableError(
+            f"{ast.unparse(node)!r:.100}: timetables that say by rule when they run are joined, by "
+            "&, | and -. Delayed and RollingWindow go around the whole."
+        )
+    if isinstance(node.op, ast.BitAnd):
+        joined = one & other
+    else:
+        joined = one | other if isinstance(node.op, ast.BitOr) else one - other
+    return joined
+
+
+def _called(node: ast.Call) -> Timetable:
+    assert isinstance(node.func, ast.Name)
+    named = {keyword.arg: _value(keyword.value) for keyword in node.keywords if keyword.arg}
+    if len(named) < len(node.keywords):
+        raise TimetableError(f"{ast.unparse(node)!r:.100}: write arguments by name, without **.")
+    return _made(node.func.id, [_value(argument) for argument in node.args], named)
+
+
+def _made(name: str, given: list[Any], named: Mapping[str, Any]) -> Timetable:
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(NAMES)}."
+        raise TimetableError(f"There is no timetable {name!r:.60}. {hint}")
+    takes = signature(NAMES[name])
+    try:
+        takes.bind(*given, **named)
+    except TypeError as error:
+        names = ", ".join(map(_written, takes.parameters.values()))
+        raise TimetableError(f"{name} is written {name}({names}): {error}.") from None
+    return NAMES[name](*given, **named)
+
+
+def _written(parameter: Parameter) -> str:
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return f"{parameter.name}…"
+    return parameter.name if parameter.default is Parameter.empty else f"{parameter.name}=…"

@@ -1,0 +1,66 @@
+"""Tasks that wait for a file, whoever runs them, with a tree of processes below them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+from headway.sdk import DAG, task
+
+
+def wait_for(folder: Path, name: str) -> None:
+    while not (folder / name).exists():
+        sleep(0.02)
+
+
+with DAG("waits"):
+
+    @task
+    def waits(params: dict[str, Any], try_number: int) -> str:
+        folder = Path(params["folder"])
+        sleeper = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        (folder / f"sleeper-{try_number}").write_text(str(sleeper.pid))
+        (folder / f"self-{try_number}").write_text(str(os.getpid()))
+        wait_for(folder, f"go-{try_number}")
+        return f"attempt {try_number}"
+
+    waits()
+
+with DAG("asks_nothing"):
+
+    @task
+    def asks_nothing(params: dict[str, Any], try_number: int) -> None:
+        folder = Path(params["folder"])
+        (folder / f"self-{try_number}").write_text(str(os.getpid()))
+        wait_for(folder, f"go-{try_number}")
+
+    asks_nothing()
+
+
+def shows_place(context: Any) -> None:
+    if "folder" in context["params"]:
+        (Path(context["params"]["folder"]) / "called").write_text(str(Path.cwd()))
+
+
+with DAG("shows_itself"):
+
+    @task(on_success_callback=shows_place)
+    def shows() -> dict[str, Any]:
+        parents, pid = [], os.getpid()
+        while pid > 1:
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            pid = int(stat[1])
+            parents.append(pid)
+        return {"parents": parents, "preloaded": "headway_worker.preload" in sys.modules}
+
+    shows()
+
+with DAG("fails"):
+
+    @task
+    def fails() -> None:
+        raise RuntimeError("no")
+
+    fails()

@@ -1,0 +1,254 @@
+"""Applications in cluster mode through the real services: killed, stopped, overdue, attached to.
+
+The programs of the cluster are stand-ins that keep their state in a folder.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from headway.db import views
+from headway.testing.fake_cluster import FakeCluster
+from headway.testing.machine import until
+from headway.testing.stack import Stack, running_stack
+from headway.testing.stack_run import StackRun
+
+pytestmark = pytest.mark.services
+pytest.importorskip("pyspark")
+
+DAGS = Path(__file__).parent / "dags" / "cluster_mode"
+
+
+@dataclass(frozen=True)
+class Scene:
+    stack: Stack
+    cluster: FakeCluster
+
+    def worker(self) -> int:
+        """Return the process of the worker that lives; a dead one is not missed at once."""
+
+        def living() -> list[int]:
+            with self.stack.engine.connect() as conn:
+                pids = [row["pid"] for row in views.processes(conn) if row["kind"] == "worker"]
+            return [pid for pid in pids if is_alive(pid)]
+
+        (pid,) = until(living, "a worker that lives")
+        return pid
+
+    def kill_the_worker(self) -> None:
+        """Kill it; `standalone` starts another one."""
+        os.kill(self.worker(), signal.SIGKILL)
+
+    def submissions(self) -> int:
+        return len(self.cluster.commands("--deploy-mode"))
+
+    def kills(self) -> int:
+        return len(self.cluster.commands("-kill"))
+
+    def start(self, dag_id: str) -> StackRun:
+        """Start a run, and return it when its application is known to run."""
+        run = self.stack.trigger(dag_id)
+        until(lambda: "submitted" in (self.handle(run) or {}), "an application that runs")
+        return run
+
+    def handle(self, run: StackRun) -> dict[str, str] | None:
+        attempts = run.attempts("job")
+        return attempts[-1]["handle"] if attempts else None
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and it has not ended; a zombie has no command line."""
+    file = Path(f"/proc/{pid}/cmdline")
+    return file.exists() and file.read_bytes() != b""
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("cluster_mode")
+    cluster = FakeCluster.new(folder / "cluster")
+    connection = {"conn_type": "yarn", "extra": {"spark_home": str(cluster.home)}}
+    given = {
+        "HEADWAY_CONN_SPARK_DEFAULT": json.dumps(connection),
+        "HADOOP_HOME": str(cluster.home),
+        "HEADWAY_WORKER_LEASE_DURATION": "5",
+        "HEADWAY_WORKER_HEARTBEAT_INTERVAL": "1",
+        "HEADWAY_WORKER_DRAIN_GRACE": "0.1",
+        "HEADWAY_SCHEDULER_LEASE_GRACE": "0",
+        "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL": "1",
+    }
+    with running_stack(folder / "home", DAGS, given) as stack:
+        stack.grant("spark_default")
+        yield Scene(stack, cluster)
+
+
+@pytest.fixture
+def scene(services: Scene) -> Iterator[Scene]:
+    """Services on a cluster that has nothing to do, and no fault."""
+    yield services
+    services.cluster.reset()
+
+
+def outcomes(run: StackRun) -> list[str | None]:
+    return [row["outcome"] for row in sorted(run.attempts("job"), key=lambda row: row["attempt"])]
+
+
+def test_an_application_outlives_its_worker_and_the_next_attempt_waits_for_it(
+    scene: Scene,
+) -> None:
+    run = scene.start("remote")
+
+    scene.kill_the_worker()
+    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert (scene.submissions(), scene.kills()) == (1, 0)
+    assert "An earlier attempt has left application" in run.log("job", 2)
+
+
+def test_a_worker_dies_between_saving_its_handle_and_submitting(scene: Scene) -> None:
+    scene.cluster.begin("stalling")
+    run = scene.stack.trigger("remote")
+    until(lambda: scene.handle(run) and scene.submissions(), "a submission under way")
+    assert "submitted" not in (scene.handle(run) or {})
+
+    scene.kill_the_worker()
+    until(lambda: outcomes(run)[:1] == ["lost"], "the loss")
+    scene.cluster.stop("stalling")  # whoever was submitting for the dead one has gone with it
+    until(scene.cluster.applications, "an application")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert len(scene.cluster.applications()) == 1
+    assert (scene.submissions(), scene.kills()) == (2, 0)
+
+
+def test_a_worker_dies_before_it_hears_that_its_application_was_accepted(scene: Scene) -> None:
+    scene.cluster.begin("hanging")
+    run = scene.stack.trigger("remote")
+    until(scene.cluster.applications, "an application")
+
+    scene.kill_the_worker()
+    scene.cluster.stop("hanging")
+    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert (scene.submissions(), scene.kills()) == (1, 0)
+
+
+def test_a_success_that_a_dead_worker_has_not_reported_is_taken(scene: Scene) -> None:
+    run = scene.start("remote")
+    scene.kill_the_worker()
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert scene.submissions() == 1
+
+
+def test_a_worker_that_is_told_to_stop_leaves_its_application_to_the_next(scene: Scene) -> None:
+    run = scene.start("remote")
+    os.kill(scene.worker(), signal.SIGTERM)
+    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert (scene.submissions(), scene.kills()) == (1, 0)
+
+
+def retry_that_asks(scene: Scene) -> StackRun:
+    """Return a run of which the second attempt asks a silent cluster what the first has left."""
+    run = scene.start("remote")
+    scene.cluster.begin("silent")
+    scene.kill_the_worker()
+    until(lambda: len(run.attempts("job")) == 2, "a second attempt")
+    before = len(scene.cluster.commands("-status"))
+    until(lambda: len(scene.cluster.commands("-status")) > before, "its question")
+    return run
+
+
+def test_a_worker_that_stops_while_a_retry_asks_leaves_the_application_alone(scene: Scene) -> None:
+    run = retry_that_asks(scene)
+
+    os.kill(scene.worker(), signal.SIGTERM)
+    until(lambda: outcomes(run)[:2] == ["lost", "lost"], "the hand-over")
+    assert scene.kills() == 0
+    scene.cluster.stop("silent")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "lost", "success"]
+    assert (scene.submissions(), scene.kills()) == (1, 0)
+
+
+def test_a_retry_that_is_cancelled_while_it_asks_ends_the_earlier_ones_application(
+    scene: Scene,
+) -> None:
+    run = retry_that_asks(scene)
+
+    marked = scene.stack.headway(
+        "tasks", "mark", run.dag_id, run.run_id, "job", "--as", "failed", "--yes"
+    )
+    assert marked.returncode == 0, marked.stderr
+    # There is a second between two of them, which is all that other tasks get.
+    until(lambda: scene.kills() >= 4, "the application being killed, time and again")
+    scene.cluster.stop("silent")
+    run.wait()
+
+    assert outcomes(run) == ["lost", "cancelled"]
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
+    assert (scene.handle(run) or {})["application_id"] == scene.cluster.applications()[0]["id"]
+
+
+def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(scene: Scene) -> None:
+    scene.cluster.begin("clinging")
+    run = scene.start("remote")
+
+    marked = scene.stack.headway(
+        "tasks", "mark", run.dag_id, run.run_id, "job", "--as", "failed", "--yes"
+    )
+    assert marked.returncode == 0, marked.stderr
+    until(lambda: scene.kills() >= 3, "the application being killed, time and again")
+    assert run.attempt("job")["phase"] == "stopping"
+    scene.cluster.stop("clinging")
+    run.wait()
+
+    assert outcomes(run) == ["cancelled"]
+    assert run.states() == {"job": "failed"}
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
+
+
+def test_an_overdue_application_whose_driver_hangs_has_one_outcome_once_it_is_dead(
+    scene: Scene,
+) -> None:
+    scene.cluster.begin("clinging")
+    run = scene.start("remote_overdue")
+    until(lambda: scene.kills() >= 3, "the application being killed, time and again")
+    assert run.attempt("job")["phase"] == "running"
+
+    scene.cluster.stop("clinging")
+    run.wait()
+
+    assert outcomes(run) == ["timed_out"]
+    assert scene.submissions() == 1
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
+
+
+def test_a_driver_here_that_hangs_in_its_shutdown_is_killed(scene: Scene) -> None:
+    scene.cluster.begin("clinging")
+    run = scene.stack.run("near_overdue")
+
+    driver = int((scene.cluster.home / "driver").read_text())
+    assert outcomes(run) == ["timed_out"]
+    assert not Path(f"/proc/{driver}").exists()
+    assert "has not accepted any resources" in run.log("job")

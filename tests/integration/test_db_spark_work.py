@@ -1,0 +1,131 @@
+"""What attempts do in Spark: told by whoever holds the token, summed up, found by the next one."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.db import attempts, spark_work
+from headway.db.attempts import AttemptKey
+from headway.db.spark_work import Earlier, Said
+from headway.domain.retry import Next
+from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.domain.states import Outcome, TaskState
+from headway.testing import seed
+
+HALF = SparkProgress(stages=2, tasks=10, tasks_done=5, rate=2.5)
+TOOK = SparkFigures(tasks=10, executor_run_ms=100, bytes_read=7, peak_memory_bytes=50, skew=2.0)
+HANDLE = {"kind": "connect", "session_id": "s", "url": "sc://far:1"}
+RUN = "scheduled__2024-01-01T00:00:00+00:00"
+
+
+@pytest.fixture
+def keys(engine: Engine) -> list[AttemptKey]:
+    """Two attempts that run, with something in Spark."""
+    found = seed.running(engine, seed.wide(2))
+    with engine.begin() as conn:
+        for key in found:
+            assert attempts.set_handle(conn, key, HANDLE)
+    return found
+
+
+def save(engine: Engine, *said: Said) -> None:
+    with engine.begin() as conn:
+        spark_work.save(conn, said)
+
+
+def known(engine: Engine) -> list[tuple[object, object]]:
+    with engine.connect() as conn:
+        return [(it["progress"], it["figures"]) for it in spark_work.of_run(conn, "etl", RUN)]
+
+
+def test_progress_and_figures_are_kept_side_by_side(engine: Engine, keys: list[AttemptKey]) -> None:
+    one, other = keys
+    save(engine, Said(key=other, progress=HALF), Said(key=one, progress=HALF))
+    save(engine, Said(key=one, figures=TOOK))
+
+    (progress, figures), rest = known(engine)
+
+    assert progress == HALF.to_frame()
+    assert isinstance(figures, dict)
+    assert SparkFigures(**figures) == TOOK
+    assert rest == (HALF.to_frame(), None)
+
+
+def test_an_attempt_that_has_ended_is_still_its_workers_to_tell_of(
+    engine: Engine, keys: list[AttemptKey]
+) -> None:
+    seed.report(engine, keys)
+
+    save(engine, Said(key=keys[0], figures=TOOK))
+
+    assert len(known(engine)) == 1
+
+
+def test_nothing_is_told_without_the_token(engine: Engine, keys: list[AttemptKey]) -> None:
+    save(engine, Said(key=replace(keys[0], token=uuid4()), progress=HALF))
+
+    assert known(engine) == []
+
+
+def test_it_goes_with_its_attempt(engine: Engine, keys: list[AttemptKey]) -> None:
+    save(engine, Said(key=keys[0], progress=HALF))
+
+    with engine.begin() as conn:
+        conn.execute(text("DELETE FROM task_instance"))
+
+        assert conn.scalar(text("SELECT count(*) FROM spark_work")) == 0
+
+
+def test_the_cost_of_a_dag_and_of_each_run(engine: Engine, keys: list[AttemptKey]) -> None:
+    with engine.connect() as conn:
+        assert spark_work.cost(conn, None, None, by_run=False) == []  # nothing has ended
+    more = replace(TOOK, executor_run_ms=50, peak_memory_bytes=20, skew=3.5)
+    seed.report(engine, keys)
+    save(engine, Said(key=keys[0], figures=TOOK), Said(key=keys[1], figures=more))
+
+    with engine.connect() as conn:
+        [whole] = spark_work.cost(conn, None, None, by_run=False)
+        [run] = spark_work.cost(conn, "etl", RUN, by_run=True)
+        assert spark_work.cost(conn, "other", None, by_run=True) == []
+
+    assert (whole["dag_id"], whole["run_id"], run["run_id"]) == ("etl", None, RUN)
+    assert (whole["attempts"], whole["unknown"]) == (2, 0)
+    assert (whole["executor_run_ms"], whole["bytes_read"], whole["tasks"]) == (150, 14, 20)
+    assert (whole["peak_memory_bytes"], whole["skew"]) == (50, 3.5)
+
+
+def test_an_attempt_of_which_nothing_is_known_is_counted_so(
+    engine: Engine, keys: list[AttemptKey]
+) -> None:
+    seed.report(engine, keys)
+    save(engine, Said(key=keys[0], figures=TOOK), Said(key=keys[1], progress=HALF))
+
+    with engine.connect() as conn:
+        [cost] = spark_work.cost(conn, "etl", None, by_run=False)
+
+    assert (cost["attempts"], cost["unknown"], cost["bytes_read"]) == (2, 1, 7)
+
+
+def test_the_next_attempt_finds_those_before_with_what_is_known_of_their_workers(
+    engine: Engine,
+) -> None:
+    [first] = seed.running(engine, seed.dag())
+    with engine.begin() as conn:
+        attempts.set_handle(conn, first, HANDLE)
+    retry = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+    seed.report(engine, [first], Outcome.LOST, retry)
+    second = AttemptKey(first.task_instance_id, 2, uuid4())
+
+    with engine.begin() as conn:
+        found = spark_work.earlier(conn, second, 300)
+        conn.execute(text("UPDATE process SET ended_at = now()"))
+        conn.execute(text("UPDATE task_attempt SET ended_at = now() - interval '301 seconds'"))
+        later = spark_work.earlier(conn, second, 300)
+        none = spark_work.earlier(conn, first, 300)
+
+    assert found == [Earlier(1, "lost", HANDLE, is_long_ago=False, worker_is_dead=False)]
+    assert later == [Earlier(1, "lost", HANDLE, is_long_ago=True, worker_is_dead=True)]
+    assert none == []

@@ -1,0 +1,33 @@
+"""What a worker says of itself with each renewal."""
+
+from pathlib import Path
+
+from sqlalchemy import Engine, Row, text
+
+from headway.db import processes
+from headway.runtime import settings
+from headway.runtime.settings import WorkerSettings
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
+
+ROW = text("SELECT drain_asked_at, CAST(xmin AS text) AS version FROM process WHERE id = :id")
+
+
+def test_that_it_drains_is_written_once(engine: Engine, tmp_path: Path) -> None:
+    with engine.begin() as conn:
+        me = processes.register(conn, "worker", ("here", 1), "1", ["default"], 1)
+    clerk = Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+
+    def renewed() -> Row[tuple[object, str]]:
+        drains = clerk.renew([]).drain
+        with engine.connect() as conn:
+            row = conn.execute(ROW, {"id": me.id}).one()
+        assert drains is (row.drain_asked_at is not None) is clerk.draining
+        return row
+
+    before = renewed()
+    clerk.draining = True
+    first, second = renewed(), renewed()
+
+    assert before.version != first.version
+    assert first == second

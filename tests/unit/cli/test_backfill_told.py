@@ -1,0 +1,18 @@
+"""What is said of a backfill that was created."""
+
+import pytest
+
+from headway.actions.backfill import CreatedBackfill
+from headway.cli.backfill import told
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ((2, 0, 0), "2 runs with version 3."),
+        ((1, 2, 1), "1 run with version 3; 1 earlier run again; 2 dates left alone."),
+        ((0, 1, 1200), "1,200 earlier runs again; 1 date left alone."),
+    ],
+)
+def test_only_what_there_is_is_counted(counts: tuple[int, int, int], sentence: str) -> None:
+    assert told("daily", CreatedBackfill(7, *counts), 3) == f"Backfill 7 of daily: {sentence}"

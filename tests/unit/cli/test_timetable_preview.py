@@ -1,0 +1,113 @@
+"""`headway timetable preview`: without a database, for people and for programs."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from headway.cli.main import app
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+
+LINEAGE = "Hours(3, 9, 18) & Minutes(2, 30, 19) | Hours(17) & Minutes(0, 15, 45)"
+
+
+def say(*arguments: str) -> str:
+    found = CliRunner().invoke(app, ["timetable", "preview", *arguments], catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def test_runs_as_json() -> None:
+    options = (
+        "--tz",
+        "America/New_York",
+        "--from",
+        "2026-03-07",
+        "--to",
+        "2026-03-08",
+        "-o",
+        "json",
+    )
+
+    assert json.loads(say("@daily", *options)) == [
+        {
+            "run_after": "2026-03-08T05:00:00Z",
+            "data_interval_start": "2026-03-07T05:00:00Z",
+            "data_interval_end": "2026-03-08T05:00:00Z",
+            "notes": [],
+        },
+        {
+            "run_after": "2026-03-09T04:00:00Z",
+            "data_interval_start": "2026-03-08T05:00:00Z",
+            "data_interval_end": "2026-03-09T04:00:00Z",
+            "notes": ["gap: 2026-03-08 02:00 to 03:00 is skipped"],
+        },
+    ]
+
+
+def test_runs_as_a_table() -> None:
+    options = ("--tz", "Europe/Paris", "--from", "2026-01-01", "-n", "1")
+    header, line = say("DataTimetable('0 0 * * *', interval='P1D')", *options).splitlines()
+
+    assert header.split("  ")[0] == "run after"
+    assert line.split("  ") == [
+        "2026-01-01T23:00:00Z",
+        "Fri 2026-01-02 00:00:00 CET",
+        "2025-12-31T23:00:00Z",
+        "2026-01-01T23:00:00Z",
+        "2026-01-01 00:00:00 to 2026-01-02 00:00:00",
+        "-",
+    ]
+
+
+def test_how_many() -> None:
+    assert len(json.loads(say(LINEAGE, "-o", "json"))) == 20, "from now on"
+    week = ("--from", "2026-01-01", "--to", "2026-01-07T23:59")
+    assert len(json.loads(say(LINEAGE, *week, "-o", "json"))) == 7 * 12
+    assert len(json.loads(say(LINEAGE, *week, "-n", "5", "-o", "json"))) == 5
+    assert say("@once", "--from", "2026-01-01").count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("Hours(25)",), "the hour field cannot be '25'"),
+        (("@daily", "--tz", "Mars"), "'Mars' is no time zone"),
+        (("@daily", "--from", "soon"), "'soon' is no date"),
+        (("@daily", "--from", "2026-01-02", "--to", "2026-01-01"), "is before --from"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(arguments: tuple[str, ...], message: str) -> None:
+    found = CliRunner().invoke(app, ["timetable", "preview", *arguments])
+
+    assert found.exit_code != 0
+    assert message in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        (
+            "CronTimetable('0 9 * * *') & CronTimetable('0 10 * * *')",
+            "search for the next run was given up",
+        ),
+        ("EventsTimetable(['2020-01-01'])", "There is no run within these dates"),
+        ("P9999Y", "There is no run within these dates"),
+        ("@once", ""),
+        ("EventsTimetable(['2026-02-01'])", ""),
+    ],
+)
+def test_where_no_run_comes_it_is_told_why(expression: str, told: str) -> None:
+    found = CliRunner().invoke(
+        app, ["timetable", "preview", expression, "--from", "2026-01-01", "-o", "json"]
+    )
+
+    assert found.exit_code == 0
+    assert (json.loads(found.stdout) == []) is bool(told)
+    assert told in found.stderr
+    assert bool(found.stderr) is bool(told)
+
+
+def test_what_begins_with_a_dash_comes_after_two() -> None:
+    assert "-- before it" in CliRunner().invoke(app, ["timetable", "preview", "--help"]).stdout

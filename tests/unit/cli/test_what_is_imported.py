@@ -1,0 +1,128 @@
+"""What a command imports: most of its time is Python's, reading modules, and most of its memory."""
+
+import json
+import subprocess
+import sys
+
+ONLY_FOR_SERVICES = (
+    "alembic",
+    "headway.embedded",
+    "headway.sdk",
+    "headway.serialization",
+    "headway.runtime.parser_settings",
+    "jinja2",
+    "msgpack",
+    "pathspec",
+    "pendulum",
+    "prometheus_client",
+    "rich",
+    "watchfiles",
+)
+ONLY_WITH_A_DATABASE = (
+    "asyncio",
+    "headway.db",
+    "headway.runtime.settings",
+    "importlib.metadata",
+    "psycopg2",
+    "pydantic",
+    "sqlalchemy",
+    "zoneinfo",
+)
+
+
+def imported(arguments: list[str]) -> set[str]:
+    """Run a command that cannot reach its database; return the modules it has imported by then."""
+    program = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))))\n"
+        "from headway.cli.main import main\n"
+        f"sys.argv = ['headway', *{arguments!r}]\n"
+        "main()\n"
+    )
+    nowhere = {"HEADWAY_DATABASE_URL": "postgresql://headway@127.0.0.1:1/headway"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=nowhere, capture_output=True, text=True, check=False
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_help_needs_neither_the_database_nor_what_services_need() -> None:
+    modules = imported(["--help"])
+
+    assert "headway.cli.dags" in modules
+    assert modules & {*ONLY_FOR_SERVICES, *ONLY_WITH_A_DATABASE} == set()
+
+
+def test_a_list_needs_the_database_alone() -> None:
+    modules = imported(["dags", "list"])
+
+    assert "headway.db.migrate" in modules, "it has got as far as to the database"
+    assert modules & set(ONLY_FOR_SERVICES) == set()
+
+
+def test_the_launcher_of_all_services_keeps_nothing_in_memory_to_talk_to_a_database() -> None:
+    program = "import json, sys, headway.cli.standalone; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert set(json.loads(done.stdout)) & {"alembic", "psycopg2", "sqlalchemy"} == set()
+
+
+def test_the_services_of_one_machine_share_all_that_is_large() -> None:
+    """What they import by themselves, each keeps for itself."""
+    program = (
+        "import json, sys\n"
+        "import headway.cli.warm\n"
+        "before = set(sys.modules)\n"
+        "import headway_parser.serving, headway_scheduler.command, headway_worker.command\n"
+        "from headway.db import engine\n"
+        "engine.connect('postgresql://headway@127.0.0.1:1/headway')\n"
+        "print(json.dumps([sorted(before), sorted(set(sys.modules) - before)]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    shared, own = (set(found) for found in json.loads(done.stdout))
+
+    assert shared & {"alembic", "headway.cli.main", "headway.sdk.dag", "jinja2", "typer"} == set()
+    assert {"headway.daemon", "headway_worker.command", "psycopg2", "pydantic"} <= shared
+    assert {
+        name for name in own if name.startswith(("pydantic", "psycopg2", "sqlalchemy"))
+    } == set()
+
+
+def test_what_services_share_holds_no_setting_which_may_change_before_they_start() -> None:
+    program = (
+        "import headway.cli.warm\n"
+        "from headway.runtime import settings\n"
+        "print({kind.__pydantic_complete__ for kind in settings.Settings.__subclasses__()})\n"
+        "print(settings.config_file.cache_info().currsize)\n"
+    )
+    unreadable = {"HEADWAY_CONFIG": "/nowhere/headway.toml", "HEADWAY_DATABASE_POOLER": "perhaps"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=unreadable, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "{True}\n0\n"
+
+
+def test_no_service_of_one_machine_reads_the_other_commands() -> None:
+    program = (
+        "import json, sys\n"
+        "from headway.cli import launching\n"
+        "sys.argv = ['headway', 'scheduler']\n"
+        "try:\n"
+        "    launching.main()\n"
+        "except SystemExit as ended:\n"
+        "    print(json.dumps([ended.code, sorted(sys.modules)]))\n"
+    )
+    nowhere = {"HEADWAY_DATABASE_URL": "postgresql://headway@127.0.0.1:1/headway"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=nowhere, capture_output=True, text=True, check=True
+    )
+    code, modules = json.loads(done.stdout)
+
+    assert code == 1, "it has got as far as to the database"
+    assert "headway_scheduler.command" in modules
+    assert set(modules) & {"typer", "headway.cli.main", "headway.cli.dags"} == set()

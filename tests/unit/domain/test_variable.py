@@ -1,0 +1,73 @@
+import pytest
+
+from headway.domain.connection import Connection
+from headway.domain.errors import DagError, SecretError
+from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.variable import Secret, Variable, from_text, kind_of, provided, to_text
+
+CANARY = "canary-8f1e"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        Variable(key="v", value=""),
+        Variable(key="v", value='{"a": "ä"}\n', plain=True),
+        Connection(conn_id="c", conn_type="t", password=CANARY, extra={"a": [1]}),
+    ],
+)
+def test_what_is_kept_is_the_same_when_it_is_read_again(secret: Secret) -> None:
+    kind, name = kind_of(secret)
+
+    assert from_text(kind, name, to_text(secret)) == secret
+
+
+def test_what_somebody_wrote_is_read_as_it_is() -> None:
+    assert provided(Kind.VARIABLE, "v", '{"value": 1}') == Variable(key="v", value='{"value": 1}')
+    assert provided(Kind.CONNECTION, "c", "t://h") == Connection(
+        conn_id="c", conn_type="t", host="h"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "secrets"),
+    [
+        (CANARY, False, {CANARY}),
+        (CANARY, True, set()),
+        ("", False, set()),
+        (f" {CANARY}\n", False, {f" {CANARY}\n", CANARY}),
+        ('{"a": ["x", 1], "pin": 4711, "token": 4712}', False, {"x", "4712"}),
+        ("[" * 5000, False, {"[" * 5000}),
+        ("4711", False, {"4711"}),
+    ],
+)
+def test_what_no_log_may_show(value: str, plain: bool, secrets: set[str]) -> None:
+    found = Variable(key="v", value=value, plain=plain).secrets()
+
+    assert found - {value, value.strip()} == secrets - {value, value.strip()}
+    assert (value in found) == bool(value and not plain)
+
+
+def test_only_a_plain_one_shows_itself() -> None:
+    assert repr(Variable(key="v", value=CANARY)) == "Variable('v', '***')"
+    assert repr(Variable(key="v", value="eu", plain=True)) == "Variable('v', 'eu')"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (f"{CANARY}\0", "NUL character"),
+        (f"{CANARY}\ud800", "half a surrogate pair"),
+        (CANARY * LARGEST_SECRET, "it may have 262,144"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_without_being_quoted(value: str, message: str) -> None:
+    with pytest.raises(SecretError, match=message) as caught:
+        Variable(key="v", value=value)
+
+    assert CANARY not in str(caught.value)
+
+
+def test_a_key_may_be_the_name_of_a_file() -> None:
+    with pytest.raises(DagError, match="The variable id"):
+        Variable(key="a/b", value="")

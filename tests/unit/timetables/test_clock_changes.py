@@ -1,0 +1,52 @@
+"""Nothing is lost and nothing doubled where clocks are changed: a sample of all zones.
+
+`make bench NAME=zones` tries them all.  TEST_ZONES_SEED chooses another sample.
+"""
+
+import os
+import sys
+from random import Random
+
+import pytest
+
+from headway.testing import clock_changes
+from headway.testing.clock_changes import CRONS, FIXED, Window, problems, windows, zones
+from headway.timetables.ticks import Ticks, ticks_of
+
+SEED = int(os.environ.get("TEST_ZONES_SEED", "2026"))
+ALWAYS = ("Australia/Lord_Howe", "America/Havana", "America/St_Johns", "Pacific/Apia")
+"""A change of half an hour, two at and over midnight, and one of a day."""
+
+
+def sample() -> list[Window]:
+    """Four zones that are unlike any other, and one change in each of 60 more."""
+    chance = Random(SEED)
+    changed = filter(None, map(windows, chance.sample(zones(), 90)))
+    some = [chance.choice(found) for found, _ in zip(changed, range(60), strict=False)]
+    return some + [window for zone in ALWAYS for window in windows(zone)[-4:]]
+
+
+def test_cron_strings_around_changes_of_clocks(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = sample()
+    wrong = [told for window in chosen for cron in CRONS for told in problems(cron, window)]
+    with capsys.disabled():
+        sys.stdout.write(f"[seed {SEED}: {len(chosen) * len(CRONS)} cases]")
+
+    assert wrong == []
+    assert len(chosen) >= 50
+
+
+@pytest.mark.parametrize("cron", CRONS)
+def test_a_tick_that_is_lost_is_noticed(cron: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lossy(Ticks):
+        def after(self, instant):  # type: ignore[no-untyped-def]
+            return super().after(super().after(instant))
+
+    monkeypatch.setattr(
+        clock_changes, "ticks_of", lambda *it: Lossy((t := ticks_of(*it)).pattern, t.zone)
+    )
+    found = list(problems(cron, windows("America/New_York")[-1]))
+
+    assert any("expected" in told for told in found)
+    assert any("cronsim has" in told for told in found) is (cron in FIXED)
+    assert any("the way back is another one" in told for told in found)

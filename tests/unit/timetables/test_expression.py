@@ -1,0 +1,121 @@
+"""What users may type for a timetable, and what they may not."""
+
+from datetime import timedelta
+
+import pytest
+
+from headway.domain.errors import TimetableError
+from headway.timetables.base import Timetable
+from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.days import Holidays, TradingDays, Workdays
+from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.events import EventsTimetable
+from headway.timetables.expression import read
+from headway.timetables.paydays import LastWorkdayOnOrBefore
+from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.solar import Sunrise, Sunset
+from headway.timetables.wrapped import Delayed, RollingWindow
+
+ZONE = "Europe/Paris"
+DAY = timedelta(days=1)
+NINE = CronTimetable("0 9 * * *", ZONE)
+
+
+@pytest.mark.parametrize(
+    ("text", "timetable"),
+    [
+        (" 0 9 * * MON-FRI ", DataTimetable("0 9 * * MON-FRI", timezone=ZONE)),
+        ("@quarterly", DataTimetable("@quarterly", timezone=ZONE)),
+        ("@once", OnceTimetable()),
+        ("PT6H", TimeDeltaTimetable(timedelta(hours=6))),
+        ("P1M", PeriodTimetable("P1M", ZONE)),
+        ("Once", OnceTimetable()),
+        ("Continuous()", ContinuousTimetable()),
+        ("NullTimetable()", NullTimetable()),
+        ("DataTimetable('0 0 * * *', interval='P1D')", DataTimetable("0 0 * * *", DAY, ZONE)),
+        ("CronTimetable('0 9 * * *', timezone='UTC')", CronTimetable("0 9 * * *", "UTC")),
+        (
+            "MultipleCronTimetable(['@daily', '@weekly'])",
+            MultipleCronTimetable(["@daily", "@weekly"], ZONE),
+        ),
+        ("TimeDeltaTimetable('P1D', interval='PT6H')", TimeDeltaTimetable(DAY, DAY / 4)),
+        ("EventsTimetable(('2026-01-01',))", EventsTimetable(["2026-01-01"], ZONE)),
+        ("Delayed(RollingWindow('0', 'P7D'), by='PT2H')", None),
+        (
+            "Delayed(RollingWindow(DataTimetable('@daily'), size='P7D'), by='PT2H')",
+            Delayed(RollingWindow(DataTimetable("@daily", None, ZONE), 7 * DAY, ZONE), DAY / 12),
+        ),
+        (
+            "Hours(3, 9) & ~Minutes('*/20') | Weekdays('MON', 3) & Days(1, 'L') - Months(2)",
+            (
+                Hours(3, 9) & ~Minutes("*/20") | Weekdays("MON", 3) & (Days(1, "L") - Months(2))
+            ).in_zone(ZONE),
+        ),
+        ("CronTimetable('0 9 * * *') & Workdays()", NINE & Workdays(timezone=ZONE)),
+        ("CronTimetable('0 9 * * *') - Holidays('US')", NINE - Holidays("US", ZONE)),
+        ("CronTimetable('0 9 * * *') | CronTimetable('0 9 * * *')", NINE | NINE),
+        ("TradingDays('XNYS')", TradingDays("XNYS", ZONE)),
+        ("LastWorkdayOnOrBefore(day=15)", LastWorkdayOnOrBefore(15, None, ZONE)),
+        ("Sunset(-33.9, 151, offset='-PT30M')", Sunset(-33.9, 151, -DAY / 48)),
+        ("Sunrise(48.9, 2.4)", Sunrise(48.9, 2.4)),
+    ],
+)
+def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
+    if timetable is None:
+        with pytest.raises(TimetableError, match="RollingWindow takes a timetable"):
+            read(text, ZONE)
+    else:
+        assert read(text, ZONE) == timetable
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "The timetable is empty"),
+        ("tomorrow", "is no cron string"),
+        ("P1", "write an ISO 8601 duration"),
+        ("Hours(", "cannot be read"),
+        ("Hours(3) + Hours(4)", "joined, by &, | and -"),
+        ("Hours(3) and Hours(4)", "has no place in a timetable"),
+        ("Hours(3) & 4", "can be combined"),
+        ("3 & Hours(4)", "joined, by &, | and -"),
+        ("Delayed(Once(), 'PT1H') & Hours(3)", "go around the whole"),
+        ("~Workdays()", "~ is for Hours"),
+        ("(5)", "is no timetable"),
+        ("Hours(True)", "has no place in a timetable"),
+        ("Hours(*[1, 2])", "has no place"),
+        ("Hours(**{'a': 1})", "without \\*\\*"),
+        ("Ours(3)", "There is no timetable 'Ours'. Did you mean Hours?"),
+        ("Union(3)", "There is no timetable 'Union'"),
+        ("CronTimetable()", r"is written CronTimetable\(cron, timezone=…\): missing .* 'cron'"),
+        ("CronTimetable", r"^CronTimetable is written CronTimetable\(cron, timezone=…\): missing"),
+        ("CronTimetable('0 9 * * *', at=5)", "timezone=…\\): got an unexpected .* 'at'"),
+        ("Days('1,2', cron=3)", r"Days is written Days\(values…\): got an unexpected .* 'cron'"),
+        ("p1d", "Did you mean 'P1D'"),
+        ("Daily", "Did you mean '@daily'"),
+        ("once", "Did you mean '@once'"),
+        ("Workdays('de-by')", "Did you mean 'DE-BY'"),
+        ("Workdays('xx')", "'DE-BY'.$"),
+        ("Delayed('@daily', by='PT1H')", r"such as DataTimetable\('@daily'\), not '@daily'"),
+        ("Hours(3) & ~Hours(3)", "holds for no minute at all: no minute of any day has all"),
+        ("EventsTimetable(['0001-01-01T00:00+05:00'])", "beyond the years 1 to 9999"),
+        ("EventsTimetable(['0001-01-01'], timezone='Asia/Tokyo')", "beyond the years 1 to 9999"),
+        (" | ".join(["Hours(3)"] * 250), "at most 200 fields and operators, 32 levels deep"),
+        ("CronTimetable('0 9 * * *', timezone='Mars')", "'Mars' is no time zone"),
+        ("Days(31) & Months(2)", "holds for no minute at all"),
+        ("Workdays('Atlantis')", "no country with known holidays"),
+        ("__import__('os').system('true')", "has no place in a timetable"),
+        ("Hours(3).__class__", "has no place"),
+        ("(lambda: Hours(3))()", "has no place"),
+        ("[Hours(3) for _ in (1,)]", "has no place"),
+        ("Hours(9**9)", "joined, by"),
+        ("Hours(f'{1}')", "has no place"),
+        ("Hours(" + "1," * 2000 + "1)", "at most 4,000 characters"),
+        ("~" * 300 + "Hours(3)", "at most 200 fields and operators, 32 levels deep"),
+        ("(" * 250 + "Hours(3)" + ")" * 250, "too many nested parentheses"),
+    ],
+)
+def test_what_is_no_timetable_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TimetableError, match=message):
+        read(text, ZONE)

@@ -1,0 +1,220 @@
+"""A crew of callbacks in a small world: its database, its processes and its time are the test's."""
+
+import os
+import selectors
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.interval import DataInterval
+from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.states import CallbackState, RunType
+from headway.runtime.forker import Exit
+from headway.runtime.log_lines import Source
+from headway.runtime.loop import Pace
+from headway.runtime.settings import WorkerSettings
+from headway.sdk.execution import Result
+from headway.testing.clock import FakeClock
+from headway_worker.attempt import Attempt
+from headway_worker.callbacks.clerk import CallbackWork
+from headway_worker.callbacks.crew import CallbackCrew, Surroundings
+from headway_worker.log_file import Limits, LogFile
+from headway_worker.tenure import Renewal
+
+NIGHT = datetime(2013, 1, 1, tzinfo=UTC)
+SLOTS = 2
+
+
+def work(number: int) -> CallbackWork:
+    claimed = ClaimedCallback(
+        key=CallbackKey(number, UUID(int=number)),
+        tries=1,
+        event=CallbackEvent.FAILURE,
+        reason="failed",
+        cause=None,
+        task_id="t",
+        map_index=-1,
+        attempt=1,
+        dag_run_id=1,
+        dag_id="d",
+        run_id="r",
+        run_type=RunType.MANUAL,
+        conf={},
+        version_id=1,
+        manifest_hash="",
+        interval=DataInterval.exact(NIGHT),
+        run_after=NIGHT,
+        run_started_at=NIGHT,
+    )
+    timetable = TimetableSpec(name="null")
+    dag = DagSpec(dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=())
+    return CallbackWork(claimed, dag, Path())
+
+
+@dataclass
+class Desk:
+    """A database that has callbacks, and whose every answer is the test's."""
+
+    waiting: list[CallbackWork] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    renewed: list[CallbackKey] = field(default_factory=list)
+    lost: set[CallbackKey] = field(default_factory=set)
+    told: list[CallbackReport] = field(default_factory=list)
+    looks: int = 0
+    away: bool = False
+    returns: bool = False
+    takes: Callable[[], object] = lambda: None
+    slots: int = 2
+
+    def any_queued(self) -> bool:
+        self.looks += 1
+        return bool(self.waiting)
+
+    def claim(self, free_slots: int) -> list[CallbackWork]:
+        self.asked.append(free_slots)
+        self.takes()
+        taken, self.waiting = self.waiting[:free_slots], self.waiting[free_slots:]
+        return taken
+
+    def renew(self, keys: list[CallbackKey]) -> Renewal[CallbackKey]:
+        self.renewed += keys
+        return Renewal({key: False for key in keys if key not in self.lost})
+
+    def report(self, reports: list[CallbackReport]) -> None:
+        if self.away:
+            raise OperationalError("UPDATE", {}, Exception("connection refused"))
+        self.told += reports
+        if self.returns:
+            self.waiting += [work(it.key.id) for it in reports if it.state is CallbackState.QUEUED]
+
+
+class AtOnce(Executor):
+    """An executor that has done what it is given."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(call(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - as executors do
+            done.set_exception(error)
+        return done
+
+
+class Child:
+    """A child process that ends when the test says so, and tells what was done to it."""
+
+    def __init__(self) -> None:
+        self.channel, self.far_end = socket.socketpair()
+        self.channel.setblocking(False)
+        self.exit: Exit | None = None
+        self.orders: list[str] = []
+
+    def fileno(self) -> int:
+        return self.far_end.fileno()
+
+    def poll(self) -> Exit | None:
+        return self.exit
+
+    def stop(self, _grace: float) -> None:
+        self.orders.append("stop")
+
+    def kill(self) -> None:
+        self.orders.append("kill")
+
+    def close(self) -> None:
+        self.channel.close()
+        self.far_end.close()
+
+
+class Town:
+    """A crew with all that is around it, without threads and in a time of its own.
+
+    A callback is named by its number, which is its token as well.
+    """
+
+    def __init__(self, folder: Path, settings: WorkerSettings) -> None:
+        self.folder, self.settings = folder, settings
+        self.clock, self.desk = FakeClock(), Desk()
+        self.children: dict[int, Child] = {}
+        self.refusal: Exception | None = None
+        self.is_ready = True
+        around = Surroundings(
+            settings,
+            self.clock,
+            Pace(idle=1),
+            selectors.DefaultSelector(),
+            lambda: None,
+            lambda _name: AtOnce(),
+        )
+        desk: Any = self.desk
+        launcher: Any = self
+        self.crew = CallbackCrew(desk, launcher, around)
+
+    def ready(self) -> bool:
+        return self.is_ready
+
+    def launch_callback(self, its: CallbackWork) -> Attempt[CallbackWork]:
+        if self.refusal is not None:
+            raise self.refusal
+        number = its.claimed.key.id
+        self.children[number] = Child()
+        child: Any = self.children[number]
+        log = LogFile(self.folder, Path(f"{number}.log"), Limits(2**20, 2**20), self.clock)
+        reading, writing = os.pipe()
+        os.close(writing)
+        made = Attempt(its, child, log, {reading: Source.STDOUT}, self.folder / "none")
+        made.deadline = self.clock.monotonic() + self.settings.callback_timeout
+        return made
+
+    def until(
+        self, look: Callable[[], object], *, seconds: float = 0.01, draining: bool = False
+    ) -> None:
+        """Step, with so many seconds between steps, until that is true."""
+        for _ in range(1000):
+            self.clock.advance(seconds)
+            self.crew.step(draining=draining)
+            if look():
+                return
+        raise AssertionError("It never came true.")
+
+    def steps(self, number: int, *, seconds: float = 1.0) -> None:
+        """Step so often."""
+        for _ in range(number):
+            self.clock.advance(seconds)
+            self.crew.step(draining=False)
+
+    def queue(self, *numbers: int) -> None:
+        """Have these wait to be claimed."""
+        self.desk.waiting += [work(number) for number in numbers]
+
+    def begun(self, *numbers: int) -> None:
+        """Wait until these are claimed and begun."""
+        self.queue(*numbers)
+        self.until(lambda: set(numbers) <= self.children.keys(), seconds=1)
+
+    def end(self, number: int, said: Result | None, exited: Exit | None = None) -> None:
+        child = self.children[number]
+        running: Any = self.crew._running[CallbackKey(number, UUID(int=number))]
+        running.result = said
+        child.far_end.shutdown(socket.SHUT_RDWR)
+        child.exit = exited or Exit(code=0)
+
+
+@pytest.fixture
+def town(tmp_path: Path, worker_settings: WorkerSettings) -> Iterator[Town]:
+    settings = worker_settings.model_copy(
+        update={"callback_slots": SLOTS, "callback_timeout": 60.0}
+    )
+    town = Town(tmp_path, settings)
+    yield town
+    town.crew.close()

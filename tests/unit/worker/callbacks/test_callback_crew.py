@@ -1,0 +1,99 @@
+"""The callbacks that a worker runs: for how long, what is said of them, and when they end."""
+
+from typing import Any
+from uuid import UUID
+
+from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.domain.errors import SerializationError
+from headway.domain.states import CallbackState, Outcome
+from headway.runtime.forker import Exit
+from headway.sdk.execution import Result
+
+DONE, FAILED = CallbackState.SUCCESS, CallbackState.FAILED
+
+
+def report(number: int, state: CallbackState, error: str | None = None) -> CallbackReport:
+    return CallbackReport(CallbackKey(number, UUID(int=number)), state, error)
+
+
+def test_so_many_run_at_a_time_and_the_next_one_when_one_has_ended(town: Any) -> None:
+    town.begun(1, 2)
+    town.queue(3)
+    town.steps(20)
+    assert town.children.keys() == {1, 2}
+
+    town.end(1, Result(outcome=Outcome.SUCCESS))
+    town.until(lambda: 3 in town.children)
+    town.until(lambda: town.desk.told)
+
+    assert town.desk.told == [report(1, DONE)]
+    assert max(town.desk.asked) <= town.settings.callback_slots
+
+
+def test_what_its_functions_say_is_reported(town: Any) -> None:
+    town.begun(1, 2)
+
+    town.end(1, Result(outcome=Outcome.FAILED, error="tell: no luck"))
+    town.end(2, None, Exit(signal=11))
+    town.until(lambda: len(town.desk.told) == 2)
+
+    assert sorted(town.desk.told, key=lambda it: it.key.id) == [
+        report(1, FAILED, "tell: no luck"),
+        report(2, FAILED, "The callback's process was killed by SIGSEGV."),
+    ]
+    assert '"message":"failed: tell: no luck"' in (town.folder / "1.log").read_text()
+    town.until(lambda: town.crew.at_rest)
+
+
+def test_one_that_takes_too_long_is_stopped_and_not_begun_again(town: Any) -> None:
+    town.begun(1)
+    town.until(lambda: town.children[1].orders, seconds=1)
+    assert town.children[1].orders == ["stop"]
+    assert town.clock.monotonic() >= town.settings.callback_timeout
+
+    town.end(1, Result(outcome=Outcome.SUCCESS))
+    town.until(lambda: town.desk.told)
+
+    [told] = town.desk.told
+    assert (told.state, told.error) == (
+        FAILED,
+        "It ran longer than the callback_timeout of 60 s, and was stopped.",
+    )
+
+
+def test_one_whose_claim_cannot_be_renewed_is_killed_and_not_reported(town: Any) -> None:
+    town.begun(1, 2)
+    town.desk.lost.add(CallbackKey(1, UUID(int=1)))
+
+    town.until(lambda: town.children[1].orders, seconds=1)
+    town.end(1, Result(outcome=Outcome.SUCCESS))
+    town.end(2, Result(outcome=Outcome.SUCCESS))
+    town.until(lambda: town.crew.at_rest)
+
+    assert town.children[1].orders == ["kill"]
+    assert town.desk.told == [report(2, DONE)]
+
+
+def test_a_report_that_is_not_taken_yet_keeps_its_claim(town: Any) -> None:
+    town.desk.away = True
+    town.begun(1)
+    town.end(1, Result(outcome=Outcome.SUCCESS))
+    town.steps(2)
+    renewals = len(town.desk.renewed)
+
+    town.steps(60)
+    assert len(town.desk.renewed) > renewals + 20
+    assert not town.crew.at_rest
+    town.desk.away = False
+    town.until(lambda: town.crew.at_rest, seconds=1)
+
+    assert town.desk.told == [report(1, DONE)]
+
+
+def test_one_whose_order_cannot_be_sent_has_failed(town: Any) -> None:
+    town.refusal = SerializationError("This cannot be sent as a frame: it is too large.")
+    town.queue(1)
+    town.until(lambda: town.desk.told)
+
+    [told] = town.desk.told
+    assert (told.state, told.error) == (FAILED, f"It could not be begun: {town.refusal}")

@@ -1,0 +1,93 @@
+"""What an attempt was given is in none of what its worker keeps of it."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.domain.states import Outcome
+from headway.runtime.forker import Child
+from headway.runtime.frames import encode_frame
+from headway.runtime.log_lines import Source
+from headway.sdk.execution import Result
+from headway.testing.clock import FakeClock
+from headway_worker.attempt import Attempt
+from headway_worker.conclusion import masked
+from headway_worker.log_file import Limits, LogFile
+from headway_worker.words import result_to_frame
+
+CANARY = "canary-8f1e"
+NOTHING: Any = None
+
+
+class Task:
+    """A task that the test plays: what it prints, and what it says at its end."""
+
+    def __init__(self, folder: Path, clock: FakeClock) -> None:
+        channel, self.channel = socket.socketpair()
+        reins, self.reins = socket.socketpair()
+        reading, self.out = os.pipe()
+        os.set_blocking(reading, False)
+        log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
+        self.folder = folder
+        child = Child(channel, reins, lambda _: None)
+        self.attempt = Attempt(NOTHING, child, log, {reading: Source.STDOUT}, folder / "scratch")
+
+    def end(self, error: str) -> Result:
+        """Say that it has failed; return what the worker makes of that."""
+        result = Result(outcome=Outcome.FAILED, error=error)
+        self.channel.sendall(encode_frame({"result": result_to_frame(result)}))
+        self.channel.close()
+        os.close(self.out)
+        said = self.attempt.ending(NOTHING).said
+        self.attempt.close()
+        assert said is not None
+        return masked(said, self.attempt.masker)
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+
+@pytest.fixture
+def task(tmp_path: Path, clock: FakeClock) -> Iterator[Task]:
+    task = Task(tmp_path, clock)
+    yield task
+    task.reins.close()
+
+
+def test_what_it_was_given_is_masked_in_its_log_and_its_error(task: Task) -> None:
+    task.attempt.mask({CANARY, "abc", ""})
+    for piece in (b"a canary", b"-8f1e and canary-8", b"f1e, abc\n", b"the end is canary-"):
+        os.write(task.out, piece)
+        task.attempt.drain(next(iter(task.attempt.output)))
+    result = task.end(f"it was {CANARY}")
+
+    assert result.error == "it was ***"
+    assert CANARY not in task.log()
+    assert "a *** and ***, abc" in task.log()
+    assert "the end is canary-" in task.log()
+
+
+def test_what_is_too_short_to_be_masked_is_warned_of_once(
+    task: Task, caplog: pytest.LogCaptureFixture
+) -> None:
+    task.attempt.mask({"", CANARY})
+    assert caplog.messages == []
+
+    task.attempt.mask({"abc", "abcd", CANARY})
+    task.attempt.mask({"abc"})
+
+    [warning] = caplog.messages
+    assert "too short to be masked" in warning
+    assert not {"abc", "abcd"} & set(warning.split())
+
+
+def test_what_it_was_not_given_is_not(task: Task) -> None:
+    os.write(task.out, f"{CANARY}\n".encode())
+    result = task.end(f"it was {CANARY}")
+
+    assert result.error == f"it was {CANARY}"
+    assert CANARY in task.log()

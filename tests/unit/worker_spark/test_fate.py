@@ -1,0 +1,178 @@
+"""What clusters tell of an application, and what a new attempt does about it."""
+
+import pytest
+
+from headway.db.spark_work import Earlier
+from headway.domain.states import Outcome
+from headway_worker.spark.earlier import prior_of
+from headway_worker.spark.fate import (
+    Fate,
+    Prior,
+    Step,
+    first_step,
+    kubernetes_status,
+    yarn_list,
+    yarn_report,
+)
+
+REPORT = """Application Report :
+\tApplication-Id : application_1700000000000_0012
+\tApplication-Name : flights
+\tApplication-Type : SPARK
+\tUser : headway
+\tStart-Time : 1700000000001
+\tProgress : {progress}
+\tState : {state}
+\tFinal-State : {final}
+\tTracking-URL : http://rm:8088/proxy/application_1700000000000_0012/
+\tDiagnostics : {why}
+\tUnmanaged Application : false
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "final", "expected"),
+    [
+        ("NEW", "UNDEFINED", Fate.RUNNING),
+        ("SUBMITTED", "UNDEFINED", Fate.RUNNING),
+        ("ACCEPTED", "UNDEFINED", Fate.RUNNING),
+        ("RUNNING", "UNDEFINED", Fate.RUNNING),
+        ("FINISHED", "SUCCEEDED", Fate.SUCCEEDED),
+        ("FINISHED", "FAILED", Fate.FAILED),
+        ("FINISHED", "KILLED", Fate.FAILED),
+        ("FAILED", "FAILED", Fate.FAILED),
+        ("KILLED", "KILLED", Fate.FAILED),
+    ],
+)
+def test_a_report_of_yarn(state: str, final: str, expected: Fate) -> None:
+    told = yarn_report(REPORT.format(state=state, final=final, progress="10%", why="because"))
+
+    assert (told.fate, told.why) == (expected, f"{state}, {final}. because")
+
+
+def test_yarn_does_not_know_the_application() -> None:
+    text = "26/11/21 WARN\nApplication with id 'application_1_2' doesn't exist in RM or Timeline."
+
+    assert yarn_report(text).fate is Fate.ABSENT
+
+
+@pytest.mark.parametrize("text", ["", "Connecting to ResourceManager at rm:8032\nrefused"])
+def test_yarn_does_not_answer(text: str) -> None:
+    assert yarn_report(text).fate is Fate.UNKNOWN
+
+
+def test_a_list_of_yarn() -> None:
+    head = "Total number of applications (application-types: [], states: [NEW] and tags: [t]):"
+    row = "application_1700000000000_0012\tflights\tSPARK\theadway\tdefault\tRUNNING\tUNDEFINED"
+
+    assert yarn_list(f"{head}1\n  Application-Id\tApplication-Name\n{row}\n") == (
+        "application_1700000000000_0012",
+    )
+    assert yarn_list(f"{head}0\n") == ()
+    assert yarn_list("Connection refused") is None
+
+
+STATUS = """26/11/21 10:00:00 INFO K8sSubmitOps: Submitting a request for the status of x.
+Application status (driver):
+\t pod name: headway-1-1-ab-driver
+\t namespace: default
+\t phase: {phase}
+\t container status:
+\t\t container name: spark-kubernetes-driver
+\t\t container state: terminated
+\t\t exit code: {code}
+\t\t termination reason: {reason}
+"""
+
+
+@pytest.mark.parametrize(
+    ("phase", "expected"),
+    [
+        ("Pending", Fate.RUNNING),
+        ("Running", Fate.RUNNING),
+        ("Succeeded", Fate.SUCCEEDED),
+        ("Failed", Fate.FAILED),
+        ("Unknown", Fate.UNKNOWN),
+    ],
+)
+def test_the_phase_of_a_pod(phase: str, expected: Fate) -> None:
+    told = kubernetes_status(STATUS.format(phase=phase, code=137, reason="OOMKilled"))
+
+    assert (told.fate, told.why) == (expected, f"{phase}. 137 OOMKilled")
+
+
+@pytest.mark.parametrize("text", ["Application not found.", "No applications found."])
+def test_a_pod_that_is_not_there(text: str) -> None:
+    assert kubernetes_status(f"INFO\n{text}\n").fate is Fate.ABSENT
+
+
+def test_kubernetes_does_not_answer() -> None:
+    assert kubernetes_status("java.net.ConnectException").fate is Fate.UNKNOWN
+
+
+def attempt(number: int, outcome: str | None, **handle: str) -> Earlier:
+    return Earlier(number, outcome, handle, is_long_ago=False, worker_is_dead=False)
+
+
+def test_the_last_attempt_in_cluster_mode_is_asked_about() -> None:
+    first = attempt(1, "failed", mode="cluster", tag="a")
+    second = attempt(2, "lost", mode="cluster", tag="b")
+    third = attempt(3, "failed", kind="connect", session_id="c")
+
+    assert prior_of([first, second, third]) == Prior(second.handle, Outcome.LOST)
+    assert prior_of([third]) is None
+    assert prior_of([]) is None
+
+
+def test_a_success_has_settled_what_came_before() -> None:
+    lost, success = attempt(1, "lost", mode="cluster"), attempt(2, "success", mode="cluster")
+
+    assert prior_of([lost, success]) is None
+    assert prior_of([success, attempt(3, None, mode="cluster")]) == Prior({"mode": "cluster"}, None)
+
+
+def test_a_submission_in_client_mode_has_asked_about_what_came_before() -> None:
+    lost = attempt(1, "lost", kind="submit", mode="cluster", tag="a")
+    near = attempt(2, "failed", kind="submit", tag="b")
+
+    assert prior_of([lost, near]) is None
+    assert prior_of([near, lost]) == Prior(lost.handle, Outcome.LOST)
+
+
+LOST, FAILED, LATE, STOPPED = Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.CANCELLED
+ARRIVED, SAVED = {"submitted": "yes"}, {"tag": "t"}
+
+
+@pytest.mark.parametrize(
+    ("fate", "outcome", "handle", "expected"),
+    [
+        # A worker died, or handed it back, or the task's process did not live to see the end.
+        (Fate.RUNNING, LOST, ARRIVED, Step.ATTACH),
+        (Fate.RUNNING, LOST, SAVED, Step.ATTACH),
+        (Fate.RUNNING, FAILED, ARRIVED, Step.ATTACH),
+        (Fate.SUCCEEDED, LOST, ARRIVED, Step.TAKE),
+        (Fate.SUCCEEDED, FAILED, ARRIVED, Step.TAKE),
+        (Fate.FAILED, LOST, ARRIVED, Step.SUBMIT),
+        (Fate.FAILED, FAILED, ARRIVED, Step.SUBMIT),
+        # Between the save of the handle and the answer of the cluster nothing may have arrived.
+        (Fate.ABSENT, LOST, SAVED, Step.SUBMIT),
+        (Fate.ABSENT, FAILED, SAVED, Step.SUBMIT),
+        (Fate.ABSENT, LOST, ARRIVED, Step.REFUSE),
+        (Fate.ABSENT, FAILED, {"application_id": "application_1_2"}, Step.REFUSE),
+        # It had to stop.
+        (Fate.RUNNING, LATE, ARRIVED, Step.KILL),
+        (Fate.RUNNING, STOPPED, ARRIVED, Step.KILL),
+        (Fate.SUCCEEDED, LATE, ARRIVED, Step.TAKE),
+        (Fate.SUCCEEDED, STOPPED, ARRIVED, Step.SUBMIT),
+        (Fate.FAILED, STOPPED, ARRIVED, Step.SUBMIT),
+        (Fate.ABSENT, LATE, ARRIVED, Step.SUBMIT),
+        (Fate.ABSENT, STOPPED, ARRIVED, Step.SUBMIT),
+        # Whoever does not know does nothing.
+        (Fate.UNKNOWN, LOST, ARRIVED, None),
+        (Fate.UNKNOWN, STOPPED, SAVED, None),
+    ],
+)
+def test_what_a_new_attempt_does_first(
+    fate: Fate, outcome: Outcome, handle: dict[str, str], expected: Step | None
+) -> None:
+    assert first_step(Prior(handle, outcome), fate) == expected

@@ -1,0 +1,355 @@
+"""An application in cluster mode, on a cluster that is written down: fate by fate."""
+
+import io
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from headway.domain.states import Outcome
+from headway.sdk.exceptions import AirflowFailException
+from headway.sdk.runtime import SparkApplication
+from headway.testing.clock import FakeClock
+from headway_worker.spark.connection import SparkConnection, SparkKind
+from headway_worker.spark.driver import Submission, SubmitSettings, Submitted
+from headway_worker.spark.errors import SparkError
+from headway_worker.spark.fate import Fate, Prior, Told
+from headway_worker.spark.handle import Handle
+from headway_worker.spark.remote import RemoteRun, ToldToStop
+
+APPLICATION = SparkApplication(application="job.py", deploy_mode="cluster")
+NEAR = SparkApplication(application="job.py")
+PRIOR: Handle = {
+    "kind": "submit",
+    "mode": "cluster",
+    "tag": "headway-1-1-old",
+    "master": "yarn",
+    "application_id": "application_1_1",
+}
+Answer = Fate | Callable[[], Fate]
+
+
+@dataclass
+class FakeCluster:
+    """Tells one fate after the other; the last one stays.  Killing moves on to `after_kill`."""
+
+    fates: list[Answer]
+    after_kill: Fate = Fate.FAILED
+    asked: list[Handle] = field(default_factory=list)
+    killed: list[Handle] = field(default_factory=list)
+
+    def check(self) -> None:
+        pass
+
+    def ask(self, handle: Handle) -> Told:
+        self.asked.append(handle)
+        answer = self.fates.pop(0) if len(self.fates) > 1 else self.fates[0]
+        return Told(answer() if callable(answer) else answer, "so it says")
+
+    def kill(self, handle: Handle) -> None:
+        self.killed.append(handle)
+        self.fates = [self.after_kill]
+
+
+@dataclass(frozen=True)
+class FakeSubmission(Submission):
+    """Does not run spark-submit, but says how it ended."""
+
+    code: int = 0
+    submitted: list[Handle] = field(default_factory=list)
+    before_end: Callable[[], None] = lambda: None
+
+    def submit(self, application: SparkApplication, handle: Handle) -> Submitted:
+        self.on_handle(handle)
+        self.submitted.append(handle)
+        self.before_end()
+        if self.code == 0:
+            handle = {**handle, "application_id": "application_1_2"}
+            self.on_handle(handle)
+        return Submitted(self.code, ("it broke",), handle)
+
+
+@dataclass
+class Scene:
+    fates: list[Answer]
+    prior: Prior | None = None
+    code: int = 0
+    before_end: Callable[[], None] = lambda: None
+    application: SparkApplication = APPLICATION
+    handles: list[Handle] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def __post_init__(self) -> None:
+        connection = SparkConnection(kind=SparkKind.CLUSTER, master="yarn")
+        self.cluster = FakeCluster(self.fates)
+        self.submission = FakeSubmission(
+            SubmitSettings(
+                java_home=Path("/java"),
+                scratch=Path("/scratch"),
+                environment={},
+                connection=connection,
+                master="yarn",
+            ),
+            "1-2",
+            self.handles.append,
+            io.BytesIO(),
+            code=self.code,
+            before_end=self._before_end,
+        )
+
+    def _before_end(self) -> None:
+        self.before_end()
+
+    def run(self, prior: Callable[[], Prior | None] | None = None) -> "Scene":
+        RemoteRun(
+            submission=self.submission,
+            cluster=self.cluster,
+            prior=prior or (lambda: self.prior),
+            say=self.said.append,
+            clock=self.clock,
+            patience=100.0,
+        ).run(self.application)
+        return self
+
+
+def earlier(outcome: Outcome = Outcome.LOST, **more: str) -> Prior:
+    return Prior({**PRIOR, **more}, outcome)
+
+
+def interrupted() -> Fate:
+    raise ToldToStop
+
+
+def test_a_handle_is_saved_before_and_after_the_submission() -> None:
+    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED]).run()
+
+    before, known, after = scene.handles
+    assert (before["mode"], before["master"]) == ("cluster", "yarn")
+    assert before["tag"].startswith("headway-1-2-")
+    assert known == {**before, "application_id": "application_1_2"}
+    assert after == {**known, "submitted": "yes"}
+    assert scene.cluster.asked == [after] * 3
+    assert scene.clock.monotonic() == 2 * APPLICATION.status_poll_interval
+
+
+@pytest.mark.parametrize(
+    ("fate", "message"), [(Fate.FAILED, "has failed: so it says"), (Fate.ABSENT, "is gone")]
+)
+def test_an_application_that_does_not_succeed_fails_the_attempt(fate: Fate, message: str) -> None:
+    with pytest.raises(SparkError, match=f"application application_1_2 {message}"):
+        Scene([Fate.RUNNING, fate]).run()
+
+
+def test_a_cluster_that_is_silent_for_a_while_is_asked_again() -> None:
+    scene = Scene([Fate.UNKNOWN, Fate.UNKNOWN, Fate.RUNNING, Fate.UNKNOWN, Fate.SUCCEEDED]).run()
+
+    assert len(scene.submission.submitted) == 1
+    assert sum("does not answer" in line for line in scene.said) == 3
+
+
+def test_a_cluster_that_stays_silent_fails_the_attempt_and_kills_nothing() -> None:
+    scene = Scene([Fate.RUNNING, Fate.UNKNOWN])
+
+    with pytest.raises(SparkError, match="the next attempt asks again"):
+        scene.run()
+    assert scene.cluster.killed == []
+
+
+def test_spark_submit_fails_and_nothing_has_arrived() -> None:
+    with pytest.raises(SparkError, match=r"spark-submit of job\.py exited with 1") as caught:
+        Scene([Fate.ABSENT], code=1).run()
+
+    assert "  it broke" in str(caught.value)
+
+
+def test_spark_submit_fails_after_the_application_has_arrived() -> None:
+    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED], code=1).run()
+
+    assert len(scene.submission.submitted) == 1
+
+
+def test_a_running_application_of_an_earlier_attempt_is_waited_for() -> None:
+    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED], earlier()).run()
+
+    assert scene.submission.submitted == []
+    assert scene.handles == [PRIOR]
+    assert scene.cluster.asked == [PRIOR] * 3
+
+
+def test_a_success_of_an_earlier_attempts_application_is_taken() -> None:
+    scene = Scene([Fate.SUCCEEDED], earlier()).run()
+
+    assert (scene.submission.submitted, scene.cluster.killed) == ([], [])
+    assert scene.handles == [PRIOR]  # so that a success of this attempt settles it
+
+
+def test_a_failure_of_an_earlier_attempts_application_is_followed_by_another_one() -> None:
+    scene = Scene([Fate.FAILED, Fate.SUCCEEDED], earlier()).run()
+
+    assert len(scene.submission.submitted) == 1
+
+
+def test_an_application_that_never_arrived_is_submitted() -> None:
+    handle = {name: value for name, value in PRIOR.items() if name != "application_id"}
+    scene = Scene([Fate.ABSENT, Fate.SUCCEEDED], Prior(handle, Outcome.LOST)).run()
+
+    assert len(scene.submission.submitted) == 1
+
+
+def test_an_application_that_vanished_is_refused_and_only_once() -> None:
+    scene = Scene([Fate.ABSENT], earlier())
+
+    with pytest.raises(AirflowFailException, match="clear the task to submit it again"):
+        scene.run()
+    assert scene.submission.submitted == []
+    assert scene.handles == [PRIOR, {**PRIOR, "refused": "yes"}]
+
+    cleared = Scene([Fate.SUCCEEDED], Prior(scene.handles[-1], Outcome.FAILED)).run()
+    assert len(cleared.submission.submitted) == 1
+
+
+def test_nothing_is_submitted_while_nobody_tells_what_became_of_the_last_one() -> None:
+    scene = Scene([Fate.UNKNOWN], earlier())
+
+    with pytest.raises(SparkError, match="so nothing is submitted now"):
+        scene.run()
+    assert (scene.submission.submitted, scene.handles) == ([], [PRIOR])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
+def test_one_that_had_to_stop_is_killed_before_the_next_is_submitted(outcome: Outcome) -> None:
+    scene = Scene([Fate.RUNNING], earlier(outcome))
+
+    def succeed() -> None:
+        scene.cluster.fates = [Fate.SUCCEEDED]
+
+    scene.before_end = succeed
+    scene.run()
+
+    assert scene.cluster.killed == [PRIOR]
+    assert len(scene.submission.submitted) == 1
+
+
+def test_a_stop_kills_the_application_and_waits_until_it_has_ended() -> None:
+    scene = Scene([Fate.RUNNING, interrupted])
+    scene.cluster.after_kill = Fate.RUNNING
+    kills: list[int] = []
+
+    def kill(handle: Handle) -> None:
+        kills.append(len(kills))
+        scene.cluster.fates = [Fate.FAILED if len(kills) == 4 else Fate.RUNNING]
+
+    scene.cluster.kill = kill  # type: ignore[method-assign]
+
+    with pytest.raises(SparkError, match="has ended"):
+        scene.run()
+    assert len(kills) == 4
+    assert scene.clock.monotonic() == APPLICATION.status_poll_interval + 3
+
+
+def test_a_stop_while_spark_submit_runs_kills_what_may_have_arrived() -> None:
+    scene = Scene([Fate.RUNNING])
+
+    def stop() -> None:
+        raise ToldToStop
+
+    scene.before_end = stop
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert scene.cluster.killed == scene.submission.submitted
+
+
+def test_a_stop_while_asking_about_an_earlier_attempt_ends_that_ones_application() -> None:
+    scene = Scene([interrupted], earlier())
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert (scene.cluster.killed, scene.submission.submitted) == ([PRIOR], [])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.FAILED, None])
+def test_what_an_earlier_attempt_has_left_is_this_ones_before_anything_is_asked(
+    outcome: Outcome | None,
+) -> None:
+    """So whatever ends this attempt is known of that application, too."""
+    scene = Scene([interrupted], Prior(PRIOR, outcome))
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert scene.handles == [PRIOR]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
+def test_what_had_to_stop_stays_the_earlier_attempts(outcome: Outcome) -> None:
+    scene = Scene([interrupted], Prior(PRIOR, outcome))
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert scene.handles == []
+
+
+def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application() -> None:
+    """SIGTERM while the worker looks for what was left; it must not get lost, nor the answer."""
+    scene = Scene([Fate.RUNNING])
+
+    def answer() -> Prior:
+        signal.raise_signal(signal.SIGTERM)
+        return earlier()
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run(answer)
+    assert (scene.cluster.killed, scene.submission.submitted) == ([PRIOR], [])
+    assert scene.handles == [PRIOR]
+
+
+def test_a_stop_that_comes_with_the_answer_that_there_is_none_submits_nothing() -> None:
+    scene = Scene([Fate.RUNNING])
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run(lambda: signal.raise_signal(signal.SIGTERM))
+    assert (scene.cluster.killed, scene.submission.submitted) == ([], [])
+
+
+@pytest.mark.parametrize("fates", [[Fate.RUNNING, Fate.SUCCEEDED], [Fate.SUCCEEDED]])
+def test_nothing_is_submitted_in_client_mode_beside_an_earlier_attempts_application(
+    fates: list[Answer],
+) -> None:
+    scene = Scene(fates, earlier(), application=NEAR).run()
+
+    assert (scene.submission.submitted, scene.handles) == ([], [PRIOR])
+
+
+@pytest.mark.parametrize("prior", [None, earlier(), earlier(refused="yes")])
+def test_client_mode_submits_when_nothing_of_an_earlier_attempt_runs(prior: Prior | None) -> None:
+    scene = Scene([Fate.FAILED], prior, application=NEAR).run()
+
+    (handle,) = scene.submission.submitted
+    assert set(handle) == {"kind", "tag"}
+
+
+def test_client_mode_has_an_earlier_attempts_application_killed_that_had_to_stop() -> None:
+    scene = Scene([Fate.RUNNING], earlier(Outcome.CANCELLED), application=NEAR).run()
+
+    assert scene.cluster.killed == [PRIOR]
+    assert len(scene.submission.submitted) == 1
+
+
+def test_a_driver_here_gets_signals_as_ever() -> None:
+    """It ends with this process; there is nothing on a cluster to see to."""
+    before = signal.getsignal(signal.SIGTERM)
+    found: list[object] = []
+    scene = Scene(
+        [Fate.FAILED], application=NEAR, before_end=lambda: found.append(signal.getsignal(15))
+    )
+
+    scene.run()
+    assert found == [before]
+
+
+def test_client_mode_fails_as_spark_submit_does() -> None:
+    with pytest.raises(SparkError, match=r"spark-submit of job\.py exited with 1"):
+        Scene([Fate.ABSENT], code=1, application=NEAR).run()
