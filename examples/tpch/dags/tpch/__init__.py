@@ -1,0 +1,1 @@
+"""What the DAG `tpch` is made of: its data, and how its results are checked."""
