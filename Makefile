@@ -21,6 +21,9 @@ test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in tran
 	@PATH="$$PATH:/usr/sbin" command -v pgbouncer > /dev/null || { echo "PgBouncer is not installed: apt-get install pgbouncer"; exit 1; }
 	TEST_PGBOUNCER=1 $(BIN)/pytest -n 2 --dist loadscope tests/integration
 
+acceptance: $(STAMP)  ## Backfill a year of flights four ways, and compare the tables (an hour or two)
+	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
+
 check: $(STAMP)  ## Check style, types, imports, and run the unit tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,4 +49,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-polling test-pgbouncer check bench install lock clean
+.PHONY: help demo test test-polling test-pgbouncer acceptance check bench install lock clean
