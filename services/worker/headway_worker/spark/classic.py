@@ -32,6 +32,7 @@ _SECONDS: Final = 10.0
 _SIGNS_OF_DEATH: Final = (
     *("Py4JError", "Py4JNetworkError"),  # not Py4JJavaError: there Java has told what is wrong
     *("ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError"),
+    "Py4JJavaError: <exception str() failed>",  # it could not be asked any more what was wrong
 )
 """One of them is in what a session says whose driver has ended, or is about to."""
 
