@@ -1,6 +1,6 @@
 """Connections: what each promises, and which of their errors pass."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 
 from headway.db import engine as engines
-from headway.db.engine import is_transient
+from headway.db.engine import is_transient, reader
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.testing import modes
 from headway.testing.interleaving import in_background, wait_until_blocked
@@ -326,3 +326,16 @@ def test_a_server_that_does_not_answer_passes() -> None:
         engines.connect("postgresql://headway@127.0.0.1:1/none").connect()
 
     assert is_transient(caught.value)
+
+
+@pytest.mark.parametrize("which", [lambda engine: engine, reader], ids=["writing", "reading"])
+def test_the_connection_that_was_used_last_is_used_next(
+    engine: Engine, which: Callable[[Engine], Engine]
+) -> None:
+    used = which(engine)
+    with used.connect() as one, used.connect():
+        last = one.connection.dbapi_connection
+
+    for _ in range(3):
+        with used.connect() as conn:
+            assert conn.connection.dbapi_connection is last

@@ -97,6 +97,12 @@ def test_it_keeps_what_it_is_told_durably_and_in_utf8(server: PostgresServer) ->
     assert shown == [[("on",)], [("UTF8",)], [("UTC",)]]
 
 
+def test_it_has_no_processes_to_read_what_is_in_memory(server: PostgresServer) -> None:
+    workers = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'io worker'"
+
+    assert query(server.url, workers) == [(0,)]
+
+
 def test_nothing_is_lost_when_it_is_killed(server: PostgresServer) -> None:
     query(server.url, "CREATE TABLE kept AS SELECT generate_series(1, 1000)")
     url = server.url

@@ -93,6 +93,7 @@ def connect(
         isolation_level=ISOLATION.upper(),  # every BEGIN names it, whatever the role's default
         pool_size=pool_size,
         max_overflow=0,
+        pool_use_lifo=True,  # so that few servers hold the hot statements, and the others little
         pool_pre_ping=False,
         hide_parameters=True,  # in the text of errors, which goes into logs, and to tasks
         connect_args={**KEEPALIVES, "application_name": name},
@@ -121,6 +122,7 @@ def reader(engine: Engine) -> Engine:
             hide_parameters=True,
             pool_size=_READERS_MOST,
             max_overflow=0,
+            pool_use_lifo=True,
             connect_args={**KEEPALIVES, "application_name": "headway reader"},
         )
         if not event.contains(engine, "begin", _prepare_transaction):

@@ -35,6 +35,9 @@ SETTINGS: Final = {
 }
 """For one machine: reached over TCP from itself alone, with no replica to feed, and small."""
 
+_SINCE: Final = (18, {"io_method": "sync"})
+"""A version's new settings.  Data is in memory; to read it there were three more processes."""
+
 _STATUS_LINE: Final = 8
 """The line of postmaster.pid that tells how far a server has come; the last one written."""
 
@@ -138,7 +141,9 @@ class PostgresServer:
 
     def _launch(self, cluster: Cluster, binaries: Binaries) -> "subprocess.Popen[bytes]":
         command = [str(binaries.folder / "postgres"), "-D", cluster.seen("data")]
-        for name, value in {**self._settings, "port": str(self.port)}.items():
+        since, new = _SINCE
+        given = {**self._settings, "port": str(self.port)}
+        for name, value in ({**new, **given} if binaries.version >= since else given).items():
             command += ["-c", f"{name}={value}"]
         _keep_previous(self._log)
         self._launched_at = int(self._clock.now().timestamp())
