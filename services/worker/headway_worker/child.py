@@ -142,6 +142,10 @@ class ChannelRuntime(Asking):
         told = self._spark.explain(result.error) if self._spark and result.error else None
         return replace(result, error=told) if told else result
 
+    def say(self, result: Result) -> None:
+        """Tell the attempt's result; threads of the task may be telling something, too."""
+        self._tell({"result": result_to_frame(result)})
+
     def close(self) -> None:
         """End what the task has of Spark."""
         if self._spark is not None:
@@ -163,12 +167,13 @@ def run(argument: Frame, channel: socket) -> None:
     """Run one attempt, and tell its result as the last frame of the channel."""
     order = Order.from_frame(argument)
     send_records()
-    result = _run(order, ChannelRuntime(channel, order))
+    runtime = ChannelRuntime(channel, order)
+    result = _run(order, runtime)
     if result.traceback:
         print(result.traceback, file=sys.stderr, flush=True)  # noqa: T201 - for the task's log
     if result.outcome is Outcome.FAILED and not result.may_retry:
         print("It is not tried again, whatever retries are left.", flush=True)  # noqa: T201
-    send_frame(channel, {"result": result_to_frame(result)})
+    runtime.say(result)
 
 
 def _run(order: Order, runtime: ChannelRuntime) -> Result:

@@ -52,7 +52,8 @@ def conclude(ending: Ending, task: TaskSpec) -> Result:
     For what its task retries, one that ran too long, or whose process ended, counts as having
     raised AirflowTaskTimeout or AirflowTaskTerminated; one that is lost has raised nothing.
 
-    A child that was told to stop may say that it has failed; that it was told is the reason.
+    A child that was told to stop may say that it has failed; that it was told is the reason,
+    whether a user wanted it or its worker ends.
     """
     if ending.timed_out:
         return Result(
@@ -61,7 +62,8 @@ def conclude(ending: Ending, task: TaskSpec) -> Result:
             f"{task.execution_timeout:g} s, and was stopped.{_what_is_left(ending)}",
             may_retry=may_retry(task, AirflowTaskTimeout),
         )
-    if ending.said is not None and not (ending.cancelled and ending.said.outcome is Outcome.FAILED):
+    told_to_stop = ending.cancelled or ending.handed_back
+    if ending.said is not None and not (told_to_stop and ending.said.outcome is Outcome.FAILED):
         return ending.said
     if ending.cancelled:
         return replace(CANCELLED, error=f"{CANCELLED.error}{_what_is_left(ending)}")

@@ -99,6 +99,14 @@ def test_one_that_was_told_to_stop_and_fails_by_it_was_cancelled() -> None:
     assert conclude(told, TASK).outcome is Outcome.CANCELLED
 
 
+def test_one_that_fails_because_its_worker_ends_was_handed_back() -> None:
+    failed = Result(outcome=Outcome.FAILED, error="KeyboardInterrupt")
+
+    told = conclude(Ending(exit=Exit(code=0), said=failed, handed_back=True), TASK)
+
+    assert (told.outcome, told.may_retry) == (Outcome.LOST, True)
+
+
 def test_one_that_was_told_to_stop_and_finished_has_finished() -> None:
     """What becomes of its task is not for the worker to say."""
     assert conclude(Ending(exit=Exit(code=0), said=SAID, cancelled=True), TASK) is SAID
