@@ -43,6 +43,9 @@ from headway_worker.tenure import Renewal
 
 log = logging.getLogger(__name__)
 
+MOST_DAGS = 1000
+"""Versions of DAGs that are held in memory; the one that came first goes first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -195,6 +198,8 @@ class Clerk:
 
     def _dag(self, conn: Connection, version_id: int) -> DagSpec:
         if version_id not in self._dags:
+            while len(self._dags) >= MOST_DAGS:
+                self._dags.pop(next(iter(self._dags)))
             self._dags[version_id] = codec.decode(versions.load(conn, [version_id])[version_id])
         return self._dags[version_id]
 

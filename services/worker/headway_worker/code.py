@@ -3,20 +3,31 @@
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from sqlalchemy import Connection
 
 from headway.db import versions
 from headway.domain.errors import SerializationError
+from headway.runtime.clock import Clock, SystemClock
+
+KEPT: Final = 30 * 86400.0
+"""Seconds for which code is kept that nobody fetches: no attempt should be as long under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
-    """Folders of code by manifest hash.  What is there is complete and never changes."""
+    """Folders of code by manifest hash.  What is there is complete and never changes.
+
+    The time of a folder's last change is that of its last fetch.  Code that comes makes
+    code go that nobody has fetched for a long time.
+    """
 
     folder: Path
+    clock: Clock = field(default_factory=SystemClock)
 
     def fetch(self, conn: Connection, manifest_hash: str) -> Path:
         """Return the folder that holds exactly the files of the manifest."""
@@ -25,7 +36,20 @@ class CodeCache:
             files = versions.manifest(conn, manifest_hash)
             contents = versions.contents(conn, sorted(set(files.values())))
             self._write(target, {path: contents[key] for path, key in files.items()})
-        return target
+            self._tidy()
+        now = self.clock.now().timestamp()
+        with suppress(FileNotFoundError):  # another worker's clock has told it that it is old
+            os.utime(target, (now, now))
+            return target
+        return self.fetch(conn, manifest_hash)
+
+    def _tidy(self) -> None:
+        last = self.clock.now().timestamp() - KEPT
+        with tempfile.TemporaryDirectory(dir=self.folder) as bin_:
+            for path in self.folder.iterdir():
+                with suppress(FileNotFoundError):  # another worker was faster
+                    if path.stat().st_mtime < last:
+                        path.rename(Path(bin_, path.name))  # at once, and not file by file
 
     def _write(self, target: Path, files: dict[str, bytes]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

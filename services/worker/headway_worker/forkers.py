@@ -24,7 +24,8 @@ def spark_fork_server(given: WorkerSettings, environment: Mapping[str, str]) -> 
     """Return a fork server for tasks that use Spark; ForkerError when there is none to be had.
 
     Where only the other one runs elsewhere it is that one, which need not have imported
-    pyspark: a task is never run beside the worker's secrets because of its kind.
+    pyspark: a task's own process is never beside the worker's secrets because of its kind.
+    (What it has the embedded Spark run is; see docs/isolation.md.)
     """
     return _start_or_find(given.spark_forker or given.forker, PRELOAD_SPARK, environment)
 

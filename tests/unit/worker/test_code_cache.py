@@ -1,11 +1,19 @@
 """The code of a version is written below its own folder, whole or not at all."""
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from sqlalchemy import Connection
 
+import headway_worker.clerk
+from headway.db import versions
 from headway.domain.errors import SerializationError
-from headway_worker.code import CodeCache
+from headway.serialization import codec
+from headway_worker.clerk import Clerk
+from headway_worker.code import KEPT, CodeCache
 
 
 @pytest.fixture
@@ -50,3 +58,62 @@ def test_a_folder_that_cannot_be_made_says_so(cache: CodeCache) -> None:
 
     with pytest.raises(NotADirectoryError):
         cache._write(cache.folder / "hash", {"d.py": b"1"})
+
+
+@pytest.fixture
+def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
+    """Stands for a database in which each manifest has one file of the same name."""
+    monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": name})
+    monkeypatch.setattr(versions, "contents", lambda _conn, keys: dict.fromkeys(keys, b"1"))
+    return Mock(spec=Connection)
+
+
+def age(folder: Path, seconds: float) -> None:
+    then = folder.stat().st_mtime - seconds
+    os.utime(folder, (then, then))
+
+
+def test_code_that_nobody_has_fetched_for_long_goes_when_other_code_comes(
+    cache: CodeCache, conn: Connection
+) -> None:
+    old, used, young = (cache.fetch(conn, name) for name in ("old", "used", "young"))
+    for folder, seconds in ((old, KEPT + 60), (used, KEPT + 60), (young, KEPT - 60)):
+        age(folder, seconds)
+    assert cache.fetch(conn, "used") == used
+    assert old.is_dir()
+
+    new = cache.fetch(conn, "new")
+
+    assert set(cache.folder.iterdir()) == {used, young, new}
+    assert (used / "used.py").read_bytes() == b"1"
+
+
+def test_code_that_another_worker_removes_is_fetched_again(
+    cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = cache.fetch(conn, "hash")
+    stamp = os.utime
+
+    def removed_first(path: Path, times: tuple[float, float]) -> None:
+        monkeypatch.setattr(os, "utime", stamp)
+        path.rename(path.with_name("gone"))
+        stamp(path, times)
+
+    monkeypatch.setattr(os, "utime", removed_first)
+
+    assert cache.fetch(conn, "hash") == target
+    assert (target / "hash.py").read_bytes() == b"1"
+
+
+def test_a_clerk_holds_so_many_dags_at_most(
+    clerk: Clerk, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "load", lambda _conn, ids: {number: number for number in ids})
+    monkeypatch.setattr(codec, "decode", lambda number: f"dag {number}")
+    monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
+    monkeypatch.setattr(headway_worker.clerk, "MOST_DAGS", 2)
+
+    dags = [str(clerk.fetch(number, "hash")[0]) for number in (1, 2, 3, 1)]
+
+    assert dags == ["dag 1", "dag 2", "dag 3", "dag 1"]
+    assert list(clerk._dags) == [3, 1]
