@@ -215,7 +215,8 @@ def test_a_killed_workers_job_dies_with_it_and_is_run_once_more(
     os.kill(worker(bench), signal.SIGKILL)
 
     until(lambda: server not in bench.machine.processes(), "the end of the worker's Spark")
-    assert run.row["ended_at"] is None  # and so it is dead before the attempt is given away
+    # And so it is dead before the attempt is given away.
+    assert [it["outcome"] for it in run.attempts("endless_once")] == [None]
     ended(run)
     assert [it["outcome"] for it in run.attempts("endless_once")] == ["lost", "success"]
     assert run.xcom("endless_once") == 5
