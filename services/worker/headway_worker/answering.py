@@ -41,10 +41,17 @@ class Answering:
         for future in [future for future in self._asked if future.done()]:
             attempt, question = self._asked.pop(future)
             if not attempt.closed:
+                self._mask(attempt, future.result())
                 _send(attempt, question, future.result(), selector)
             elif question.get("ask") == "spark":
                 # It may have been given a place on a server after it had left all that it had.
                 self.questions.spark.leave(attempt.work.claimed.key)
+
+    def _mask(self, attempt: Attempt[Any], answer: Answer) -> None:
+        """Hide what a task is about to be given, in its log and in that of the server it is on."""
+        if answer.secrets:
+            attempt.mask(answer.secrets)
+            self.questions.spark.mask(attempt.work.claimed.key, attempt.masker)
 
     def stop(self) -> None:
         """Ask for nothing once more; whoever waits for the database is told that it is away."""
@@ -58,7 +65,6 @@ class Answering:
 def _send(
     attempt: Attempt[Any], question: Frame, answer: Answer, selector: selectors.BaseSelector
 ) -> None:
-    attempt.mask(answer.secrets)  # before the task can print them
     attempt.learn(question, answer.frame)
     if "error" in answer.frame:
         log.warning("action=no_answer error=%s", attempt.masker.mask(answer.frame["error"]))

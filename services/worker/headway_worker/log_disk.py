@@ -32,6 +32,11 @@ class LogDisk:
     _reason: str = ""
     _file: int | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 before anything is written."""
+        return 0 if self._file is None else os.fstat(self._file).st_size
+
     def write(self, lines: bytes) -> None:
         """Append these lines, or as many of them as fit."""
         if not lines:

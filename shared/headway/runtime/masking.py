@@ -32,8 +32,8 @@ class Masker:
     """Replace secrets by `***`, in a stream (`feed`, `flush`) and in texts (`mask`).
 
     Of a stream only what could be the beginning of a secret is held back.  `add` may be
-    called from any thread, and counts from the next `feed` or `mask` on; a stream is one
-    thread's.
+    called from any thread, as may `adopt`, and counts from the next `feed` or `mask` on; a
+    stream is one thread's.
     """
 
     def __init__(self) -> None:
@@ -62,6 +62,10 @@ class Masker:
             return
         lines = (line.strip() for line in secret.splitlines())
         self._secrets.add({secret, *(line for line in lines if len(line) >= SHORTEST_LINE)})
+
+    def adopt(self, other: "Masker") -> None:
+        """Register the secrets that another masker has by now."""
+        self._secrets.adopt(other._secrets.forms)  # noqa: SLF001 - it is of this class
 
     def mask(self, text: str) -> str:
         """Return the text without secrets; the stream is left alone."""
@@ -106,8 +110,11 @@ class _Secrets:
         self._warned = False
 
     def add(self, secrets: Iterable[str]) -> None:
+        self.adopt(frozenset().union(*map(_forms, secrets)))
+
+    def adopt(self, forms: frozenset[bytes]) -> None:
         with self._adding:
-            self.forms = self.forms.union(*map(_forms, secrets))
+            self.forms |= forms
 
     def warn_of_short_ones(self, characters: int) -> None:
         with self._adding:

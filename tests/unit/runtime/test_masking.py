@@ -166,6 +166,18 @@ def test_streams_of_a_task_have_their_secrets_in_common() -> None:
     assert (one.feed(b"er2\n"), other.feed(b"ing\n")) == (b"***\n", b"hunting\n")
 
 
+def test_the_secrets_of_another_masker_are_adopted_as_they_are_by_then() -> None:
+    one, other = masker("hunter2"), Masker()
+    one.adopt(other)
+    other.add("tiger-5")
+    assert one.mask("hunter2 tiger-5") == "*** tiger-5"
+
+    one.adopt(other)
+
+    assert one.mask("hunter2 tiger-5") == "*** ***"
+    assert other.mask("hunter2 tiger-5") == "hunter2 ***"
+
+
 @given(st.lists(LETTERS, min_size=1, max_size=4), st.data())
 def test_no_cut_of_the_stream_makes_a_difference(secrets: list[str], data: st.DataObject) -> None:
     secrets = [*secrets, secrets[0] + secrets[-1]]  # one begins with another

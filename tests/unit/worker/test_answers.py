@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from headway.db.attempts import AttemptKey
 from headway.runtime.forker import Child
 from headway.runtime.frames import FrameReader, encode_frame
+from headway.runtime.masking import Masker
 from headway.testing.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
@@ -164,6 +165,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
 ) -> None:
     """As the text of an environment variable that is no Unicode."""
     questions: Any = Answers(Answer(found, frozenset({"secret-1"})))
+    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
     found_one = Event()
     answering = Answering(questions, 1, found_one.set)
     try:
@@ -172,6 +174,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
         answering.send(line.selector)
 
         assert line.read() == [told]
+        assert questions.spark.masked == ["***"]
         assert "secret-1" not in caplog.text
         assert ("action=no_answer" in caplog.text) is ("error" in told)
     finally:
@@ -183,6 +186,7 @@ class Answers:
 
     def __init__(self, the_one: Answer) -> None:
         self.the_one = the_one
+        self.spark = Spark()
 
     def answer(self, _work: object, _question: object) -> Answer:
         return self.the_one
@@ -195,6 +199,10 @@ class Spark:
     away: int = 0
     may_board: Event = field(default_factory=Event)
     present: list[AttemptKey] = field(default_factory=list)
+    masked: list[str] = field(default_factory=list)
+
+    def mask(self, _key: AttemptKey, masker: Masker) -> None:
+        self.masked.append(masker.mask("secret-1"))
 
     def locate(self, claimed: Any, _conn_id: str, *, for_session: bool) -> Whereabouts:
         assert self.may_board.wait(60)

@@ -15,6 +15,7 @@ from headway.domain.errors import EmbeddedError, HeadwayError, SecretError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.forker import ForkerError
+from headway.runtime.masking import Masker
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.spark import service as module
@@ -35,6 +36,10 @@ class Berths:
     """A fleet of one server, which is there at once."""
 
     present: list[Any] = field(default_factory=list)
+    masker: Masker = field(default_factory=Masker)
+
+    def mask(self, masker: Masker) -> None:
+        self.masker.adopt(masker)
 
     def board(self, key: Any) -> "Berths":
         self.present.append(key)
@@ -114,6 +119,20 @@ def test_what_was_on_a_server_that_has_died_is_gone(
     berths.present.clear()
 
     assert spark.is_gone(claimed.key)
+
+
+def test_a_server_masks_what_those_on_it_were_given(
+    spark: SparkService, berths: Berths, claimed: Claimed
+) -> None:
+    given = Masker()
+    given.add("canary")
+    spark.mask(claimed.key, given)
+    assert berths.masker.mask("canary") == "canary"
+
+    spark.locate(claimed, "spark_default", for_session=True)
+    spark.mask(claimed.key, given)
+
+    assert berths.masker.mask("canary") == "***"
 
 
 def test_no_server_starts_for_who_wants_no_session(

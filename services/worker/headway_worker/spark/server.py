@@ -1,7 +1,6 @@
 """The worker's own Spark Connect server: one warm driver that every attempt may use."""
 
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -15,18 +14,19 @@ from typing import Final
 
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.masking import Masker
 from headway.runtime.tether import tethered
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
 from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
+from headway_worker.spark.server_log import ServerLog, follow
 
 _CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_READY: Final = re.compile(rb"Spark Connect server started at: \S*:(\d+)")
 _FOLDERS: Final = ("events", "local", "tmp", "warehouse")
 _POLL: Final = 0.02
 _LINES_SHOWN: Final = 15
-_TAIL: Final = 64 * 2**10
-"""Bytes at the end of a log in which those lines are looked for."""
+_LAST_WORDS: Final = 2.0
+"""Seconds that the log of a server which has ended may take to be whole."""
 
 # By itself Spark says several lines of each job, for as long as the server lives.
 _LOGGING: Final = f"""\
@@ -61,7 +61,7 @@ class ServerSettings:
 
     @property
     def log(self) -> Path:
-        """The file that takes the server's output."""
+        """The file that takes the newest of the server's output."""
         return self.scratch / "server.log"
 
     @property
@@ -90,21 +90,22 @@ class ConnectServer:
         self._settings = settings
         self._clock = clock
         self._token = secrets.token_urlsafe(32)
-        self._port: int | None = None
+        self._log = ServerLog(settings.log)
+        self._log.masker.add(self._token)
         settings.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in _FOLDERS:
             (settings.scratch / folder).mkdir(exist_ok=True)
         settings.logging.write_text(_LOGGING)
-        with settings.log.open("ab") as log:
-            self._log_start = log.tell()
-            self._process = self._spawn(log.fileno())
+        self._process = self._spawn()
+        assert self._process.stdout is not None
+        self._reader = follow(self._process.stdout, self._log, self.is_alive)
         self._identity = identity_of(self._process.pid)
         _let_go_first(self._process.pid)
 
     @property
     def port(self) -> int | None:
-        """The port that the server listens on; None while nobody has seen it listen."""
-        return self._port
+        """The port that the server listens on; None while it has not said so."""
+        return self._log.port
 
     @property
     def identity(self) -> str:
@@ -127,18 +128,14 @@ class ConnectServer:
 
         EmbeddedError, with the end of its log, once the server has died.
         """
-        if self._port is None:
-            alive = self.is_alive()
-            found = _READY.search(self._output())
-            self._port = int(found[1]) if found else None
-            if self._port is None and not alive:
-                raise EmbeddedError(self._explain("ended while it started"))
         if not self.is_alive():
-            raise EmbeddedError(self._explain("has died"))
-        if self._port is None:
+            self._reader.join(_LAST_WORDS)
+            how = "ended while it started" if self.port is None else "has died"
+            raise EmbeddedError(self._explain(how))
+        if self.port is None:
             return None
         # Clients refuse to send a token without TLS to any name but this one.
-        url = f"sc://localhost:{self._port}"
+        url = f"sc://localhost:{self.port}"
         return ConnectEndpoint(url, self._token, process=self._identity)
 
     def wait_ready(self, seconds: float) -> ConnectEndpoint:
@@ -155,6 +152,10 @@ class ConnectServer:
         """Whether the process runs."""
         return self._process.poll() is None
 
+    def mask(self, masker: Masker) -> None:
+        """Hide the secrets that this masker has in the log, for as long as the server lives."""
+        self._log.masker.adopt(masker)
+
     def stop(self, grace: float = 5.0) -> None:
         """End the server and wait until it is gone; it gets `grace` seconds to clean up."""
         self._signal(signal.SIGTERM)
@@ -163,13 +164,14 @@ class ConnectServer:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             self._process.wait()
+        self._reader.join(_LAST_WORDS)
 
     def clear(self) -> None:
         """Remove what a server that has ended had written, but for its log."""
         for folder in _FOLDERS:
             shutil.rmtree(self.scratch / folder, ignore_errors=True)
 
-    def _spawn(self, log: int) -> "subprocess.Popen[bytes]":
+    def _spawn(self) -> "subprocess.Popen[bytes]":
         settings = self._settings
         command = server_command(settings)
         return subprocess.Popen(
@@ -177,9 +179,10 @@ class ConnectServer:
             env={**server_environment(settings), TOKEN_VARIABLE: self._token},
             cwd=settings.scratch,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            bufsize=0,
         )
 
     def _signal(self, number: signal.Signals) -> None:
@@ -187,18 +190,8 @@ class ConnectServer:
             with suppress(ProcessLookupError):  # another thread has seen its end meanwhile
                 os.killpg(self._process.pid, number)
 
-    def _output(self, most: int | None = None) -> bytes:
-        """Return what the server has printed, or the end of it that has `most` bytes."""
-        try:
-            with self._settings.log.open("rb") as log:
-                size = log.seek(0, os.SEEK_END)
-                log.seek(self._log_start if most is None else max(self._log_start, size - most))
-                return log.read()
-        except OSError as error:
-            return f"(It cannot be read: {error}.)".encode()
-
     def _explain(self, what: str) -> str:
-        lines = self._output(_TAIL).decode(errors="replace").splitlines()
+        lines = self._log.end.decode(errors="replace").splitlines()
         end = "\n".join(f"  {line}" for line in lines[-_LINES_SHOWN:])
         return (
             f"The Spark Connect server {what}; its log is {self._settings.log}. Check that this "

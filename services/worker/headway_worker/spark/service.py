@@ -20,6 +20,7 @@ from headway.embedded.java import find_java_home
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError
 from headway.runtime.loop import Pace
+from headway.runtime.masking import Masker
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.runtime import DEFAULT_SPARK
 from headway_worker.clerk import Work
@@ -151,6 +152,12 @@ class SparkService:
         """Take note that an attempt has ended, with all that it had in Spark."""
         self._endpoints.pop(key, None)
         self._fleet.leave(key)
+
+    def mask(self, key: AttemptKey, masker: Masker) -> None:
+        """Let the log of the worker's own server not show what an attempt on it was given."""
+        server = self._fleet.of(key)
+        if server is not None:
+            server.mask(masker)
 
     def log_of(self, key: AttemptKey) -> Path | None:
         """Return the folder of the worker's own server that an attempt is on, if it lives."""

@@ -1,0 +1,74 @@
+"""Secrets that tasks give to UDFs through the real worker: no log and no error has them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.db.schema import METADATA
+from headway.testing.machine import Machine, until
+from headway.testing.stack import Stack
+from headway.testing.stack_run import StackRun
+
+pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytest.importorskip("pyspark")
+
+DAGS = Path(__file__).parent / "dags" / "spark_secrets"
+CANARY = f"canary-{token_hex(4)}"
+LONG = 180.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A run that has ended, in services that go on."""
+
+    machine: Machine
+    engine: Engine
+    run: StackRun
+
+    def server_log(self) -> str:
+        (log,) = self.machine.home.glob("spark/*/*/server.log")
+        return log.read_text()
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    given = {"HEADWAY_CONN_SHOP": f"http://me:{CANARY}@host"}
+    machine = Machine.new(tmp_path_factory.mktemp("secrets"), given)
+    with machine.standalone(DAGS) as (standalone, engine):
+        stack = Stack(machine.home, DAGS, machine.environment, engine, standalone.process)
+        stack.wait_for_version("leaks")
+        stack.grant("shop")
+        run = stack.trigger("leaks")
+        until(lambda: run.row["ended_at"], "the end of the run", LONG)
+        yield Scene(machine, engine, run)
+
+
+def test_the_log_of_the_server_has_what_udfs_say_but_no_secret(scene: Scene) -> None:
+    assert scene.run.states() == {"prints": "success", "raises": "failed"}
+    until(lambda: "the end of print" in scene.server_log(), "what was printed")
+    until(lambda: "the end of raise" in scene.server_log(), "what was raised")
+
+    assert "printed ***, the end of print" in scene.server_log()
+    assert "raised ***, the end of raise" in scene.server_log()
+    assert CANARY not in scene.server_log()
+
+
+def test_nothing_else_that_is_kept_has_it(scene: Scene) -> None:
+    assert "raised ***, the end of raise" in scene.run.attempt("raises")["error"]
+    kept = {
+        str(file): file.read_text(errors="replace")
+        for folder in ("services", "logs")
+        for file in (scene.machine.home / folder).rglob("*")
+        if file.is_file()
+    }
+    with scene.engine.connect() as conn:
+        for table in METADATA.tables:
+            rows = conn.execute(text(f"SELECT CAST(it AS text) FROM {table} AS it")).all()
+            kept[table] = str(rows)
+
+    assert len(kept) > 20
+    assert [name for name, it in kept.items() if CANARY in it] == []
