@@ -57,15 +57,22 @@ def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
 
     None if one since, or that one itself, has succeeded: that has settled what came before.
     So has one since that has submitted in client mode, for that it did after asking.
+    One that is called off counts as cancelled, even if it was lost before that was done.
     """
     for each in reversed(earlier):
         if each.outcome == Outcome.SUCCESS:
             return None
         if each.handle.get("mode") == CLUSTER:
-            return Prior(each.handle, None if each.outcome is None else Outcome(each.outcome))
+            return Prior(each.handle, _outcome(each))
         if each.handle.get("kind") == "submit":
             return None
     return None
+
+
+def _outcome(each: Earlier) -> Outcome | None:
+    if each.is_called_off:
+        return Outcome.CANCELLED
+    return None if each.outcome is None else Outcome(each.outcome)
 
 
 @dataclass(frozen=True, slots=True)
