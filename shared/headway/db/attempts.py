@@ -188,14 +188,6 @@ class Claimed:
     run_after: datetime
     run_started_at: datetime
 
-    @property
-    def first(self) -> int:
-        """The number of the first attempt since a user has last cleared the task, if any has.
-
-        A clear sets both counts back, and without one only what counts has a successor.
-        """
-        return self.key.attempt - self.failures - self.losses
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:

@@ -139,7 +139,7 @@ def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[Earlier]
         {
             "task_id": claimed.key.task_instance_id,
             "attempt": claimed.key.attempt,
-            "first": claimed.first,
+            "first": _first(claimed),
             "seconds": seconds,
         },
     )
@@ -154,6 +154,14 @@ def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[Earlier]
         )
         for row in rows
     ]
+
+
+def _first(claimed: Claimed) -> int:
+    """Return the number of the first attempt since a user has last cleared the task, if any has.
+
+    A clear sets both counts back, and without one only what counts has a successor.
+    """
+    return claimed.key.attempt - claimed.failures - claimed.losses
 
 
 def of_run(conn: Connection, dag_id: str, run_id: str) -> list[dict[str, Any]]:
