@@ -7,9 +7,12 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, spark_work
-from headway.db.attempts import AttemptKey
+from headway.actions.clear import clear_tasks
+from headway.actions.intervene import Author
+from headway.db import attempts, spark_work, tasks
+from headway.db.attempts import AttemptKey, Claimed
 from headway.db.spark_work import Earlier, Said
+from headway.decide.clear import Selection
 from headway.domain.retry import Next
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.domain.states import Outcome, TaskState
@@ -109,23 +112,79 @@ def test_an_attempt_of_which_nothing_is_known_is_counted_so(
     assert (cost["attempts"], cost["unknown"], cost["bytes_read"]) == (2, 1, 7)
 
 
+def retried(engine: Engine, ids: list[int]) -> Claimed:
+    """Schedule what waits for a retry, or to be decided anew, and claim it."""
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_instance SET state = 'scheduled', retry_at = NULL"))
+        tasks.queue(conn, ids, seed.START, seed.SCHEDULER)
+    [claimed] = seed.claim(engine, seed.register(engine, "worker"))
+    return claimed
+
+
+def begun(engine: Engine) -> AttemptKey:
+    """Return an attempt that has something in Spark."""
+    [key] = seed.running(engine, seed.dag())
+    with engine.begin() as conn:
+        attempts.set_handle(conn, key, HANDLE)
+    return key
+
+
+def found_by(engine: Engine, claimed: Claimed) -> list[Earlier]:
+    with engine.connect() as conn:
+        return spark_work.earlier(conn, claimed, 300)
+
+
+RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(0))
+LOST = Earlier(1, "lost", HANDLE, is_called_off=False, is_long_ago=False, worker_is_dead=False)
+
+
 def test_the_next_attempt_finds_those_before_with_what_is_known_of_their_workers(
     engine: Engine,
 ) -> None:
-    [first] = seed.running(engine, seed.dag())
-    with engine.begin() as conn:
-        attempts.set_handle(conn, first, HANDLE)
-    retry = Next(TaskState.UP_FOR_RETRY, timedelta(0))
-    seed.report(engine, [first], Outcome.LOST, retry)
-    second = AttemptKey(first.task_instance_id, 2, uuid4())
+    first = begun(engine)
+    seed.report(engine, [first], Outcome.LOST, RETRY)
+    second = retried(engine, [first.task_instance_id])
 
+    found = found_by(engine, second)
     with engine.begin() as conn:
-        found = spark_work.earlier(conn, second, 300)
         conn.execute(text("UPDATE process SET ended_at = now()"))
-        conn.execute(text("UPDATE task_attempt SET ended_at = now() - interval '301 seconds'"))
-        later = spark_work.earlier(conn, second, 300)
-        none = spark_work.earlier(conn, first, 300)
+        conn.execute(
+            text(
+                "UPDATE task_attempt SET ended_at = now() - interval '301 seconds' "
+                "WHERE ended_at IS NOT NULL"
+            )
+        )
+    later = found_by(engine, second)
+    none = found_by(engine, replace(second, key=first))
 
-    assert found == [Earlier(1, "lost", HANDLE, is_long_ago=False, worker_is_dead=False)]
-    assert later == [Earlier(1, "lost", HANDLE, is_long_ago=True, worker_is_dead=True)]
+    assert found == [LOST]
+    assert later == [replace(LOST, is_long_ago=True, worker_is_dead=True)]
     assert none == []
+
+
+def test_one_that_was_told_to_stop_and_is_lost_is_called_off(engine: Engine) -> None:
+    """Told so by its own row, whatever the task has counted since."""
+    first = begun(engine)
+    seed.tell_to_stop(engine, [first], TaskState.NONE)
+    seed.report(engine, [first], Outcome.LOST, RETRY)
+    second = retried(engine, [first.task_instance_id])
+
+    assert found_by(engine, second) == [replace(LOST, is_called_off=True)]
+    assert found_by(engine, replace(second, losses=1)) == [replace(LOST, is_called_off=True)]
+
+
+def test_what_was_before_a_clear_is_called_off_and_what_came_since_is_not(engine: Engine) -> None:
+    first = begun(engine)
+    seed.report(engine, [first], Outcome.FAILED, Next(TaskState.FAILED))
+    with engine.begin() as conn:
+        clear_tasks(conn, "etl", RUN, Selection(()), Author("user:ann", "late data"))
+    last = retried(engine, [first.task_instance_id])
+    assert [it.is_called_off for it in found_by(engine, last)] == [True]
+
+    for outcome in (Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT):
+        with engine.begin() as conn:
+            attempts.set_handle(conn, last.key, HANDLE)
+        seed.report(engine, [last.key], outcome, RETRY)
+        last = retried(engine, [first.task_instance_id])
+
+    assert [it.is_called_off for it in found_by(engine, last)] == [True, False, False, False]

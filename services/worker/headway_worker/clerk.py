@@ -172,7 +172,7 @@ class Clerk:
         if claimed.key.attempt == 1:
             return []
         with reader(self.engine).connect() as conn:
-            return spark_work.earlier(conn, claimed.key, self.settings.spark_detached_timeout)
+            return spark_work.earlier(conn, claimed, self.settings.spark_detached_timeout)
 
     def fetch(self, version_id: int, manifest_hash: str) -> tuple[DagSpec, Path]:
         """Return the DAG of a version, and the folder that holds exactly its code."""

@@ -113,7 +113,9 @@ class Questions:
         conn_id, session = str(question["conn_id"]), bool(question["session"])
         if session:
             before = Predecessors(self.clerk, self.spark, self.clock)
-            self._patiently(lambda: before.settle(claimed))
+            uncertain = self._patiently(lambda: before.settle(claimed))
+            if uncertain is not None:
+                return Answer({"wait": uncertain})
         where = self._patiently(lambda: self.spark.locate(claimed, conn_id, for_session=session))
         return Answer(where.to_frame(), where.secrets())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from headway.db.attempts import AttemptKey
+from headway.db.attempts import AttemptKey, Claimed
 from headway.db.prepared import hot
 from headway.domain.spark_work import SparkFigures, SparkProgress
 
@@ -39,6 +39,7 @@ SAVE = hot("""
 
 EARLIER = text("""
     SELECT it.attempt, it.outcome, it.handle,
+           it.stop_to IS NOT NULL OR it.attempt < :first AS is_called_off,
            it.ended_at < now() - make_interval(secs => :seconds) AS is_long_ago,
            process.ended_at IS NOT NULL AS worker_is_dead
       FROM task_attempt AS it
@@ -99,11 +100,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An attempt of the same task instance before, and the handle of what it did elsewhere."""
+    """An attempt of the same task instance before, and the handle of what it did elsewhere.
+
+    It is called off if it was told to stop, or its task was cleared since: whatever its
+    outcome, nobody wants what it did.
+    """
 
     attempt: int
     outcome: str | None
     handle: Mapping[str, str]
+    is_called_off: bool
     is_long_ago: bool
     worker_is_dead: bool
 
@@ -123,19 +129,39 @@ def save(conn: Connection, said: Sequence[Said]) -> None:
     )
 
 
-def earlier(conn: Connection, key: AttemptKey, seconds: float) -> list[Earlier]:
+def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[Earlier]:
     """Return the attempts before this one that had something elsewhere, the oldest first.
 
     One is long ago when it has ended more than `seconds` before.
     """
     rows = conn.execute(
         EARLIER,
-        {"task_id": key.task_instance_id, "attempt": key.attempt, "seconds": seconds},
+        {
+            "task_id": claimed.key.task_instance_id,
+            "attempt": claimed.key.attempt,
+            "first": _first(claimed),
+            "seconds": seconds,
+        },
     )
     return [
-        Earlier(row.attempt, row.outcome, row.handle, bool(row.is_long_ago), row.worker_is_dead)
+        Earlier(
+            row.attempt,
+            row.outcome,
+            row.handle,
+            row.is_called_off,
+            bool(row.is_long_ago),
+            row.worker_is_dead,
+        )
         for row in rows
     ]
+
+
+def _first(claimed: Claimed) -> int:
+    """Return the number of the first attempt since a user has last cleared the task, if any has.
+
+    A clear sets both counts back, and without one only what counts has a successor.
+    """
+    return claimed.key.attempt - claimed.failures - claimed.losses
 
 
 def of_run(conn: Connection, dag_id: str, run_id: str) -> list[dict[str, Any]]:

@@ -228,6 +228,26 @@ def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(scene: 
     assert scene.cluster.applications()[0]["state"] == "KILLED"
 
 
+def test_a_cleared_tasks_application_is_killed_even_if_its_worker_dies_before_that_is_done(
+    scene: Scene,
+) -> None:
+    scene.cluster.begin("clinging")
+    run = scene.start("remote")
+
+    cleared = scene.stack.headway("tasks", "clear", run.dag_id, run.run_id, "job", "--yes")
+    assert cleared.returncode == 0, cleared.stderr
+    until(scene.kills, "the application being killed")
+    scene.kill_the_worker()
+    until(lambda: outcomes(run)[:1] == ["lost"], "the loss")
+    scene.cluster.stop("clinging")
+    until(lambda: len(scene.cluster.applications()) == 2, "another application")
+    scene.cluster.finish()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "success"]
+    assert [it["state"] for it in scene.cluster.applications()] == ["KILLED", "FINISHED"]
+
+
 def test_an_overdue_application_whose_driver_hangs_has_one_outcome_once_it_is_dead(
     scene: Scene,
 ) -> None:

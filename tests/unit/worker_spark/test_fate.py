@@ -110,8 +110,17 @@ def test_kubernetes_does_not_answer() -> None:
     assert kubernetes_status("java.net.ConnectException").fate is Fate.UNKNOWN
 
 
-def attempt(number: int, outcome: str | None, **handle: str) -> Earlier:
-    return Earlier(number, outcome, handle, is_long_ago=False, worker_is_dead=False)
+def attempt(
+    number: int, outcome: str | None, *, is_called_off: bool = False, **handle: str
+) -> Earlier:
+    return Earlier(
+        number,
+        outcome,
+        handle,
+        is_called_off=is_called_off,
+        is_long_ago=False,
+        worker_is_dead=False,
+    )
 
 
 def test_the_last_attempt_in_cluster_mode_is_asked_about() -> None:
@@ -137,6 +146,19 @@ def test_a_submission_in_client_mode_has_asked_about_what_came_before() -> None:
 
     assert prior_of([lost, near]) is None
     assert prior_of([near, lost]) == Prior(lost.handle, Outcome.LOST)
+
+
+@pytest.mark.parametrize("outcome", ["lost", "failed", "timed_out"])
+def test_what_a_user_has_called_off_counts_as_cancelled_however_it_ended(outcome: str) -> None:
+    """As when its worker dies before the kill is confirmed, or it failed and is cleared later."""
+    handle = {"mode": "cluster", "submitted": "yes"}
+    [one] = [attempt(1, outcome, is_called_off=True, **handle)]
+
+    prior = prior_of([one])
+
+    assert prior == Prior(handle, Outcome.CANCELLED)
+    assert first_step(prior, Fate.RUNNING) is Step.KILL
+    assert first_step(prior, Fate.SUCCEEDED) is Step.SUBMIT
 
 
 LOST, FAILED, LATE, STOPPED = Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.CANCELLED

@@ -24,6 +24,13 @@ REMOTE = {"kind": "connect", "url": "sc://far:15002"}
 def test_the_remedy(
     handle: dict[str, str], outcome: str, worker_is_dead: bool, expected: Remedy
 ) -> None:
-    earlier = Earlier(1, outcome, handle, is_long_ago=False, worker_is_dead=worker_is_dead)
+    earlier = Earlier(
+        1,
+        outcome,
+        handle,
+        is_called_off=False,
+        is_long_ago=False,
+        worker_is_dead=worker_is_dead,
+    )
 
     assert remedy(earlier) is expected

@@ -101,7 +101,7 @@ class SparkAccess:
             submission=submission,
             cluster=Clusters(settings, application),
             prior=self.prior,
-            say=_say,
+            say=say,
             clock=SystemClock(),
         ).run(application)
 
@@ -199,7 +199,8 @@ def local_spark(settings: ServerSettings, connections: Connections) -> Iterator[
         yield spark
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Add a line of Headway's to the task's log."""
     print(f"[headway] {line}", flush=True)  # noqa: T201 - it belongs into the task's log
 
 

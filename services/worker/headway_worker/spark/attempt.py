@@ -2,15 +2,37 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from typing import Final
 
 from headway.domain.states import Outcome
 from headway.runtime import settings
+from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.frames import Frame
+from headway.runtime.loop import Pace
 from headway_worker.order import Order
-from headway_worker.spark.access import SparkAccess
+from headway_worker.spark.access import SparkAccess, say
 from headway_worker.spark.fate import Prior
 from headway_worker.spark.handle import Handle
 from headway_worker.spark.whereabouts import Whereabouts
+
+_ALWAYS_RUNNING: Final = Event()
+_ASKING: Final = Pace(retry_first=1.0, retry_longest=10.0)
+
+
+def when_settled(ask: Callable[[], Frame], say: Callable[[str], None], clock: Clock) -> Frame:
+    """Return what the worker answers, asking again while it is "wait", of which it `say`s why once.
+
+    The attempt's own process waits, so that whatever ends the attempt ends this.
+    """
+    answer, times = ask(), 0
+    if "wait" in answer:
+        say(answer["wait"])
+    while "wait" in answer:
+        times += 1
+        clock.wait(_ALWAYS_RUNNING, _ASKING.retry_after(times))
+        answer = ask()
+    return answer
 
 
 def spark_of(
@@ -23,7 +45,7 @@ def spark_of(
 
     def locate(conn_id: str, for_session: bool) -> Whereabouts:
         question = {"ask": "spark", "conn_id": conn_id, "session": for_session}
-        return Whereabouts.from_frame(ask(question))
+        return Whereabouts.from_frame(when_settled(lambda: ask(question), say, SystemClock()))
 
     def save_handle(handle: Handle) -> None:
         ask({"ask": "save_handle", "handle": dict(handle)})

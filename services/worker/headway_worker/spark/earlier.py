@@ -10,7 +10,7 @@ from typing import Final
 
 from headway.db.attempts import Claimed
 from headway.db.spark_work import Earlier
-from headway.domain.errors import ConflictError, HeadwayError
+from headway.domain.errors import HeadwayError
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway_worker.clerk import Clerk
@@ -57,52 +57,73 @@ def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
 
     None if one since, or that one itself, has succeeded: that has settled what came before.
     So has one since that has submitted in client mode, for that it did after asking.
+    One that is called off counts as cancelled, even if it was lost before that was done.
     """
     for each in reversed(earlier):
         if each.outcome == Outcome.SUCCESS:
             return None
         if each.handle.get("mode") == CLUSTER:
-            return Prior(each.handle, None if each.outcome is None else Outcome(each.outcome))
+            return Prior(each.handle, _outcome(each))
         if each.handle.get("kind") == "submit":
             return None
     return None
 
 
+def _outcome(each: Earlier) -> Outcome | None:
+    if each.is_called_off:
+        return Outcome.CANCELLED
+    return None if each.outcome is None else Outcome(each.outcome)
+
+
 @dataclass(frozen=True, slots=True)
 class Predecessors:
-    """See to it that nothing of the attempts before runs in Spark; this may wait for seconds."""
+    """See to it that nothing of the attempts before runs on a Connect server; it takes seconds."""
 
     clerk: Clerk
     spark: SparkService
     clock: Clock
 
-    def settle(self, claimed: Claimed) -> None:
-        """End what earlier attempts of the task have left; ConflictError when that is uncertain."""
+    def settle(self, claimed: Claimed) -> str | None:
+        """End what earlier attempts of the task have left; if that is uncertain, return why.
+
+        Then the task has to wait, and this is to be called again.
+        """
         for each in self.clerk.earlier(claimed):
             match remedy(each):
                 case Remedy.KILL:
-                    self._kill(each)
+                    problem = self._kill(each)
                 case Remedy.RELEASE:
-                    self._release(claimed, each)
+                    problem = self._release(claimed, each)
                 case Remedy.NOTHING:
-                    pass
+                    problem = None
+            if problem is not None:
+                return _told(each, problem)
+        return None
 
-    def _kill(self, each: Earlier) -> None:
+    def _kill(self, each: Earlier) -> str | None:
         """End a server of which the worker is dead; of one on another machine the lease tells."""
         process, never = each.handle["process"], Event()
         kill(process)
         deadline = self.clock.monotonic() + _PATIENCE
         while may_live(process):
             if self.clock.monotonic() > deadline:
-                raise self._uncertain(each, f"its server, process {process}, does not die")
+                return f"its server, process {process}, does not die. This one waits until it has."
             self.clock.wait(never, _LOOK_SECONDS)
+        return None
 
-    def _release(self, claimed: Claimed, each: Earlier) -> None:
+    def _release(self, claimed: Claimed, each: Earlier) -> str | None:
+        """Have its session ended; one of long ago has ended by itself, whatever comes of that."""
         problem = self._ask(claimed, each.handle)
         if problem is None:
             log.info("action=settle task_instance=%d", claimed.key.task_instance_id)
-        elif not each.is_long_ago:
-            raise self._uncertain(each, problem)
+        if problem is None or each.is_long_ago:
+            return None
+        seconds = self.clerk.settings.spark_detached_timeout
+        return (
+            f"{problem.rstrip('.')}. This one asks again until that is settled, or {seconds:g} s "
+            "have passed since that attempt's end: by then a server has ended what no client "
+            "follows."
+        )
 
     def _ask(self, claimed: Claimed, handle: Mapping[str, str]) -> str | None:
         """Have a session ended; return why that is not certain, if it is not."""
@@ -120,11 +141,10 @@ class Predecessors:
             exited = child.wait(_PATIENCE)
         return None if exited and exited.succeeded else "the server does not answer"
 
-    def _uncertain(self, each: Earlier, problem: str) -> ConflictError:
-        where = each.handle.get("url", "")
-        return ConflictError(
-            f"Attempt {each.attempt} of this task may still run in Spark ({where}, session "
-            f"{each.handle.get('session_id')}): {problem}. It is not begun a second time; a retry "
-            f"asks again, and goes on once {self.clerk.settings.spark_detached_timeout:g} s have "
-            "passed since that attempt's end: by then a server has ended what no client follows."
-        )
+
+def _told(each: Earlier, problem: str) -> str:
+    where, session = each.handle.get("url", "a worker's own"), each.handle.get("session_id")
+    return (
+        f"Attempt {each.attempt} of this task may still run in Spark ({where}, session {session}): "
+        f"{problem}"
+    )

@@ -40,7 +40,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The handle of an earlier attempt in cluster mode, and how that attempt ended."""
+    """The handle of an earlier attempt in cluster mode, and how that attempt ended.
+
+    `cancelled` is also one that a user has stopped or cleared, whatever came of it.
+    """
 
     handle: Handle
     outcome: Outcome | None
@@ -74,8 +77,8 @@ class Step(StrEnum):
 def first_step(prior: Prior, fate: Fate) -> Step | None:
     """Return what to do about an earlier attempt's application; None is to ask again later.
 
-    One that nobody has told to stop goes on, and its success counts.  After a time-out or a
-    stop by a user it must have ended; what it then was counts only after a time-out.
+    One that nobody has told to stop goes on, and its success counts.  After a time-out, or a
+    stop or a clear by a user, it must have ended; what it then was counts only after a time-out.
     """
     match fate:
         case Fate.UNKNOWN:

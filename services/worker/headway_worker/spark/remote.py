@@ -4,9 +4,11 @@
           ▲ the next attempt begins here: it asks what became of the handle before it submits
 
 Invariants: a handle by which the application can be found is saved before it is submitted.
-Nothing is submitted, in any mode, before the last handle's application is known to have ended,
-or never to have arrived.  Told to stop, this has the application killed, and waits until it has
-ended.
+Nothing is submitted, in any mode, before the application of the last handle in cluster mode is
+known to have ended, or never to have arrived, or a user was asked to look.  Of an application in
+client mode nothing is asked: its driver has ended with its attempt, and its executors on a
+cluster end when they have lost it.  Told to stop, this has the application killed, and waits
+until it has ended.
 """
 
 import signal
