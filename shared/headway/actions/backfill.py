@@ -17,16 +17,14 @@ from headway.db.backfill_plans import NewBackfill
 from headway.db.events import Event
 from headway.decide.backfill import (
     AS_IT_COMES,
-    MOST_RUNS,
     PlannedDate,
     Way,
     judge,
     places,
-    plan_backfill,
-    plan_dates,
     runs_again,
     runs_to_create,
 )
+from headway.decide.backfill_dates import MOST_RUNS, plan_backfill, plan_dates
 from headway.decide.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import Direction, Fate
