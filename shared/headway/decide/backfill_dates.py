@@ -10,6 +10,7 @@ from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
 from headway.timetables.sequence import runs_between
 from headway.timetables.simple import NullTimetable
+from headway.timetables.zones import first_at
 
 MOST_RUNS = 10_000
 """Intervals of one backfill, and active runs of it, beyond which it is refused."""
@@ -86,4 +87,4 @@ def _last_of(date: datetime, zone: ZoneInfo) -> datetime:
     midnight = local.replace(tzinfo=None)
     if midnight.time() != midnight.min.time():
         return date
-    return (midnight + timedelta(days=1, microseconds=-1)).replace(tzinfo=zone)
+    return first_at(midnight + timedelta(days=1), zone) - timedelta.resolution

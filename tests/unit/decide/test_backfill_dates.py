@@ -129,10 +129,30 @@ def test_days_by_their_dates_and_instants() -> None:
     assert starts == [jan(2), jan(2) + timedelta(hours=12), noon]
 
 
-def test_the_day_on_which_clocks_change_is_a_day() -> None:
-    hourly = DataTimetable("0 * * * *", timezone="America/New_York")
+@pytest.mark.parametrize(
+    ("zone", "date", "hours"),
+    [
+        ("America/New_York", "2013-03-10", 23),
+        ("America/New_York", "2013-11-03", 25),
+        ("Africa/Cairo", "2025-10-30", 25),  # until 24:00, which is 23:00 first
+        ("Asia/Beirut", "2025-10-25", 25),
+        ("America/Asuncion", "2024-03-23", 25),
+        ("America/Sao_Paulo", "2019-02-16", 25),
+        ("America/Sao_Paulo", "2018-11-03", 24),
+        ("America/Sao_Paulo", "2018-11-04", 23),  # from 1:00 on
+        ("America/Havana", "2024-11-03", 25),  # from 0:00 on, which is twice
+        ("America/Havana", "2024-11-02", 24),
+    ],
+)
+def test_the_day_on_which_clocks_change_has_all_its_hours(zone: str, date: str, hours: int) -> None:
+    hourly = replace(dag(DataTimetable("0 * * * *", timezone=zone)), timezone=zone)
+    day = datetime.fromisoformat(date).replace(tzinfo=ZoneInfo(zone))
+    now = datetime(2026, 1, 1, tzinfo=UTC)
 
-    assert len(plan_dates(dag(hourly), [datetime(2013, 3, 10, tzinfo=ZONE)], NOW)) == 23
+    infos = plan_dates(hourly, [day], now)
+
+    assert len(infos) == hours
+    assert infos == plan_backfill(hourly, day, day, now)
 
 
 def test_a_date_without_an_interval_is_told() -> None:
