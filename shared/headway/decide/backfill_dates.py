@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec
 from headway.timetables import registry
-from headway.timetables.base import DagRunInfo
+from headway.timetables.base import DagRunInfo, TimeRestriction
 from headway.timetables.sequence import runs_between
 from headway.timetables.simple import NullTimetable
 from headway.timetables.zones import first_at
@@ -53,6 +54,19 @@ def plan_dates(dag: DagSpec, dates: Iterable[datetime], now: datetime) -> list[D
         found |= {info.data_interval.start: info for info in infos}
         _check_size(found)
     return [found[start] for start in sorted(found)]
+
+
+def apart(dag: DagSpec, infos: Sequence[DagRunInfo], now: datetime) -> set[DagRunInfo]:
+    """Return those of these runs, by date, that do not follow the one before in the schedule."""
+    timetable = registry.decode(dag.timetable)
+    first = infos[0].data_interval.start
+    earliest = None if dag.start_date is None else min(dag.start_date, first)
+    bounds = TimeRestriction(earliest, None, catchup=True)
+    return {
+        info
+        for before, info in pairwise(infos)
+        if timetable.next_dagrun_info(before.data_interval, bounds, now) != info
+    }
 
 
 def _between(

@@ -57,8 +57,8 @@ def test_what_becomes_of_dates_that_have_runs(reprocess: Reprocess, fates: str) 
 def test_a_run_over_more_than_the_date_is_in_its_way() -> None:
     month = run(2, RunState.SUCCESS, until=5)
 
-    for asked in (days(1, 2, 3), days(3, 4, 5), days(2, 4)):
-        dates = judge(asked, [month], Way(Reprocess.COMPLETED))
+    for asked, apart in ((days(1, 2, 3), []), (days(3, 4, 5), []), (days(2, 4), days(4))):
+        dates = judge(asked, [month], Way(Reprocess.COMPLETED), apart)
 
         fates = [str(date.fate) for date in dates]
         assert fates == ["conflict" if it in days(2, 3, 4) else "create" for it in asked]
@@ -107,7 +107,7 @@ def test_of_two_runs_at_a_date_it_is_known_by_the_one_about_its_interval() -> No
 def test_intervals_are_taken_together_up_to_a_date_that_is_left_alone() -> None:
     infos = days(1, 2, 3, 4, 5, 6, 7, 9)
 
-    dates = judge(infos, [run(4, RunState.SUCCESS)], Way(rollup=2))
+    dates = judge(infos, [run(4, RunState.SUCCESS)], Way(rollup=2), days(9))
 
     assert [date.info for date in dates] == infos
     assert [(it.data_interval.start, it.data_interval.end) for it in runs_to_create(dates)] == [
