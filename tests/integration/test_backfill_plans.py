@@ -19,6 +19,7 @@ from headway.db.backfills import Progress
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
+from headway.domain.catchup import Catchup
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.states import RunState, TaskState
@@ -297,6 +298,22 @@ def test_a_rollup_of_exact_times_is_one_run_for_each_of_them(
     assert [str(date.fate) for date in again] == ["conflict", "conflict", "skip", "create"]
     assert create_runs(replica, day(9)) == 1
     assert days(engine, "run_type = 'scheduled'") == [7]
+
+
+def test_exact_times_that_catchup_has_rolled_up_have_a_run(
+    engine: Engine, replica: Replica
+) -> None:
+    rolled = replace(seed.dag(), catchup=True, catchup_mode=Catchup.ROLLUP)
+    seed.store(engine, replace(rolled, timetable=EXACT))
+    assert create_runs(replica, day(4)) == 1
+
+    with engine.begin() as conn:
+        found = plan(conn, ask_for(1, 4), NOW)
+    end_all(engine)
+    made = backfill(engine, ask_for(0, 3, Way(Reprocess.COMPLETED)))
+
+    assert [str(date.fate) for date in found] == [*["conflict"] * 3, "create"]
+    assert (made.created, made.rerun) == (0, 1)
 
 
 def test_a_rollup_that_is_gone_keeps_no_date_though_another_run_has_its_name(
