@@ -8,9 +8,10 @@ from zoneinfo import ZoneInfo
 from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec
 from headway.timetables import registry
-from headway.timetables.base import DagRunInfo, TimeRestriction
+from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.sequence import runs_between
-from headway.timetables.simple import NullTimetable
+from headway.timetables.simple import ContinuousTimetable, NullTimetable
+from headway.timetables.wrapped import undelayed
 from headway.timetables.zones import first_at
 
 MOST_RUNS = 10_000
@@ -74,10 +75,9 @@ def _between(
 ) -> list[DagRunInfo]:
     infos: list[DagRunInfo] = []
     timetable = registry.decode(dag.timetable)
-    if isinstance(timetable, NullTimetable):
+    if (none := _why_none(dag.dag_id, undelayed(timetable))) is not None:
         raise DagError(
-            f"DAG {dag.dag_id} has no schedule, and so no intervals; "
-            f"`headway dags trigger {dag.dag_id} --interval A B` runs it about a period."
+            f"{none}; `headway dags trigger {dag.dag_id} --interval A B` runs it about a period."
         )
     for info in runs_between(timetable, dag.start_date, from_date, to_date):
         if info.run_after > now:
@@ -88,6 +88,18 @@ def _between(
         infos.append(info)
         _check_size(infos)
     return infos
+
+
+def _why_none(dag_id: str, timetable: Timetable) -> str | None:
+    """Say why a schedule has no intervals in the past, if none can have any."""
+    if isinstance(timetable, NullTimetable):
+        return f"DAG {dag_id} has no schedule, and so no intervals"
+    if isinstance(timetable, ContinuousTimetable):
+        return (
+            f"DAG {dag_id} is continuous: an interval of it begins when a run has ended, so that "
+            "there are none to backfill"
+        )
+    return None
 
 
 def _check_size(infos: Sequence[DagRunInfo] | Mapping[datetime, DagRunInfo]) -> None:

@@ -11,7 +11,8 @@ from headway.timetables import registry
 from headway.timetables.base import Timetable
 from headway.timetables.cron import DataTimetable
 from headway.timetables.delta import TimeDeltaTimetable
-from headway.timetables.simple import NullTimetable
+from headway.timetables.simple import ContinuousTimetable, NullTimetable
+from headway.timetables.wrapped import Delayed
 
 ZONE = ZoneInfo("America/New_York")
 NOW = datetime(2014, 1, 1, tzinfo=UTC)
@@ -105,6 +106,16 @@ def test_what_is_no_backfill(
 ) -> None:
     with pytest.raises(DagError, match=message):
         plan_backfill(dag(timetable), jan(first), jan(last), now)
+
+
+@pytest.mark.parametrize(
+    "endless", [ContinuousTimetable(), Delayed(ContinuousTimetable(), timedelta(hours=1))]
+)
+def test_a_continuous_schedule_has_no_intervals_in_the_past(endless: Timetable) -> None:
+    with pytest.raises(DagError, match=r"flights is continuous.*`headway dags trigger flights --i"):
+        plan_backfill(dag(endless), jan(1), jan(2), NOW)
+    with pytest.raises(DagError, match="flights is continuous"):
+        plan_dates(dag(endless), [jan(1)], NOW)
 
 
 def test_as_many_runs_as_are_allowed() -> None:
