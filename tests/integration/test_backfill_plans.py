@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, event, text
@@ -19,8 +19,9 @@ from headway.db.backfills import Progress
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
+from headway.domain.catchup import Catchup
 from headway.domain.errors import ConflictError, DagError, NotFoundError
-from headway.domain.spec import DagSpec, MapInput
+from headway.domain.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.states import RunState, TaskState
 from headway.testing import seed
 from headway.testing.forced import force
@@ -271,6 +272,48 @@ def test_a_rollup_is_one_run_for_each_of_its_dates(engine: Engine, replica: Repl
     end_all(engine)
     assert backfill(engine, ask_for(0, 5, Way(Reprocess.COMPLETED))).rerun == 2
     assert progress(engine, 2).queued == progress(engine, 2).planned == 2
+
+
+EXACT = TimetableSpec(name="cron", arguments={"cron": "0 9 * * *", "timezone": "UTC"})
+
+
+def test_a_rollup_of_exact_times_is_one_run_for_each_of_them(
+    engine: Engine, replica: Replica
+) -> None:
+    """Neither the schedule nor another backfill runs one of them again, nor stops at it."""
+    seed.store(engine, replace(seed.dag(), timetable=EXACT, max_active_runs=1))
+
+    assert backfill(engine, ask_for(0, 6, Way(rollup=3))).created == 3
+
+    nine = timedelta(hours=9)
+    with engine.connect() as conn:
+        spans = text("SELECT interval_start, interval_end FROM dag_run ORDER BY 1")
+        found = [tuple(row) for row in conn.execute(spans)]
+    pairs = [(0, 2), (3, 5), (6, 6)]
+    assert found == [(day(first) + nine, day(last) + nine) for first, last in pairs]
+    end_all(engine)
+    assert backfill(engine, ask_for(0, 5, Way(Reprocess.COMPLETED))).rerun == 2
+    with engine.begin() as conn:
+        again = plan(conn, ask_for(4, 7), NOW)
+    assert [str(date.fate) for date in again] == ["conflict", "conflict", "skip", "create"]
+    assert create_runs(replica, day(9)) == 1
+    assert days(engine, "run_type = 'scheduled'") == [7]
+
+
+def test_exact_times_that_catchup_has_rolled_up_have_a_run(
+    engine: Engine, replica: Replica
+) -> None:
+    rolled = replace(seed.dag(), catchup=True, catchup_mode=Catchup.ROLLUP)
+    seed.store(engine, replace(rolled, timetable=EXACT))
+    assert create_runs(replica, day(4)) == 1
+
+    with engine.begin() as conn:
+        found = plan(conn, ask_for(1, 4), NOW)
+    end_all(engine)
+    made = backfill(engine, ask_for(0, 3, Way(Reprocess.COMPLETED)))
+
+    assert [str(date.fate) for date in found] == [*["conflict"] * 3, "create"]
+    assert (made.created, made.rerun) == (0, 1)
 
 
 def test_a_rollup_that_is_gone_keeps_no_date_though_another_run_has_its_name(

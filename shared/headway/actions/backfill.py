@@ -17,16 +17,14 @@ from headway.db.backfill_plans import NewBackfill
 from headway.db.events import Event
 from headway.decide.backfill import (
     AS_IT_COMES,
-    MOST_RUNS,
     PlannedDate,
     Way,
     judge,
     places,
-    plan_backfill,
-    plan_dates,
     runs_again,
     runs_to_create,
 )
+from headway.decide.backfill_dates import MOST_RUNS, apart, plan_backfill, plan_dates
 from headway.decide.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import Direction, Fate
@@ -158,14 +156,16 @@ def _plan(
         raise DagError(f"Say {OWN} or {LATEST}, not version {request.version!r}, of a backfill.")
     if request.dates and (request.from_date or request.to_date):
         raise DagError("Say either a range or single dates, not both.")
+    separate: set[DagRunInfo] = set()
     if request.dates:
         infos = plan_dates(dag.spec, request.dates, now)
+        separate = apart(dag.spec, infos, now)
     elif request.from_date is not None and request.to_date is not None:
         infos = plan_backfill(dag.spec, request.from_date, request.to_date, now)
     else:
         raise DagError("A backfill needs a range, --from and --to, or single dates: --date.")
     there = backfill_plans.existing(conn, request.dag_id, infos)
-    return leave_unreadable(conn, judge(infos, there, request.way))
+    return leave_unreadable(conn, judge(infos, there, request.way, separate))
 
 
 def _most(request: BackfillRequest, dag: CurrentDag) -> int:

@@ -7,6 +7,7 @@ from threading import Event
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions.backfill_control import progress_of
+from headway.cli.progress import line
 from headway.cli.session import database_url
 from headway.db import engine as engines
 from headway.db.backfills import Progress
@@ -40,22 +41,6 @@ def pause(took: float) -> float:
     return max(INTERVAL, REST * took)
 
 
-def line(progress: Progress) -> str:
-    """Return the progress in one line."""
-    percent = 100.0 * progress.tasks_ended / max(progress.tasks, 1)
-    return " | ".join(
-        [
-            f"[backfill progress: {percent:.1f}%]",
-            f"total dagruns: {progress.planned}",
-            f"total tasks: {progress.tasks}",
-            f"finished: {progress.tasks_ended}",
-            f"succeeded: {progress.tasks_succeeded}",
-            f"skipped: {progress.tasks_skipped}",
-            f"failed: {progress.tasks_failed}",
-        ]
-    )
-
-
 def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterator[Progress]:
     engine = engines.connect(url, name="headway watch", pool_size=1)
     clock, never = SystemClock(), Event()
@@ -81,26 +66,11 @@ def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterat
 
 
 def _bar(steps: Iterator[Progress]) -> Progress:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
+    from rich.console import Console
 
-    columns = (
-        TextColumn("{task.description:<10}"),
-        BarColumn(bar_width=40),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns) as bars:
-        tasks = bars.add_task("tasks", total=None, note="")
-        runs = bars.add_task("DAG runs", total=None, note="")
-        for progress in steps:
-            failed = f"[red]{progress.tasks_failed} failed[/red]" if progress.tasks_failed else ""
-            bars.update(tasks, completed=progress.tasks_ended, total=progress.tasks, note=failed)
-            ended = progress.succeeded + progress.failed
-            note = f"{progress.running} running"
-            bars.update(runs, completed=ended, total=progress.planned, note=note)
-    return progress
+    from headway.cli.progress_bar import draw
+
+    return draw(steps, Console())
 
 
 def _lines(steps: Iterator[Progress], clock: Clock) -> Progress:

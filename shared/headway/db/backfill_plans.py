@@ -20,7 +20,7 @@ LOCK_BACKFILLS = text("""
 
 LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
 
-# A run that a backfill has created over several intervals is for each of their dates.
+# A run that a backfill, or catchup, has created over several intervals is for each of their dates.
 EXISTING = text("""
     SELECT id, schedule_date, run_id, state, interval_start, interval_end, partitions, version_id
       FROM dag_run
@@ -39,6 +39,12 @@ EXISTING = text("""
       JOIN dag_run AS run ON run.id = it.dag_run_id
      WHERE backfill.dag_id = :dag_id AND backfill.rollup > 1 AND it.fate = 'create'
        AND it.schedule_date BETWEEN :first AND :last
+     UNION
+    SELECT run.id, it.schedule_date, run.run_id, run.state, run.interval_start,
+           run.interval_end, run.partitions, run.version_id
+      FROM passed_interval AS it
+      JOIN dag_run AS run ON run.id = it.dag_run_id
+     WHERE it.dag_id = :dag_id AND it.schedule_date BETWEEN :first AND :last
 """)
 
 LOCK_ENDED = text("""

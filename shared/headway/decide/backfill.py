@@ -1,24 +1,19 @@
-"""Which runs a backfill consists of, and what becomes of each of its dates."""
+"""What becomes of each date of a backfill, and which runs it consists of."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
-from zoneinfo import ZoneInfo
 
+from headway.decide.backfill_dates import MOST_RUNS
+from headway.decide.rollup import Spans, over
 from headway.domain.backfill import Direction, Fate, Reprocess
 from headway.domain.errors import DagError
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec
 from headway.domain.states import UNFINISHED_RUN, RunState
-from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
-from headway.timetables.sequence import runs_between
-from headway.timetables.simple import NullTimetable
-
-MOST_RUNS = 10_000
-"""Intervals of one backfill, and active runs of it, beyond which it is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,49 +55,16 @@ class PlannedDate:
     existing: Existing | None = None
 
 
-def plan_backfill(
-    dag: DagSpec, from_date: datetime, to_date: datetime, now: datetime
-) -> list[DagRunInfo]:
-    """Return the runs whose data interval starts between the two dates, both included.
-
-    A midnight of the DAG's zone at the end stands for its day.  DagError when the DAG has no
-    schedule, or an interval is not over yet.
-    """
-    last = _last_of(to_date, ZoneInfo(dag.timezone))
-    if last < from_date:
-        raise DagError(f"A backfill cannot end ({to_date:%F}) before it begins ({from_date:%F}).")
-    infos = _between(dag, from_date, last, now)
-    if not infos:
-        raise DagError(
-            f"DAG {dag.dag_id} has no data interval that starts between {from_date:%F} and "
-            f"{to_date:%F}; `headway dags show {dag.dag_id}` tells its schedule."
-        )
-    return infos
-
-
-def plan_dates(dag: DagSpec, dates: Iterable[datetime], now: datetime) -> list[DagRunInfo]:
-    """Return the runs whose data interval starts at one of these dates, each once, by date.
-
-    A midnight of the DAG's zone stands for its day.  DagError for a date without one, or
-    with one that is not over yet.
-    """
-    found: dict[datetime, DagRunInfo] = {}
-    for date in dates:
-        infos = _between(dag, date, _last_of(date, ZoneInfo(dag.timezone)), now)
-        if not infos:
-            raise DagError(
-                f"DAG {dag.dag_id} has no data interval that starts at {date:%F %R}; "
-                f"`headway dags show {dag.dag_id}` tells its schedule."
-            )
-        found |= {info.data_interval.start: info for info in infos}
-        _check_size(found)
-    return [found[start] for start in sorted(found)]
-
-
-def judge(infos: Sequence[DagRunInfo], existing: Iterable[Existing], way: Way) -> list[PlannedDate]:
+def judge(
+    infos: Sequence[DagRunInfo],
+    existing: Iterable[Existing],
+    way: Way,
+    apart: Collection[DagRunInfo] = frozenset(),
+) -> list[PlannedDate]:
     """Say of every date what becomes of it, in the order in which the runs are to start.
 
-    Dates that get a run are taken together, `rollup` at a time, where their intervals touch.
+    Dates that get a run are taken together, `rollup` at a time, as far as they follow each
+    other: none is bridged that has a run, or that is left out before one of those `apart`.
     """
     if not 1 <= way.rollup <= MOST_RUNS:
         raise DagError(
@@ -111,8 +73,10 @@ def judge(infos: Sequence[DagRunInfo], existing: Iterable[Existing], way: Way) -
         )
     there = _There(existing)
     found = [(info, there.at(info)) for info in infos]
-    whole = _whole(found)
-    dates = _rolled_up([_judge(it, run, whole, way.reprocess) for it, run in found], way.rollup)
+    whole = _whole(found, apart)
+    dates = [_judge(info, run, whole, way.reprocess) for info, run in found]
+    if way.rollup > 1:
+        dates = _rolled_up(dates, way.rollup, {*apart, *there.parted(infos)})
     return dates if way.direction is Direction.FORWARD else dates[::-1]
 
 
@@ -156,6 +120,7 @@ class _There:
             self._dates.setdefault(run.schedule_date, []).append(once[run.id])
         self._apart = [run for run in runs if run.partitions]
         self._starts = [run.interval.start for run in self._apart]
+        self._spans = Spans(run.interval for run in self._apart)
 
     def at(self, info: DagRunInfo) -> Existing | None:
         if info.run_after in self._dates:  # of a former schedule one may have the same date
@@ -165,30 +130,32 @@ class _There:
         near = self._apart[max(nth - 1, 0) : nth + 1]
         return next((run for run in near if _overlap(run.interval, info.data_interval)), None)
 
+    def parted(self, infos: Sequence[DagRunInfo]) -> Iterator[DagRunInfo]:
+        """Yield those that are parted from the one before by what a run is about."""
+        return (after for before, after in pairwise(infos) if self._spans.part(before, after))
+
 
 def _overlap(one: DataInterval, other: DataInterval) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _whole(found: Iterable[tuple[DagRunInfo, Existing | None]]) -> set[int]:
+def _whole(
+    found: Iterable[tuple[DagRunInfo, Existing | None]], apart: Collection[DagRunInfo]
+) -> set[int]:
     """Return the runs of which every interval is among these, which are in the order of time."""
     runs: dict[int, Existing] = {}
-    parts: dict[int, list[DataInterval]] = {}
+    parts: dict[int, list[DagRunInfo]] = {}
     for info, run in found:
         if run is not None:
             runs[run.id] = run
-            parts.setdefault(run.id, []).append(info.data_interval)
-    return {number for number, run in runs.items() if _make_up(parts[number], run.interval)}
+            parts.setdefault(run.id, []).append(info)
+    return {number for number, run in runs.items() if _make_up(parts[number], run, apart)}
 
 
-def _make_up(parts: Sequence[DataInterval], whole: DataInterval) -> bool:
-    """Whether nothing of the whole is left out, and nothing lies beyond it."""
-    end = whole.start
-    for part in parts:
-        if not whole.start <= part.start <= end:
-            return False
-        end = max(end, part.end)
-    return end == whole.end
+def _make_up(parts: Sequence[DagRunInfo], run: Existing, apart: Collection[DagRunInfo]) -> bool:
+    """Whether nothing of the run is left out, and nothing lies beyond it."""
+    all_of_it = over(parts).data_interval == run.interval
+    return all_of_it and not any(part in apart for part in parts[1:])
 
 
 def _judge(
@@ -214,64 +181,24 @@ def _of_existing(run: Existing, reprocess: Reprocess) -> tuple[Fate, str]:
     return Fate.RERUN, f"Its run {run.run_id} has ended ({run.state}) and runs again."
 
 
-def _rolled_up(dates: Sequence[PlannedDate], size: int) -> list[PlannedDate]:
-    if size == 1:
-        return list(dates)
+def _rolled_up(
+    dates: Sequence[PlannedDate], size: int, parted: Collection[DagRunInfo]
+) -> list[PlannedDate]:
+    """Take dates together, but for those before which something is that is not bridged."""
     found: list[PlannedDate] = []
     chunk: list[PlannedDate] = []
-    for date in [*dates, None]:
-        if chunk and (len(chunk) == size or date is None or not _touches(chunk, date)):
+    for date in dates:
+        creates = date.fate is Fate.CREATE
+        if not creates or len(chunk) == size or date.info in parted:
             found += _together(chunk)
             chunk = []
-        if date is not None:
-            (chunk if date.fate is Fate.CREATE else found).append(date)
-    return found
-
-
-def _touches(chunk: Sequence[PlannedDate], date: PlannedDate) -> bool:
-    """Whether a run is to be created at the date too, and no time lies between."""
-    end = max(it.info.data_interval.end for it in chunk)
-    return date.fate is Fate.CREATE and date.info.data_interval.start <= end
+        (chunk if creates else found).append(date)
+    return found + _together(chunk)
 
 
 def _together(chunk: Sequence[PlannedDate]) -> list[PlannedDate]:
-    intervals = [date.info.data_interval for date in chunk]
-    union = DataInterval(intervals[0].start, max(interval.end for interval in intervals))
-    run = DagRunInfo(max(date.info.run_after for date in chunk), union)
-    many = f"It has no run; {len(chunk)} intervals get one together." if len(chunk) > 1 else None
-    return [replace(date, created=run, reason=many or date.reason) for date in chunk]
-
-
-def _between(
-    dag: DagSpec, from_date: datetime, to_date: datetime, now: datetime
-) -> list[DagRunInfo]:
-    infos: list[DagRunInfo] = []
-    timetable = registry.decode(dag.timetable)
-    if isinstance(timetable, NullTimetable):
-        raise DagError(
-            f"DAG {dag.dag_id} has no schedule, and so no intervals; "
-            f"`headway dags trigger {dag.dag_id} --interval A B` runs it about a period."
-        )
-    for info in runs_between(timetable, dag.start_date, from_date, to_date):
-        if info.run_after > now:
-            raise DagError(
-                f"The interval that starts on {info.data_interval.start:%F %R} is not over before "
-                f"{info.run_after:%F %R %Z}; end the backfill earlier."
-            )
-        infos.append(info)
-        _check_size(infos)
-    return infos
-
-
-def _check_size(infos: Sequence[DagRunInfo] | Mapping[datetime, DagRunInfo]) -> None:
-    if len(infos) > MOST_RUNS:
-        raise DagError(f"That is more than {MOST_RUNS:,} runs; backfill in smaller parts.")
-
-
-def _last_of(date: datetime, zone: ZoneInfo) -> datetime:
-    """Return the last instant of the day, if the date is a midnight of that zone; else the date."""
-    local = date.astimezone(zone)
-    midnight = local.replace(tzinfo=None)
-    if midnight.time() != midnight.min.time():
-        return date
-    return (midnight + timedelta(days=1, microseconds=-1)).replace(tzinfo=zone)
+    if len(chunk) <= 1:
+        return list(chunk)
+    run = over([date.info for date in chunk])
+    reason = f"It has no run; {len(chunk)} intervals get one together."
+    return [replace(date, created=run, reason=reason) for date in chunk]

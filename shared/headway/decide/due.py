@@ -170,7 +170,9 @@ class _Schedule:
             if ahead.has(following) or ahead.blocks(following):
                 return
             yield following
-            following = self.after(following)
+            before, following = following, self.after(following)
+            if following is not None and ahead.part(before, following):
+                return
 
     def _ask(
         self, last: DataInterval | None, moment: datetime, *, catchup: bool

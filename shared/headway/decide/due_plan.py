@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from headway.decide.rollup import over
 from headway.decide.taken import Taken
 from headway.domain.catchup import Catchup, Overlap, PassedFor
 from headway.domain.interval import DataInterval
@@ -130,11 +131,10 @@ class Plan:
         return Due(self._runs, following, self._passed, self._covers, self._cancels, below)
 
     def _create(self, group: list[DagRunInfo]) -> None:
-        first, last = group[0].data_interval, group[-1]
-        end = max(info.data_interval.end for info in group)
-        self._runs.append(DagRunInfo(last.run_after, DataInterval(first.start, end)))
+        run = over(group)
+        self._runs.append(run)
         if len(group) > 1:
-            self._covers[last.run_after] = group
+            self._covers[run.run_after] = group
         self._unfinished += 1
 
     def _pass(self, info: DagRunInfo, reason: PassedFor) -> None:

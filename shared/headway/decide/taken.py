@@ -1,10 +1,10 @@
 """The runs of backfills that lie ahead of a schedule."""
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from headway.decide.rollup import Spans
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo
 
@@ -25,9 +25,7 @@ class Ahead:
         self._dates: dict[datetime, list[DataInterval]] = {}
         for it in taken:
             self._dates.setdefault(it.date, []).append(it.interval)
-        apart = (it.interval for it in taken if partitions and it.partitions)
-        self._spans = _joined(it for it in apart if it.start < it.end)
-        self._ends = [span.end for span in self._spans]
+        self._spans = Spans(it.interval for it in taken if partitions and it.partitions)
 
     def has(self, info: DagRunInfo) -> bool:
         """Whether a backfill has that run: the whole of its interval, at its date."""
@@ -40,17 +38,8 @@ class Ahead:
         own = info.data_interval
         if own.start == own.end or self.has(info):
             return False
-        nth = bisect_left(self._ends, own.start)
-        near = self._spans[nth : nth + 2]
-        return any(it.start < own.end and own.start < it.end for it in near)
+        return self._spans.overlap(own)
 
-
-def _joined(intervals: Iterable[DataInterval]) -> list[DataInterval]:
-    spans: list[DataInterval] = []
-    for it in sorted(intervals):
-        if spans and it.start <= spans[-1].end:
-            before = spans.pop()
-            spans.append(DataInterval(before.start, max(before.end, it.end)))
-        else:
-            spans.append(it)
-    return spans
+    def part(self, before: DagRunInfo, after: DagRunInfo) -> bool:
+        """Whether a backfill has time between two runs, so that none can be over both."""
+        return self._spans.part(before, after)

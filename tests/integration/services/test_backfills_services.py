@@ -93,26 +93,34 @@ def test_a_backfill_is_paused_goes_on_and_is_cancelled(stack: Stack, tmp_path: P
     assert [row["state"] for row in rows] == ["success", "failed", None, None]
 
 
-def test_idle_only_takes_no_slot_that_a_live_run_waits_for(stack: Stack, tmp_path: Path) -> None:
-    """It has waited the longest, and comes last."""
+def test_idle_only_takes_no_slot_that_another_task_waits_for(stack: Stack, tmp_path: Path) -> None:
+    """It has waited the longest, and comes last: behind live runs, and behind another backfill."""
     conf = {"folder": str(tmp_path)}
-    first = stack.trigger("live", conf).wait_for_task("holds", "running")
-    days = ("--from", "2013-01-01", "--to", "2013-01-02", "--idle-only")
-    number = create(stack, "idle", tmp_path, *days)
-    until(stack, number, "running", 2)
-    later = [stack.trigger("live", conf).wait_for_task("holds", "scheduled") for _ in range(2)]
+    stack.trigger("live", conf).wait_for_task("holds", "running")
+    idle, plain = ("2013-01-01", "2013-01-02", "--idle-only"), ("2013-01-03", "2013-01-04")
+    for first, last, *only in (idle, plain):
+        number = create(stack, "idle", tmp_path, "--from", first, "--to", last, *only)
+        until(stack, number, "running", 2)
+    for _ in range(2):
+        stack.trigger("live", conf).wait_for_task("holds", "scheduled")
+    waiting = stack.runs("idle")
+    for run in waiting:
+        run.wait_for_task("fills", "scheduled")
 
     let(tmp_path, "go")
-    until(stack, number, "success")
+    for run in waiting:
+        run.wait()
 
     order = text("""
-        SELECT task.dag_id FROM task_attempt AS it
+        SELECT task.dag_id, extract(day FROM run.interval_start)
+          FROM task_attempt AS it
           JOIN task_instance AS task ON task.id = it.task_instance_id
           JOIN dag_run AS run ON run.id = task.dag_run_id
-         WHERE run.run_id = ANY (:runs) OR run.backfill_id = :backfill
+         WHERE run.conf ->> 'folder' = :folder
          ORDER BY it.started_at
     """)
-    runs = [run.run_id for run in (first, *later)]
     with stack.engine.connect() as conn:
-        found = list(conn.scalars(order, {"runs": runs, "backfill": number}))
-    assert found == ["live", "live", "live", "idle", "idle"]
+        rows = conn.execute(order, conf).all()
+    found = ["live" if dag_id == "live" else int(day) for dag_id, day in rows]
+    assert found[:3] == ["live"] * 3
+    assert (set(found[3:5]), set(found[5:])) == ({3, 4}, {1, 2})

@@ -1,8 +1,14 @@
+import io
+import re
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
+from rich.console import Console
 
-from headway.cli.watch import INTERVAL, line, pause
+from headway.cli.progress import line
+from headway.cli.progress_bar import draw
+from headway.cli.watch import INTERVAL, pause
 from headway.db.backfills import Progress
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -48,6 +54,42 @@ def test_a_line_says_how_far_a_backfill_has_come() -> None:
 
 def test_a_backfill_without_tasks_is_at_its_beginning() -> None:
     assert line(progress((1, 0, 0, 0), (0, 0, 0, 0, 0))).startswith("[backfill progress: 0.0%]")
+
+
+START = progress((361, 4, 0, 0), (1095, 0, 0, 0, 0))
+LATER = progress((200, 4, 160, 1), (1095, 405, 400, 2, 3))
+
+
+def drawn(width: int, colours: Literal["standard"] | None = None) -> str:
+    """What is on a terminal of that width in the end: START, and LATER over it."""
+    console = Console(
+        file=io.StringIO(), force_terminal=True, width=width, color_system=colours, _environ={}
+    )
+
+    assert draw(iter([START, LATER]), console) is LATER
+
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().rsplit("\x1b[2K", 1)[-1].removesuffix("\x1b[?25h")
+
+
+TOTAL = "total dagruns: 365 | total tasks: 1095 | finished: 405"
+OF_THEM = "succeeded: 400 | skipped: 2 | failed: 3"
+
+
+@pytest.mark.parametrize(
+    ("width", "below"), [(80, [TOTAL, OF_THEM]), (120, [f"{TOTAL} | {OF_THEM}"])]
+)
+def test_a_bar_says_all_that_a_line_says(width: int, below: list[str]) -> None:
+    bar, *rest = drawn(width).splitlines()
+
+    assert re.fullmatch(r"\[backfill progress: 37\.0%\] ━+╸ +4 dagruns running \d:\d\d:\d\d", bar)
+    assert len(bar) == width
+    assert rest == below
+    assert line(LATER) == " | ".join([bar[: bar.index("]") + 1], *below])
+
+
+def test_failed_tasks_stand_out() -> None:
+    assert "\x1b[31mfailed: 3\x1b[0m" in drawn(120, colours="standard")
 
 
 @pytest.mark.parametrize(

@@ -1,135 +1,28 @@
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from headway.decide.backfill import (
-    MOST_RUNS,
     Existing,
     Way,
     judge,
     places,
-    plan_backfill,
-    plan_dates,
     runs_again,
     runs_to_create,
 )
 from headway.domain.backfill import Direction, Reprocess
 from headway.domain.errors import DagError
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import RunState
-from headway.timetables import registry
-from headway.timetables.base import DagRunInfo, Timetable
-from headway.timetables.cron import DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
-from headway.timetables.simple import NullTimetable
+from headway.timetables.base import DagRunInfo
 
 ZONE = ZoneInfo("America/New_York")
-NOW = datetime(2014, 1, 1, tzinfo=UTC)
-DAILY = DataTimetable("0 0 * * *", timezone="America/New_York")
 
 
 def jan(day: int) -> datetime:
     return datetime(2013, 1, day, tzinfo=ZONE)
-
-
-def dag(timetable: Timetable) -> DagSpec:
-    return of_spec(registry.encode(timetable))
-
-
-def of_spec(timetable: TimetableSpec) -> DagSpec:
-    return DagSpec(
-        dag_id="flights",
-        relative_path="flights.py",
-        timetable=timetable,
-        timezone="America/New_York",
-        tasks=(),
-    )
-
-
-def test_both_ends_of_the_range_belong_to_it() -> None:
-    infos = plan_backfill(dag(DAILY), jan(1), jan(3), NOW)
-
-    assert [info.data_interval.start for info in infos] == [jan(1), jan(2), jan(3)]
-    assert [info.run_after for info in infos] == [jan(2), jan(3), jan(4)]
-
-
-def test_the_last_day_belongs_to_it_with_all_its_hours() -> None:
-    hourly = dag(DataTimetable("0 * * * *", timezone="America/New_York"))
-
-    assert len(plan_backfill(hourly, jan(1), jan(2), NOW)) == 48
-    assert plan_backfill(hourly, jan(1), jan(2), NOW) == plan_dates(hourly, [jan(1), jan(2)], NOW)
-    until_one = jan(2) + timedelta(hours=1)
-    assert len(plan_backfill(hourly, jan(1) + timedelta(hours=22), until_one, NOW)) == 4
-
-
-def test_an_interval_that_began_before_the_range_does_not() -> None:
-    (info,) = plan_backfill(dag(DAILY), jan(1) + timedelta(hours=1), jan(2), NOW)
-
-    assert info.data_interval.start == jan(2)
-
-
-def test_one_day_is_a_range() -> None:
-    assert len(plan_backfill(dag(DAILY), jan(1), jan(1), NOW)) == 1
-
-
-def test_the_range_may_end_with_the_last_complete_interval() -> None:
-    assert len(plan_backfill(dag(DAILY), jan(1), jan(2), now=jan(3))) == 2
-
-
-@pytest.mark.parametrize(
-    ("timetable", "first", "last", "now", "message"),
-    [
-        (DAILY, 2, 1, NOW, r"cannot end \(2013-01-01\) before it begins \(2013-01-02\)"),
-        (
-            DAILY,
-            1,
-            3,
-            jan(3),
-            r"starts on 2013-01-03 05:00 is not over before 2013-01-04 05:00 UTC; end",
-        ),
-        (
-            NullTimetable(),
-            1,
-            3,
-            NOW,
-            "DAG flights has no schedule, and so no intervals; `",
-        ),
-        (
-            DataTimetable("0 0 30 * *", timezone="UTC"),
-            1,
-            3,
-            NOW,
-            "`headway dags show flights` tells",
-        ),
-        (
-            TimeDeltaTimetable(timedelta(minutes=1)),
-            1,
-            9,
-            NOW,
-            f"more than {MOST_RUNS:,} runs; backfill in smaller parts",
-        ),
-    ],
-)
-def test_what_is_no_backfill(
-    timetable: Timetable, first: int, last: int, now: datetime, message: str
-) -> None:
-    with pytest.raises(DagError, match=message):
-        plan_backfill(dag(timetable), jan(first), jan(last), now)
-
-
-def test_as_many_runs_as_are_allowed() -> None:
-    minutes = TimeDeltaTimetable(timedelta(minutes=1))
-    last = jan(1) + timedelta(minutes=MOST_RUNS - 1)
-
-    assert len(plan_backfill(dag(minutes), jan(1), last, NOW)) == MOST_RUNS
-
-
-def test_a_timetable_that_nobody_knows() -> None:
-    with pytest.raises(DagError, match="The timetable 'lunar' is unknown here"):
-        plan_backfill(of_spec(TimetableSpec(name="lunar")), jan(1), jan(2), NOW)
 
 
 def days(*numbers: int) -> list[DagRunInfo]:
@@ -164,8 +57,8 @@ def test_what_becomes_of_dates_that_have_runs(reprocess: Reprocess, fates: str) 
 def test_a_run_over_more_than_the_date_is_in_its_way() -> None:
     month = run(2, RunState.SUCCESS, until=5)
 
-    for asked in (days(1, 2, 3), days(3, 4, 5), days(2, 4)):
-        dates = judge(asked, [month], Way(Reprocess.COMPLETED))
+    for asked, apart in ((days(1, 2, 3), []), (days(3, 4, 5), []), (days(2, 4), days(4))):
+        dates = judge(asked, [month], Way(Reprocess.COMPLETED), apart)
 
         fates = [str(date.fate) for date in dates]
         assert fates == ["conflict" if it in days(2, 3, 4) else "create" for it in asked]
@@ -214,7 +107,7 @@ def test_of_two_runs_at_a_date_it_is_known_by_the_one_about_its_interval() -> No
 def test_intervals_are_taken_together_up_to_a_date_that_is_left_alone() -> None:
     infos = days(1, 2, 3, 4, 5, 6, 7, 9)
 
-    dates = judge(infos, [run(4, RunState.SUCCESS)], Way(rollup=2))
+    dates = judge(infos, [run(4, RunState.SUCCESS)], Way(rollup=2), days(9))
 
     assert [date.info for date in dates] == infos
     assert [(it.data_interval.start, it.data_interval.end) for it in runs_to_create(dates)] == [
@@ -252,47 +145,3 @@ def test_runs_may_start_at_once_in_the_order_of_the_plan(direction: Direction) -
 def test_a_rollup_of_nothing_is_refused() -> None:
     with pytest.raises(DagError, match="at least 1 interval together, not 0"):
         judge(days(1), [], Way(rollup=0))
-
-
-def test_days_by_their_dates_and_instants() -> None:
-    twice = DataTimetable("0 0,12 * * *", timezone="America/New_York")
-    noon = jan(5) + timedelta(hours=12)
-
-    infos = plan_dates(dag(twice), [noon, jan(2), jan(2)], NOW)
-
-    starts = [info.data_interval.start for info in infos]
-    assert starts == [jan(2), jan(2) + timedelta(hours=12), noon]
-
-
-def test_the_day_on_which_clocks_change_is_a_day() -> None:
-    hourly = DataTimetable("0 * * * *", timezone="America/New_York")
-
-    assert len(plan_dates(dag(hourly), [datetime(2013, 3, 10, tzinfo=ZONE)], NOW)) == 23
-
-
-def test_a_date_without_an_interval_is_told() -> None:
-    with pytest.raises(DagError, match="no data interval that starts at 2013-01-02 06:00"):
-        plan_dates(dag(DAILY), [jan(1), jan(2) + timedelta(hours=6)], NOW)
-
-
-def test_no_more_dates_than_are_allowed() -> None:
-    seconds = TimeDeltaTimetable(timedelta(seconds=17))
-
-    with pytest.raises(DagError, match="in smaller parts"):
-        plan_dates(dag(seconds), [jan(1), jan(2)], NOW)
-
-
-def test_periods_are_counted_from_the_start_date_as_the_schedule_counts_them() -> None:
-    weekly = replace(dag(TimeDeltaTimetable(timedelta(days=7))), start_date=jan(1))
-
-    found = plan_backfill(weekly, jan(5), jan(20), NOW)
-
-    assert [info.data_interval.start for info in found] == [jan(8), jan(15)]
-
-
-def test_before_the_start_date_they_are_counted_from_where_the_backfill_begins() -> None:
-    weekly = replace(dag(TimeDeltaTimetable(timedelta(days=7))), start_date=jan(10))
-
-    found = plan_backfill(weekly, jan(2), jan(20), NOW)
-
-    assert [info.data_interval.start for info in found] == [jan(2), jan(9), jan(16)]

@@ -154,6 +154,16 @@ def test_a_rollup_over_weekdays_reaches_from_the_first_start_to_the_last_end() -
     assert found.following == day(8)
 
 
+def test_a_rollup_does_not_reach_over_what_a_backfill_has_between_intervals() -> None:
+    """By a former schedule the backfill has a run about Saturday the 5th."""
+    weekdays = DataTimetable("0 0 * * MON-FRI", DAY)
+
+    found = decide(dag(2, since=jan(9), taken=taken(5)), rules(Catchup.ROLLUP), jan(9), weekdays)
+
+    spans = [(info.data_interval.start.day, info.data_interval.end.day) for info in found.runs]
+    assert (spans, found.passed) == ([(3, 5), (7, 9)], [])
+
+
 def test_a_rollup_of_exact_times_covers_each() -> None:
     noon = CronTimetable("0 12 * * *", "UTC")
 
