@@ -46,6 +46,14 @@ ENTER = text("""
 
 OWNERS = text("SELECT dag_id, bundle, relative_path FROM dag WHERE dag_id = ANY (:dag_ids)")
 
+LEAVE = text("""
+    UPDATE dag_version AS version SET left_at = now()
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
+           AS it (dag_id, version_id)
+      JOIN dag USING (dag_id)
+     WHERE version.id = dag.version_id AND version.id <> it.version_id
+""")
+
 PUT_IN_FORCE = text("""
     UPDATE dag SET version_id = it.version_id
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
@@ -147,8 +155,10 @@ def owners(conn: Connection, dag_ids: Iterable[str]) -> dict[str, FileKey]:
 
 
 def put_in_force(conn: Connection, versions: Mapping[str, int]) -> None:
-    """Let the runs to come be of these versions, by DAG id."""
-    conn.execute(PUT_IN_FORCE, {"dag_ids": list(versions), "version_ids": list(versions.values())})
+    """Let the runs to come be of these versions, by DAG id, whose DAGs are locked."""
+    parameters = {"dag_ids": list(versions), "version_ids": list(versions.values())}
+    conn.execute(LEAVE, parameters)
+    conn.execute(PUT_IN_FORCE, parameters)
 
 
 def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
