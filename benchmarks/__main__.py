@@ -24,10 +24,10 @@ BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
     "outage": outage.run,  # about three minutes
     "chain": chain.run,  # about half a minute
     "tasks": tasks.run,  # about two minutes
-    "parsing": parsing.run,  # about three minutes
+    "parsing": parsing.run,  # about four minutes
     "footprint": footprint.run,  # about two minutes
     "timetables": timetables.run,  # about half a minute
-    "zones": zones.run,  # about eight minutes
+    "zones": zones.run,  # about ten minutes
     "spark": spark.run,  # about three minutes
 }
 

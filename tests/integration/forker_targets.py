@@ -21,6 +21,10 @@ def echo(argument: Argument, channel: socket) -> None:
     send_frame(channel, argument)
 
 
+def order(argument: Argument, channel: socket) -> None:
+    send_frame(channel, {"order": list(set(argument["names"]))})
+
+
 def leave(argument: Argument, channel: socket) -> None:
     sys.exit(argument["code"])
 

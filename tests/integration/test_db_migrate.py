@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, TextClause, inspect, text
 
 from headway.db import engine as engines
 from headway.db import grants, guards, migrate
@@ -49,6 +49,17 @@ BEFORE_LANES = text("""
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
                                priority, rank)
     SELECT id, 'etl', 'work', 'scheduled', 'default_pool', 1, 'default', 1, 7 FROM run
+""")
+
+BEFORE_LEAVING = text("""
+    WITH one AS (
+        INSERT INTO dag (dag_id, bundle, relative_path, version_id, active, paused,
+                         max_active_runs, max_active_tasks)
+        VALUES ('etl', 'main', 'etl.py', 1, true, false, 1, 1)
+    )
+    INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
+    OVERRIDING SYSTEM VALUE
+    SELECT number, 'etl', number, 'f' || number, '', 'm' FROM generate_series(1, 3) AS number
 """)
 
 
@@ -217,16 +228,21 @@ def test_a_newer_schema_is_refused(
         migrate.upgrade(database_url)
 
 
-def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty_url: str) -> None:
+def put(empty: Engine, revision: str, rows: TextClause) -> None:
+    """Make the tables of an earlier revision, with these rows."""
     config = Config()
     config.set_main_option("script_location", str(migrate._SCRIPTS))
     with empty.begin() as conn:
         config.attributes["connection"] = conn
-        command.upgrade(config, "0008")
+        command.upgrade(config, revision)
         guards.install(conn)
     with empty.begin() as conn:
         conn.execute(text("SET LOCAL session_replication_role = replica"))
-        conn.execute(BEFORE_LANES)
+        conn.execute(rows)
+
+
+def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty_url: str) -> None:
+    put(empty, "0008", BEFORE_LANES)
 
     migrate.upgrade(empty_url)
 
@@ -235,3 +251,15 @@ def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty
             text("SELECT lane, limited, rank FROM task_instance ORDER BY dag_run_id")
         )
         assert list(found) == [(1, True, 1e12 + 7), (0, False, 7), (0, False, 7)]
+
+
+def test_a_version_that_may_have_been_in_force_till_now_is_not_taken_for_an_old_one(
+    empty: Engine, empty_url: str
+) -> None:
+    put(empty, "0009", BEFORE_LEAVING)
+
+    migrate.upgrade(empty_url)
+
+    with empty.connect() as conn:
+        left = "SELECT left_at > now() - interval '1 hour' FROM dag_version ORDER BY id"
+        assert list(conn.scalars(text(left))) == [None, True, True]

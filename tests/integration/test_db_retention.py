@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
-from headway.db import contents, retention, versions
+from headway.db import contents, entries, retention, versions
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
@@ -19,7 +19,10 @@ from headway.testing.interleaving import just_before, waiting_before
 from headway.testing.logins import logged_in
 from headway_parser.retention import prune
 
-AGE = text("UPDATE dag_version SET created_at = created_at - make_interval(days => :days)")
+AGE = text("""
+    UPDATE dag_version SET created_at = created_at - make_interval(days => :days),
+                           left_at = left_at - make_interval(days => :days)
+""")
 LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
 OLD_CONTENT = (
     text("UPDATE code_file SET stored_at = now() - interval '1 day'"),
@@ -57,12 +60,12 @@ def add(conn: Connection, spec: DagSpec, code: bytes) -> int:
 
 
 def put(engine: Engine, count: int, dag_id: str = "etl") -> list[int]:
-    """Store versions of a DAG, each with code and a task of its own; the last is in force."""
+    """Put versions of a DAG in force, each with code and a task of its own, one by one."""
     first = seed.store(engine, seed.dag(dag_id=dag_id))
     with engine.begin() as conn:
         ids = [add(conn, shaped(n, dag_id), f"{dag_id} {n}".encode()) for n in range(count)]
-        in_force = text("UPDATE dag SET version_id = :last WHERE dag_id = :dag_id")
-        conn.execute(in_force, {"last": ids[-1], "dag_id": dag_id})
+        for version in ids:
+            entries.put_in_force(conn, {dag_id: version})
         conn.execute(text("DELETE FROM dag_version WHERE id = :id"), {"id": first})
     return ids
 
@@ -108,6 +111,31 @@ def test_what_was_replaced_lately_stays_however_old_it_is(engine: Engine, parser
         conn.execute(old, {"id": ids[0]})
 
     assert prune_versions(parser) == 0
+
+
+def test_what_was_in_force_again_till_just_now_stays(engine: Engine, parser: Engine) -> None:
+    ids = put(engine, 4)
+    age(engine)
+    with parser.begin() as conn:
+        entries.put_in_force(conn, {"etl": ids[0]})
+    with parser.begin() as conn:
+        entries.put_in_force(conn, {"etl": ids[3]})
+
+    assert prune_versions(parser) == 2
+    assert left(engine) == [ids[0], ids[3]]
+
+    age(engine)
+    assert prune_versions(parser) == 1
+
+
+def test_a_version_that_is_put_in_force_where_it_is_has_not_left(
+    engine: Engine, parser: Engine
+) -> None:
+    [only] = put(engine, 1)
+    with parser.begin() as conn:
+        entries.put_in_force(conn, {"etl": only})
+
+    assert left(engine, column="left_at") == [None]
 
 
 def test_what_is_in_force_planned_or_run_stays(engine: Engine, parser: Engine) -> None:

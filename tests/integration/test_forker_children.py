@@ -4,6 +4,7 @@ import os
 import selectors
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from socket import SHUT_WR
 
@@ -53,6 +54,21 @@ def told(child: Child) -> Frame:
     frame = receive_frame(child.channel)
     assert frame is not None
     return frame
+
+
+def test_sets_have_one_order_in_all_forkers(log: Path) -> None:
+    """Whatever the environment says of hashes; six names have 720 orders."""
+    found = []
+    for seed in ("1", "2", "random"):
+        environment = {"PYTHONPATH": str(Path(__file__).parent), "PYTHONHASHSEED": seed}
+        with (
+            Forker.start(["forker_targets"], environment) as forker,
+            log.open("ab") as output,
+            closing(forker.spawn(spec("order", names=list("abcdef")), output.fileno())) as child,
+        ):
+            found.append(told(child)["order"])
+
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_target_that_returns_has_succeeded(run: Run) -> None:
@@ -138,7 +154,7 @@ def test_a_child_has_the_environment_that_was_given_and_no_other(
     child = run(ChildSpec(target="forker_targets:look_around", environment={"ASKED": "for"}))
 
     names = set(told(child)["environment"]) - {"LC_CTYPE"}  # the interpreter's own addition
-    assert names == {"PATH", "PYTHONPATH", "ASKED"}
+    assert names == {"PATH", "PYTHONPATH", "PYTHONHASHSEED", "ASKED"}
 
 
 def test_a_child_gets_no_more_memory_than_allowed(run: Run, log: Path) -> None:

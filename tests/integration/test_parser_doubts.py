@@ -10,7 +10,7 @@ from headway.db import files
 from headway.db.processes import Identity
 from headway.domain.spec import DagSpec
 from headway.testing import seed
-from headway_parser.doubts import MOST_PER_HOUR
+from headway_parser.doubts import MOST_PER_HOUR, MOST_PER_MONTH
 from headway_parser.taking import Taken
 
 
@@ -23,10 +23,13 @@ def spec(shape: str, *, dynamic: bool = False) -> DagSpec:
     return replace(seed.dag(seed.task(shape)), dynamic=dynamic)
 
 
-def check(engine: Engine, me: Identity, first: DagSpec, second: DagSpec) -> Taken:
+def check(
+    engine: Engine, me: Identity, first: DagSpec, second: DagSpec, code: bytes = b"code"
+) -> Taken:
     """Store a parse that is the check of one before it, of the same code."""
     claim(engine, me, "a.py")
-    again = replace(parse("a.py", second), first=parse("a.py", first).result)
+    before = parse("a.py", first, code=code).result
+    again = replace(parse("a.py", second, code=code), first=before)
     return store_of(engine, me).files([again])[again.file]
 
 
@@ -119,3 +122,51 @@ def test_a_warning_holds_nothing_that_cannot_be_stored(engine: Engine, me: Ident
 
     [warning] = warnings(engine)
     assert len(warning) < 1_000
+
+
+def test_one_that_is_what_is_in_force_only_when_it_is_checked_is_told_of(
+    engine: Engine, me: Identity
+) -> None:
+    take_over(engine, me, parse("a.py", spec("one")))
+    check(engine, me, spec("two"), spec("one"))
+
+    assert versions(engine) == [("etl", 1)]
+    [warning] = warnings(engine)
+    assert "tasks[0].task_id was 'two', then 'one'" in warning
+
+
+def test_one_that_drifts_slowly_is_held_after_some_days(engine: Engine, me: Identity) -> None:
+    """As with a date in it: each day has another shape, and a parse is as its check."""
+    older = text("UPDATE dag_version SET created_at = created_at - interval '1 day'")
+    take_over(engine, me, parse("a.py", spec("start")))
+    for number in range(MOST_PER_MONTH + 5):
+        with engine.begin() as conn:
+            conn.execute(older)
+        shape = spec(f"shape_{number}")
+        check(engine, me, shape, shape)
+
+    assert len(versions(engine)) == MOST_PER_MONTH
+    [warning] = warnings(engine)
+    assert f"has changed {MOST_PER_MONTH} times within 30 days" in warning
+
+    check(engine, me, spec("start"), spec("start"))
+    assert warnings(engine) == []
+    assert in_force(engine) == 1, "a shape that is there already makes no version"
+
+
+def test_code_that_comes_back_is_read_twice_if_it_has_another_shape(
+    engine: Engine, me: Identity
+) -> None:
+    """As with a helper that is imported now and then, and a random name."""
+    take_over(engine, me, parse("a.py", spec("one"), code=b"1"))
+    take_over(engine, me, parse("a.py", spec("two"), code=b"2"))
+    [stored] = take_over(engine, me, parse("a.py", spec("three"), code=b"1"))
+    assert stored.doubtful
+
+    check(engine, me, spec("three"), spec("four"), code=b"1")
+    assert versions(engine) == [("etl", 1), ("etl", 2)]
+    [warning] = warnings(engine)
+    assert "task_id was 'three', then 'four'" in warning
+
+    check(engine, me, spec("three"), spec("three"), code=b"1")
+    assert in_force(engine) == 3

@@ -7,12 +7,24 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from tests.integration.parser_machine import CLOCK, PATIENCE, manager_of, until
+from tests.integration.parses import versions
 
+from headway.actions.intervene import Author
+from headway.actions.remove_dag import reparse
 from headway.db import views
 from headway.runtime import settings
 from headway.runtime.scrub import scrubbed_environment
+
+OF_A_SET = """
+from headway.sdk import DAG, EmptyOperator
+
+with DAG("d"):
+    for name in {"clean", "copy", "drop", "load", "merge", "move", "sort", "tell"}:
+        EmptyOperator(task_id=name)
+"""
+PARSED_AT = text("SELECT parsed_at FROM dag_file")
 
 
 @pytest.fixture
@@ -52,3 +64,31 @@ def test_files_are_parsed_by_a_fork_server_that_runs_already(
     (tmp_path / "dags" / "e.py").write_text("from headway.sdk import DAG\nDAG('e')\n")
     with manager_of(engine, tmp_path / "dags", forker=path) as manager:
         until(manager, lambda: dag_ids(engine) == ["d", "e"])
+
+
+def test_a_dag_that_is_made_from_a_set_is_the_same_whatever_has_read_it(
+    engine: Engine,
+    tmp_path: Path,
+    forker: tuple[Path, "subprocess.Popen[bytes]"],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "d.py").write_text(OF_A_SET)
+
+    def parsed_at() -> object:
+        with engine.connect() as conn:
+            return conn.execute(PARSED_AT).scalar()
+
+    def read(seed: str, path: Path | None) -> None:
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        before = parsed_at()
+        with manager_of(engine, tmp_path / "dags", forker=path) as manager:
+            until(manager, lambda: parsed_at() != before)
+        with engine.begin() as conn:
+            reparse(conn, "d", Author("user:ann"))
+
+    read("1", None)
+    read("2", None)
+    read("3", forker[0])
+
+    assert versions(engine) == [("d", 1)]

@@ -8,11 +8,13 @@ from typing import Final
 
 import msgpack
 
-from headway.db.entries import InForce
+from headway.db.entries import InForce, Past
 from headway.db.versions import NewVersion
 
 MOST_PER_HOUR: Final = 10
-"""Versions that one state of the code may make within an hour, unless the DAG is dynamic."""
+MOST_PER_MONTH: Final = 20
+"""Versions that one state of the code may make within an hour, and within 30 days, unless the DAG
+is dynamic.  The second is for what changes slowly and for ever, as with the date."""
 
 _LONGEST: Final = 120
 
@@ -25,6 +27,16 @@ class Verdict(Enum):
     PARSE_AGAIN = auto()
     FLAPS = auto()
     DRIFTS = auto()
+    DRIFTS_SLOWLY = auto()
+
+
+HELD: Final = frozenset({Verdict.FLAPS, Verdict.DRIFTS, Verdict.DRIFTS_SLOWLY})
+"""Of what is not taken over, and its author is warned."""
+
+_HOW_OFTEN: Final = {
+    Verdict.DRIFTS: f"{MOST_PER_HOUR} times within an hour",
+    Verdict.DRIFTS_SLOWLY: f"{MOST_PER_MONTH} times within 30 days",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,39 +49,50 @@ class Check:
     first: NewVersion | None
 
 
-def judge(new: NewVersion, current: InForce | None, check: Check | None, recent: int) -> Verdict:
-    """Decide on a DAG, given what is in force of it.
-
-    `recent` is how many versions this very code has made within the hour.
-    """
-    if current is None or current.manifest_hash != new.manifest_hash:
+def judge(new: NewVersion, current: InForce | None, check: Check | None, past: Past) -> Verdict:
+    """Decide on a DAG, given what is in force of it, and what this very code has made before."""
+    if current is None:
         return Verdict.TAKE
+    edited = current.manifest_hash != new.manifest_hash
+    if edited and (past.had or not past.versions):  # code that was before, as it was, or new code
+        return Verdict.TAKE
+    if check is not None and _differs(check, new):
+        return Verdict.FLAPS
     if current.fingerprint == new.fingerprint:
         return Verdict.SAME
     if check is None:
         return Verdict.PARSE_AGAIN
-    if check.first is None or check.first.fingerprint != new.fingerprint:
-        return Verdict.FLAPS
-    if recent >= MOST_PER_HOUR and not (new.spec.dynamic or new.spec.reparse_on_run):
+    return _drift(new, past) or Verdict.TAKE
+
+
+def _differs(check: Check, new: NewVersion) -> bool:
+    return check.first is None or check.first.fingerprint != new.fingerprint
+
+
+def _drift(new: NewVersion, past: Past) -> Verdict | None:
+    """Return how this code has made as many versions as it may, if it has."""
+    if past.had or new.spec.dynamic or new.spec.reparse_on_run:
+        return None
+    if past.in_hour >= MOST_PER_HOUR:
         return Verdict.DRIFTS
-    return Verdict.TAKE
+    return Verdict.DRIFTS_SLOWLY if past.in_month >= MOST_PER_MONTH else None
 
 
 def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion | None) -> str:
     """Return what to tell the author of a DAG that is not taken over."""
-    if verdict is Verdict.DRIFTS:
+    if verdict in _HOW_OFTEN:
         return (
-            f"DAG {new.spec.dag_id} has changed {MOST_PER_HOUR} times within an hour although its "
-            "code has not. The version in force stays. Make it the same at each parse, or say "
-            "dynamic=True if it is meant to follow something else."
+            f"DAG {new.spec.dag_id} has changed {_HOW_OFTEN[verdict]} although its code has not. "
+            "The version in force stays. Make it the same at each parse, or say dynamic=True if it "
+            "is meant to follow something else."
         )
     how = "it was not there, then it was"
     if first is not None:
         how = first_difference(first.serialized, new.serialized)
     return (
         f"DAG {new.spec.dag_id} differs each time that its file is read: {how}. The version in "
-        "force stays. Such things as the time, random numbers, sets and addresses of objects do "
-        "not belong in a DAG's definition."
+        "force stays. Such things as the time, random numbers, addresses of objects and the order "
+        "of objects in a set do not belong in a DAG's definition."
     )
 
 

@@ -9,7 +9,7 @@ from headway.db import entries, files, versions
 from headway.db.entries import Entry
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
-from headway_parser.doubts import Check, Verdict, judge, warning_of
+from headway_parser.doubts import HELD, Check, Verdict, judge, warning_of
 from headway_parser.parse import Parse
 
 
@@ -62,18 +62,17 @@ def take_over(
 
 
 def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
-    found = [dag_id for parse in good for dag_id in parse.dag_ids]
+    found = {it.spec.dag_id: it for parse in good for it in parse.result.versions}
     if not found:
         return {}
     in_force = entries.in_force(conn, found)
-    checked = any(parse.first is not None for parse in good)
-    recent = entries.recent(conn, found) if checked else {}
+    others = [
+        found[key] for key, it in in_force.items() if it.fingerprint != found[key].fingerprint
+    ]
+    past = entries.past(conn, others) if others else {}
     return {
         dag_id: judge(
-            new,
-            in_force.get(dag_id),
-            _check(parse, dag_id),
-            recent.get((dag_id, new.manifest_hash), 0),
+            new, in_force.get(dag_id), _check(parse, dag_id), past.get(dag_id, entries.Past())
         )
         for parse in good
         for dag_id, new in _by_id(parse.result.versions).items()
@@ -147,7 +146,7 @@ def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
     said = [
         warning_of(verdicts[dag_id], new, before.get(dag_id))
         for dag_id, new in _by_id(parse.result.versions).items()
-        if verdicts[dag_id] in (Verdict.FLAPS, Verdict.DRIFTS)
+        if verdicts[dag_id] in HELD
     ]
     return "\n".join(said) or None
 

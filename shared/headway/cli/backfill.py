@@ -87,6 +87,7 @@ def run(backfill_id: options.Number) -> None:
 def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait: bool) -> bool:
     """Create a backfill; return whether it went well, if that is waited for."""
     from headway.actions.backfill import create_backfill
+    from headway.actions.rerun import LATEST
     from headway.cli.acting import act
     from headway.cli.session import actor, now
     from headway.cli.watch import watch_backfill
@@ -98,7 +99,7 @@ def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait:
         return made, number, backfills.hold(conn, made.id)
 
     backfill, number, hold = act(work)
-    print(told(request.dag_id, backfill, number))
+    print(told(request.dag_id, backfill, number, latest=request.version == LATEST))
     if hold is not None and hold.why is not None:
         print(hold.why)
     return not wait or watch_backfill(backfill.id).state == "success"
@@ -126,11 +127,16 @@ def _at(conn: "Connection", request: "BackfillRequest", when: When) -> "Backfill
     return replace(request, from_date=first or None, to_date=last or None, dates=dates)
 
 
-def told(dag_id: str, it: "CreatedBackfill", number: int) -> str:
-    """Return what a backfill consists of whose new runs have that version, in a sentence."""
+def told(dag_id: str, it: "CreatedBackfill", number: int, *, latest: bool) -> str:
+    """Return what a backfill consists of, in a sentence.
+
+    Its new runs have the version of that number; with `latest`, so have those that run again.
+    """
+    own = "its own version" if it.rerun == 1 else "their own versions"
+    again = f"version {number}" if latest else own
     parts = (
         it.created and f"{_counted(it.created, 'run')} with version {number}",
-        it.rerun and f"{_counted(it.rerun, 'earlier run')} again",
+        it.rerun and f"{_counted(it.rerun, 'earlier run')} again with {again}",
         it.existing and f"{_counted(it.existing, 'date')} left alone",
         it.conflicts
         and f"{_counted(it.conflicts, 'date')} in conflict with a run, as "

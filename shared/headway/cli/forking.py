@@ -5,6 +5,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from headway.domain.errors import NotFoundError
+from headway.runtime import settings
+from headway.runtime.forker.hashes import fix_hashes
 from headway.runtime.forker.listener import listen
 
 GROUP = "headway.preload"
@@ -14,7 +16,11 @@ GROUP = "headway.preload"
 def run(
     path: Path, service: str | None, preload: Sequence[str], supervisors: Collection[int]
 ) -> None:
-    """Listen at `path` until told to end, with what children of the service need imported."""
+    """Listen at `path` until told to end, with what children of the service need imported.
+
+    This process must have done nothing yet: it may begin anew.
+    """
+    fix_hashes(settings.environment())
     modules = [*_needed_by(service), *preload] if service else list(preload)
     listen(path, modules, supervisors)
 

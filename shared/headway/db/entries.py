@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from headway.db.files import FileKey
+from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec
 
 IN_FORCE = text("""
@@ -45,6 +46,14 @@ ENTER = text("""
 
 OWNERS = text("SELECT dag_id, bundle, relative_path FROM dag WHERE dag_id = ANY (:dag_ids)")
 
+LEAVE = text("""
+    UPDATE dag_version AS version SET left_at = now()
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
+           AS it (dag_id, version_id)
+      JOIN dag USING (dag_id)
+     WHERE version.id = dag.version_id AND version.id <> it.version_id
+""")
+
 PUT_IN_FORCE = text("""
     UPDATE dag SET version_id = it.version_id
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
@@ -68,11 +77,16 @@ DEACTIVATE = text("""
  RETURNING dag.dag_id
 """)
 
-RECENT = text("""
-    SELECT dag_id, manifest_hash, count(*) AS versions
-      FROM dag_version
-     WHERE dag_id = ANY (:dag_ids) AND created_at > now() - interval '1 hour'
-     GROUP BY dag_id, manifest_hash
+PAST = text("""
+    SELECT new.dag_id, count(*) AS versions,
+           count(*) FILTER (WHERE created_at > now() - interval '1 hour') AS in_hour,
+           count(*) FILTER (WHERE created_at > now() - interval '30 days') AS in_month,
+           bool_or(version.fingerprint = new.fingerprint) AS had
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:manifest_hashes AS text[]),
+                  CAST(:fingerprints AS text[]))
+           AS new (dag_id, manifest_hash, fingerprint)
+      JOIN dag_version AS version USING (dag_id, manifest_hash)
+     GROUP BY new.dag_id
 """)
 
 
@@ -90,6 +104,19 @@ class InForce:
 
     fingerprint: str
     manifest_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The versions that one state of the code has made of a DAG: all, and those made lately.
+
+    `had` says that the version in question is one of them.
+    """
+
+    versions: int = 0
+    in_hour: int = 0
+    in_month: int = 0
+    had: bool = False
 
 
 def in_force(conn: Connection, dag_ids: Iterable[str]) -> dict[str, InForce]:
@@ -128,14 +155,23 @@ def owners(conn: Connection, dag_ids: Iterable[str]) -> dict[str, FileKey]:
 
 
 def put_in_force(conn: Connection, versions: Mapping[str, int]) -> None:
-    """Let the runs to come be of these versions, by DAG id."""
-    conn.execute(PUT_IN_FORCE, {"dag_ids": list(versions), "version_ids": list(versions.values())})
+    """Let the runs to come be of these versions, by DAG id, whose DAGs are locked."""
+    parameters = {"dag_ids": list(versions), "version_ids": list(versions.values())}
+    conn.execute(LEAVE, parameters)
+    conn.execute(PUT_IN_FORCE, parameters)
 
 
-def recent(conn: Connection, dag_ids: Iterable[str]) -> dict[tuple[str, str], int]:
-    """Return how many versions each state of the code, by DAG, has made within the hour."""
-    rows = conn.execute(RECENT, {"dag_ids": list(dag_ids)})
-    return {(row.dag_id, row.manifest_hash): row.versions for row in rows}
+def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
+    """Return what the very code of these has made of their DAGs before, if it has."""
+    rows = conn.execute(
+        PAST,
+        {
+            "dag_ids": [it.spec.dag_id for it in found],
+            "manifest_hashes": [it.manifest_hash for it in found],
+            "fingerprints": [it.fingerprint for it in found],
+        },
+    )
+    return {it.dag_id: Past(it.versions, it.in_hour, it.in_month, it.had) for it in rows}
 
 
 def deactivate_missing(conn: Connection, present: Mapping[FileKey, Collection[str]]) -> list[str]:

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, TextClause, text
 
-# A version was in force until the next one was there.
 CANDIDATES = text("""
     SELECT version.id, version.dag_id
-      FROM (SELECT id, dag_id, row_number() OVER newest_first AS place,
-                   lag(created_at) OVER newest_first AS replaced_at
-              FROM dag_version
-            WINDOW newest_first AS (PARTITION BY dag_id ORDER BY number DESC)) AS version
-     WHERE place > :keep AND replaced_at < now() - make_interval(secs => :seconds)
+      FROM (SELECT id, dag_id, coalesce(left_at, created_at) AS left_at,
+                   row_number() OVER (PARTITION BY dag_id ORDER BY number DESC) AS place
+              FROM dag_version) AS version
+     WHERE place > :keep AND left_at < now() - make_interval(secs => :seconds)
        AND NOT EXISTS (SELECT FROM dag
                         WHERE dag.dag_id = version.dag_id
                           AND version.id IN (dag.version_id, dag.planned_version_id))
@@ -102,7 +100,7 @@ def prune_versions(conn: Connection, seconds: float, keep: int, limit: int) -> i
     """Delete up to `limit` versions that are of no use any more; return how many.
 
     Not one in force, or that a run refers to, or of the newest `keep` of its DAG, or that
-    was replaced by the next one within so many seconds.
+    was in force within so many seconds.
     """
     found = conn.execute(CANDIDATES, {"seconds": seconds, "keep": keep, "limit": limit}).all()
     dag_ids = conn.scalars(LOCK_DAGS, {"dag_ids": sorted({row.dag_id for row in found})})

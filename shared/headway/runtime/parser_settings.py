@@ -100,7 +100,8 @@ class ParserSettings(Settings):
         90.0,
         ge=0,
         allow_inf_nan=False,
-        description="Days that a DAG version is kept after it was last in force or in use.",
+        description="Days that a DAG version is kept after it was last in force, if no run refers "
+        "to it; else until none does.",
     )
     versions_to_keep: int = Field(
         10, ge=1, description="Newest versions of each DAG that are kept whatever their age."

@@ -95,6 +95,8 @@ Table(
     # The commit of its bundle at which it was seen first; NULL for a plain folder.
     Column("commit", Text),
     moment("created_at", now=True),
+    # When another was put in force in its place, the last time; NULL if that has never happened.
+    moment("left_at"),
     UniqueConstraint("dag_id", "number"),
     Index(None, "manifest_hash"),
     comment="What a DAG was, for ever: serialized structure and code.",

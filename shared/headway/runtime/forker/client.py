@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from headway.runtime.forker.handle import Child
+from headway.runtime.forker.hashes import with_fixed_hashes
 from headway.runtime.forker.peer import Peer, Program, Remote
 from headway.runtime.forker.records import ChildSpec, ForkerError
 from headway.runtime.forker.wire import send_message
@@ -55,6 +56,7 @@ class Forker:
     ) -> Self:
         """Start a forker with this environment and no other, and wait for its imports.
 
+        Its hashes of strings are those of every forker, whatever the environment says of them.
         Modules must not leave threads running, which is a ForkerError.  Threads of
         native libraries cannot be judged from here; `native_threads` names them.
         """
@@ -63,7 +65,7 @@ class Forker:
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "headway.runtime.forker", descriptor, *preload],
-                env=dict(environment),
+                env=with_fixed_hashes(environment),
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
