@@ -8,6 +8,8 @@ from tests.integration.parser_machine import manager_of, until
 
 from headway.db import views
 
+HANGS = "import time\ntime.sleep(3600)\n"
+
 
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
@@ -98,14 +100,28 @@ def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
         until(manager, again)
 
 
+def test_files_that_hang_in_every_place_hold_up_no_other(engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    for name in ("a", "b"):
+        write(folder / f"{name}_slow.py", name, HANGS)
+
+    with manager_of(engine, folder, parsing_processes=2) as manager:
+        until(manager, lambda: len(manager.parsing.running) == 2)
+        write(folder / "c.py", "c")
+        until(manager, lambda: dag_ids(engine) == ["c"])
+        assert len(manager.parsing.running) == 2
+
+
 def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
     engine: Engine, tmp_path: Path
 ) -> None:
     folder = tmp_path / "dags"
     folder.mkdir()
-    for name in ("a_slow", "b_slow"):
-        write(folder / f"{name}.py", name, "import time\ntime.sleep(3600)\n")
-    for name in ("c", "d"):
+    slow = ["a_slow", "b_slow", "c_slow", "d_slow"]
+    for name in slow:
+        write(folder / f"{name}.py", name, HANGS)
+    for name in ("e", "f"):
         write(folder / f"{name}.py", name)
 
     claimed = text("SELECT relative_path FROM dag_file WHERE claimed ORDER BY 1")
@@ -113,13 +129,13 @@ def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
 
         def only_slow_ones_are_claimed() -> bool:
             with engine.connect() as conn:
-                return list(conn.scalars(claimed)) == ["a_slow.py", "b_slow.py"]
+                return list(conn.scalars(claimed)) == [f"{name}.py" for name in slow]
 
-        until(manager, lambda: len(manager.parsing.running) == 2)
+        until(manager, lambda: len(manager.parsing.running) == 4)
         assert not only_slow_ones_are_claimed()
         until(manager, only_slow_ones_are_claimed)
         with manager_of(engine, folder) as other:
-            until(other, lambda: dag_ids(engine) == ["c", "d"])
+            until(other, lambda: dag_ids(engine) == ["e", "f"])
     with engine.connect() as conn:
         assert list(conn.scalars(claimed)) == []
 

@@ -48,7 +48,7 @@ class DagFileProcessorManager:
     """Keep the database true to bundles of DAG files, beside others who do the same.
 
     A file is parsed when it, or a file that it took in, has changed.  One that is
-    being parsed is not started again, and a slow one holds up only its own place.
+    being parsed is not started again, and slow ones hold up no others.
     Set `asked` to have it look at once.
     """
 

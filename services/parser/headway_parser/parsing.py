@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headway.db.files import FileKey
 from headway.runtime.clock import Clock
@@ -13,6 +13,9 @@ from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
 from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
+
+SLOW_AFTER: Final = 1.0
+"""Seconds of a child after which another one may be started beside it."""
 
 
 class Finished(NamedTuple):
@@ -25,7 +28,10 @@ class Finished(NamedTuple):
 
 @dataclass(slots=True)
 class Parsing:
-    """Children of a fork server, which may be `starting`, and is replaced when it has died."""
+    """Children of a fork server, which may be `starting`, and is replaced when it has died.
+
+    There are as many as `places`, and as many again while those are slow.
+    """
 
     start_forker: Callable[[], Forker]
     child_of: Callable[[Job], ChildSpec]
@@ -39,7 +45,8 @@ class Parsing:
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
-        return self.places - len(self.running)
+        slow = sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
+        return self.places - len(self.running) + min(slow, self.places)
 
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
