@@ -31,7 +31,11 @@ from headway_parser.taking import Taken
 log = logging.getLogger(__name__)
 
 MOST_TRIES: Final = 5
-"""How often a file is parsed again at once when a parse came to nothing."""
+"""How often a file is parsed again when a parse came to nothing."""
+
+FIRST_RETRY: Final = 0.5
+"""Seconds until the next try when a child was lost, twice as many after each: what took it may
+last, and take others.  A parse that came to nothing by a change is done again at once."""
 
 AHEAD: Final = 8
 """Files that are claimed for each place, so that none of these waits for the database."""
@@ -66,6 +70,7 @@ class DagFileProcessorManager:
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _once_more: deque[Job] = field(default_factory=deque)
+    _lost: dict[FileKey, tuple[Job, float]] = field(default_factory=dict)
     _claimed_until: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
@@ -107,6 +112,11 @@ class DagFileProcessorManager:
 
     def _start(self) -> None:
         """Fill the places; what is parsed once more comes before what has not been."""
+        now = self.clock.monotonic()
+        for key, (job, again_at) in list(self._lost.items()):
+            if now >= again_at:
+                del self._lost[key]
+                self._once_more.append(job)
         for queue in (self._once_more, self._claimed):
             while queue and self.parsing.free > 0:
                 self.parsing.start(queue[0])
@@ -129,7 +139,8 @@ class DagFileProcessorManager:
             self.asked.set()
             raise
         begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.clerk.jobs
-        waiting = {job.key: job for job in (*self._claimed, *self._once_more)}
+        lost = (job for job, _ in self._lost.values())
+        waiting = {job.key: job for job in (*self._claimed, *self._once_more, *lost)}
         self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
         free = [it for it in jobs if it.key not in begun and it.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
@@ -171,12 +182,13 @@ class DagFileProcessorManager:
         if isinstance(result, Exit):
             if job.tries < MOST_TRIES:
                 log.warning("action=retry file=%s reason=%r", job.key.path, result.lost)
-                self._again(job)
+                again_at = self.clock.monotonic() + FIRST_RETRY * 2.0**job.tries
+                self._lost[job.key] = replace(job, tries=job.tries + 1), again_at
                 return
             result = explain_silence(result, None, "")
         if result.changed or self._is_contradicted(job, result):
             if job.tries < MOST_TRIES:
-                self._again(job)
+                self._once_more.append(replace(job, tries=job.tries + 1))
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
         self.clerk.add(Result(job, result, finished.seconds))
@@ -191,9 +203,6 @@ class DagFileProcessorManager:
             said != job.hashes.get(path, said) and hash_of(job.root / path) == job.hashes[path]
             for path, said in (result.read or {}).items()
         )
-
-    def _again(self, job: Job) -> None:
-        self._once_more.append(replace(job, tries=job.tries + 1))
 
     def _conclude(self, result: Result, taken: Taken | None) -> None:
         job = result.job
