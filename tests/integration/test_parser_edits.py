@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
-from tests.integration.parser_machine import manager_of, until
+from tests.integration.parser_machine import CLOCK, manager_of, until
 
 from headway.db import views
+from headway.testing.clock import FakeClock
+from headway_parser.jobs import Job
+from headway_parser.survey import Survey
 
 HANGS = "import time\ntime.sleep(3600)\n"
 
@@ -79,6 +82,52 @@ def test_a_file_that_has_not_changed_is_not_parsed_again(engine: Engine, tmp_pat
     with manager_of(engine, tmp_path / "dags") as manager, engine.connect() as conn:
         assert not manager.step()
         assert conn.scalar(parsed_at) == before
+
+
+def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_then(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dags").mkdir()
+    write(tmp_path / "dags" / "d.py", "d")
+    clock, looks, take = FakeClock(), list[float](), Survey.take
+
+    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+        looks.append(clock.monotonic())
+        clock.advance(0.25)
+        return take(survey)
+
+    with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=20) as manager:
+        until(manager, lambda: dag_ids(engine) == ["d"])
+        monkeypatch.setattr(Survey, "take", slow)
+        manager.clock = clock
+        clock.advance(CLOCK.monotonic() + 60)  # all is quiet
+        looked_at = clock.monotonic()
+        for _ in range(40):
+            manager.asked.set()
+            manager.step()
+            clock.advance(0.125)
+        assert [it - looked_at for it in looks] == [0, 1.5, 3, 4.5]
+
+
+def test_a_slow_look_puts_off_none_of_the_listings(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dags").mkdir()
+    clock, looks, take = FakeClock(), list[float](), Survey.take
+
+    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+        looks.append(clock.monotonic())
+        clock.advance(4)
+        return take(survey)
+
+    monkeypatch.setattr(Survey, "take", slow)
+    with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=1) as manager:
+        manager.clock = clock
+        for _ in range(4):
+            manager.asked.set()
+            manager.step()
+            clock.advance(1)
+        assert looks == [0, 5, 10, 15]
 
 
 def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(

@@ -43,6 +43,10 @@ AHEAD: Final = 8
 LONGEST_CLAIM: Final = 1.0
 """Seconds after which claimed files whose turn has not come are left to others."""
 
+REST: Final = 5
+"""Times as long as the last look took is waited for before one that is asked for: whatever
+happens in a bundle, most of the time is left for other things."""
+
 MOMENT: Final = 0.05
 """Seconds that a step waits for children at the longest."""
 
@@ -53,7 +57,7 @@ class DagFileProcessorManager:
 
     A file is parsed when it, or a file that it took in, has changed.  One that is
     being parsed is not started again, and slow ones hold up no others.
-    Set `asked` to have it look at once.
+    Set `asked` to have it look as soon as it has rested from the last look.
     """
 
     engine: Engine
@@ -75,6 +79,7 @@ class DagFileProcessorManager:
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
     _next_look: float = 0.0
+    _rested_at: float = 0.0
     _next_beat: float = 0.0
 
     def __post_init__(self) -> None:
@@ -130,7 +135,8 @@ class DagFileProcessorManager:
 
     def _look(self) -> None:
         """Find what is to be parsed, from time to time and whenever something asks for it."""
-        if not self.asked.is_set() and self.clock.monotonic() < self._next_look:
+        begun_at = self.clock.monotonic()
+        if begun_at < (self._rested_at if self.asked.is_set() else self._next_look):
             return
         self.asked.clear()
         try:
@@ -144,7 +150,9 @@ class DagFileProcessorManager:
         self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
         free = [it for it in jobs if it.key not in begun and it.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
-        self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
+        now = self.clock.monotonic()
+        self._next_look = now + self.settings.dag_dir_list_interval
+        self._rested_at = min(now + REST * (now - begun_at), self._next_look)
 
     def _claim(self) -> None:
         """Claim files that are due, of which others may have come first to some."""
