@@ -11,7 +11,6 @@ from headway.db import files, views
 from headway.runtime.forker import Exit
 from headway.testing.clock import FakeClock
 from headway_parser import manager as managing
-from headway_parser.answer import ParsedFile
 from headway_parser.processor import DagFileProcessor
 
 NAMES = ["a", "b", "c"]
@@ -24,13 +23,14 @@ class Shortage:
     def __init__(self) -> None:
         self.lasts = True
         self.lost: list[str] = []
-        self._poll = DagFileProcessor.poll
+        self._has_ended = DagFileProcessor.has_ended
 
-    def poll(self, processor: DagFileProcessor) -> ParsedFile | Exit | None:
+    def has_ended(self, processor: DagFileProcessor) -> bool:
         if not self.lasts:
-            return self._poll(processor)
+            return self._has_ended(processor)
         self.lost.append(processor.path)
-        return LOST
+        processor._exit = LOST
+        return True
 
     def has_taken(self, children: int) -> bool:
         return len(self.lost) == children
@@ -40,10 +40,10 @@ class Shortage:
 def shortage(monkeypatch: pytest.MonkeyPatch) -> Shortage:
     made = Shortage()
 
-    def poll(processor: DagFileProcessor) -> ParsedFile | Exit | None:
-        return made.poll(processor)
+    def has_ended(processor: DagFileProcessor) -> bool:
+        return made.has_ended(processor)
 
-    monkeypatch.setattr(DagFileProcessor, "poll", poll)
+    monkeypatch.setattr(DagFileProcessor, "has_ended", has_ended)
     return made
 
 

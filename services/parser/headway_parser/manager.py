@@ -88,15 +88,19 @@ class DagFileProcessorManager:
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
         self._beat()
-        self._look()
+        self.look()
         self._claim()
         self._start()
         if self.parsing.running:
             self.parsing.wait(MOMENT)
         else:
             self.clerk.wait(MOMENT)
-        for finished in self.parsing.finished():
-            self._take(finished)
+        finished = self.parsing.finished()
+        try:
+            self._start()  # no place stands empty while answers are checked
+        finally:
+            for each in finished:
+                self._take(each)
         self._settle()
         self.retention.step()
         waiting = self._due or self._claimed or self._once_more
@@ -133,7 +137,7 @@ class DagFileProcessorManager:
                 processes.beat(conn, self.me)
             self._next_beat = self.clock.monotonic() + self.settings.heartbeat_interval
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Find what is to be parsed, from time to time and whenever something asks for it."""
         begun_at = self.clock.monotonic()
         if begun_at < (self._rested_at if self.asked.is_set() else self._next_look):
@@ -155,11 +159,16 @@ class DagFileProcessorManager:
         self._rested_at = min(now + REST * (now - begun_at), self._next_look)
 
     def _claim(self) -> None:
-        """Claim files that are due, of which others may have come first to some."""
+        """Claim files that are due, before there is a place for them, unless that may take long.
+
+        Others may have come first to some.
+        """
         if self._claimed and self.clock.monotonic() >= self._claimed_until:
             self._give_up()
         room = AHEAD * self.parsing.places - len(self._claimed)
-        if len(self._claimed) >= self.parsing.places or not (self._due and self.parsing.free):
+        if len(self._claimed) >= self.parsing.places:
+            return
+        if not (self._due and self.parsing.soon_free):
             return
         jobs = [self._due.popleft() for _ in range(min(room, len(self._due)))]
         with self.engine.begin() as conn:

@@ -1,7 +1,7 @@
 """The children that parse files, a few at a time."""
 
 import selectors
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -19,11 +19,16 @@ SLOW_AFTER: Final = 1.0
 
 
 class Finished(NamedTuple):
-    """A job that is done, what came of it, and the seconds that it took."""
+    """A job that is done, by whom, and the seconds that it took."""
 
     job: Job
-    result: ParsedFile | Exit
+    processor: DagFileProcessor
     seconds: float
+
+    @property
+    def result(self) -> ParsedFile | Exit:
+        """What came of it, which takes a while to be checked."""
+        return self.processor.result()
 
 
 @dataclass(slots=True)
@@ -45,8 +50,16 @@ class Parsing:
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
-        slow = sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
-        return self.places - len(self.running) + min(slow, self.places)
+        return self.places - len(self.running) + min(self._slow, self.places)
+
+    @property
+    def soon_free(self) -> bool:
+        """Whether more files may be parsed now, or in a moment: as long as none is slow."""
+        return self.free > 0 or not self._slow
+
+    @property
+    def _slow(self) -> int:
+        return sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
 
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
@@ -73,14 +86,15 @@ class Parsing:
                 processor.watch(selector)
             selector.select(seconds)
 
-    def finished(self) -> Iterator[Finished]:
-        """Yield the jobs that are done, each once."""
+    def finished(self) -> list[Finished]:
+        """Return the jobs that are done, each once; their places are free."""
+        done = []
         for key, (job, processor) in list(self.running.items()):
-            result = processor.poll()
-            if result is not None:
+            if processor.has_ended():
                 del self.running[key]
+                done.append(Finished(job, processor, processor.seconds))
                 processor.close()
-                yield Finished(job, result, processor.seconds)
+        return done
 
     def close(self) -> None:
         """Stop the children."""
