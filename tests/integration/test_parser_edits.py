@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
-from tests.integration.parser_machine import manager_of, until
+from tests.integration.parser_machine import CLOCK, manager_of, until
 
 from headway.db import views
+from headway.testing.clock import FakeClock
+from headway_parser.jobs import Job
+from headway_parser.survey import Survey
+
+HANGS = "import time\ntime.sleep(3600)\n"
 
 
 def dag_ids(engine: Engine) -> list[str]:
@@ -79,6 +84,52 @@ def test_a_file_that_has_not_changed_is_not_parsed_again(engine: Engine, tmp_pat
         assert conn.scalar(parsed_at) == before
 
 
+def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_then(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dags").mkdir()
+    write(tmp_path / "dags" / "d.py", "d")
+    clock, looks, take = FakeClock(), list[float](), Survey.take
+
+    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+        looks.append(clock.monotonic())
+        clock.advance(0.25)
+        return take(survey)
+
+    with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=20) as manager:
+        until(manager, lambda: dag_ids(engine) == ["d"])
+        monkeypatch.setattr(Survey, "take", slow)
+        manager.clock = clock
+        clock.advance(CLOCK.monotonic() + 60)  # all is quiet
+        looked_at = clock.monotonic()
+        for _ in range(40):
+            manager.asked.set()
+            manager.step()
+            clock.advance(0.125)
+        assert [it - looked_at for it in looks] == [0, 1.5, 3, 4.5]
+
+
+def test_a_slow_look_puts_off_none_of_the_listings(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dags").mkdir()
+    clock, looks, take = FakeClock(), list[float](), Survey.take
+
+    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+        looks.append(clock.monotonic())
+        clock.advance(4)
+        return take(survey)
+
+    monkeypatch.setattr(Survey, "take", slow)
+    with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=1) as manager:
+        manager.clock = clock
+        for _ in range(4):
+            manager.asked.set()
+            manager.step()
+            clock.advance(1)
+        assert looks == [0, 5, 10, 15]
+
+
 def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -98,14 +149,28 @@ def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
         until(manager, again)
 
 
+def test_files_that_hang_in_every_place_hold_up_no_other(engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    for name in ("a", "b"):
+        write(folder / f"{name}_slow.py", name, HANGS)
+
+    with manager_of(engine, folder, parsing_processes=2) as manager:
+        until(manager, lambda: len(manager.parsing.running) == 2)
+        write(folder / "c.py", "c")
+        until(manager, lambda: dag_ids(engine) == ["c"])
+        assert len(manager.parsing.running) == 2
+
+
 def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
     engine: Engine, tmp_path: Path
 ) -> None:
     folder = tmp_path / "dags"
     folder.mkdir()
-    for name in ("a_slow", "b_slow"):
-        write(folder / f"{name}.py", name, "import time\ntime.sleep(3600)\n")
-    for name in ("c", "d"):
+    slow = ["a_slow", "b_slow", "c_slow", "d_slow"]
+    for name in slow:
+        write(folder / f"{name}.py", name, HANGS)
+    for name in ("e", "f"):
         write(folder / f"{name}.py", name)
 
     claimed = text("SELECT relative_path FROM dag_file WHERE claimed ORDER BY 1")
@@ -113,13 +178,13 @@ def test_files_that_wait_behind_slow_ones_are_left_to_other_parsers(
 
         def only_slow_ones_are_claimed() -> bool:
             with engine.connect() as conn:
-                return list(conn.scalars(claimed)) == ["a_slow.py", "b_slow.py"]
+                return list(conn.scalars(claimed)) == [f"{name}.py" for name in slow]
 
-        until(manager, lambda: len(manager.parsing.running) == 2)
+        until(manager, lambda: len(manager.parsing.running) == 4)
         assert not only_slow_ones_are_claimed()
         until(manager, only_slow_ones_are_claimed)
         with manager_of(engine, folder) as other:
-            until(other, lambda: dag_ids(engine) == ["c", "d"])
+            until(other, lambda: dag_ids(engine) == ["e", "f"])
     with engine.connect() as conn:
         assert list(conn.scalars(claimed)) == []
 

@@ -51,13 +51,15 @@ class Lister:
     not mention both "dag" and "headway".  A symbolic link is followed, but no folder is
     entered twice; only regular files count.  What is worth a warning is logged once.
     A listing that takes too long ends early, and the next one gets further: what was read
-    need not be read again.
+    need not be read again.  One that lacks a volume which was mounted in the folder before
+    is not complete.
     """
 
     safe_mode: bool = True
     clock: Clock = field(default_factory=SystemClock)
     _verdicts: dict[str, tuple[Stamp, bool]] = field(default_factory=dict)
     _rules: dict[str, Rules] = field(default_factory=dict)
+    _mounts: dict[Identity | None, set[str]] = field(default_factory=dict)
     _said: frozenset[str] = frozenset()
 
     def list(self, root: Path) -> Listing:
@@ -73,6 +75,7 @@ class Lister:
                 break
         else:
             walk.problems.append(f"{root}: is missing, or files go while it is listed")
+        self._miss_mounts(walk, before)
         self._say(walk)
         return Listing(listing, complete=not walk.problems)
 
@@ -90,6 +93,18 @@ class Lister:
         if len(seen) < len(self._verdicts):
             self._verdicts = {path: self._verdicts[path] for path in seen & self._verdicts.keys()}
         return tuple(sorted(found))
+
+    def _miss_mounts(self, walk: Walk, root: Identity | None) -> None:
+        """Note which volumes there are, and which are no longer."""
+        mounts, known = walk.mounts, self._mounts.get(root, set())
+        for path in sorted(known - mounts):
+            if _is_unmounted(walk.root / path):
+                walk.problems.append(
+                    f"{walk.root / path}: was a volume of its own, and is none now. If that is "
+                    "for good, remove this folder or link."
+                )
+        if mounts - known:
+            self._mounts[root] = known | mounts
 
     def _may_hold_dags(self, walk: Walk, path: str, status: os.stat_result) -> bool:
         if status.st_size > LARGEST:
@@ -129,3 +144,11 @@ def _identity(folder: Path) -> Identity | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _is_unmounted(path: Path) -> bool:
+    """Tell whether what was a mount, or a link to another device, is still there but is neither."""
+    try:
+        return path.stat().st_dev == path.parent.stat().st_dev
+    except OSError:
+        return os.path.lexists(path)

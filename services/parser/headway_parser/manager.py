@@ -31,13 +31,21 @@ from headway_parser.taking import Taken
 log = logging.getLogger(__name__)
 
 MOST_TRIES: Final = 5
-"""How often a file is parsed again at once when a parse came to nothing."""
+"""How often a file is parsed again when a parse came to nothing."""
+
+FIRST_RETRY: Final = 0.5
+"""Seconds until the next try when a child was lost, twice as many after each: what took it may
+last, and take others.  A parse that came to nothing by a change is done again at once."""
 
 AHEAD: Final = 8
 """Files that are claimed for each place, so that none of these waits for the database."""
 
 LONGEST_CLAIM: Final = 1.0
 """Seconds after which claimed files whose turn has not come are left to others."""
+
+REST: Final = 5
+"""Times as long as the last look took is waited for before one that is asked for: whatever
+happens in a bundle, most of the time is left for other things."""
 
 MOMENT: Final = 0.05
 """Seconds that a step waits for children at the longest."""
@@ -48,8 +56,8 @@ class DagFileProcessorManager:
     """Keep the database true to bundles of DAG files, beside others who do the same.
 
     A file is parsed when it, or a file that it took in, has changed.  One that is
-    being parsed is not started again, and a slow one holds up only its own place.
-    Set `asked` to have it look at once.
+    being parsed is not started again, and slow ones hold up no others.
+    Set `asked` to have it look as soon as it has rested from the last look.
     """
 
     engine: Engine
@@ -66,10 +74,12 @@ class DagFileProcessorManager:
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _once_more: deque[Job] = field(default_factory=deque)
+    _lost: dict[FileKey, tuple[Job, float]] = field(default_factory=dict)
     _claimed_until: float = 0.0
     _outdated: set[FileKey] = field(default_factory=set)
     _others: frozenset[int] = frozenset()
     _next_look: float = 0.0
+    _rested_at: float = 0.0
     _next_beat: float = 0.0
 
     def __post_init__(self) -> None:
@@ -78,15 +88,19 @@ class DagFileProcessorManager:
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
         self._beat()
-        self._look()
+        self.look()
         self._claim()
         self._start()
         if self.parsing.running:
             self.parsing.wait(MOMENT)
         else:
             self.clerk.wait(MOMENT)
-        for finished in self.parsing.finished():
-            self._take(finished)
+        finished = self.parsing.finished()
+        try:
+            self._start()  # no place stands empty while answers are checked
+        finally:
+            for each in finished:
+                self._take(each)
         self._settle()
         self.retention.step()
         waiting = self._due or self._claimed or self._once_more
@@ -107,6 +121,11 @@ class DagFileProcessorManager:
 
     def _start(self) -> None:
         """Fill the places; what is parsed once more comes before what has not been."""
+        now = self.clock.monotonic()
+        for key, (job, again_at) in list(self._lost.items()):
+            if now >= again_at:
+                del self._lost[key]
+                self._once_more.append(job)
         for queue in (self._once_more, self._claimed):
             while queue and self.parsing.free > 0:
                 self.parsing.start(queue[0])
@@ -118,9 +137,10 @@ class DagFileProcessorManager:
                 processes.beat(conn, self.me)
             self._next_beat = self.clock.monotonic() + self.settings.heartbeat_interval
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Find what is to be parsed, from time to time and whenever something asks for it."""
-        if not self.asked.is_set() and self.clock.monotonic() < self._next_look:
+        begun_at = self.clock.monotonic()
+        if begun_at < (self._rested_at if self.asked.is_set() else self._next_look):
             return
         self.asked.clear()
         try:
@@ -129,18 +149,26 @@ class DagFileProcessorManager:
             self.asked.set()
             raise
         begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.clerk.jobs
-        waiting = {job.key: job for job in (*self._claimed, *self._once_more)}
+        lost = (job for job, _ in self._lost.values())
+        waiting = {job.key: job for job in (*self._claimed, *self._once_more, *lost)}
         self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
         free = [it for it in jobs if it.key not in begun and it.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
-        self._next_look = self.clock.monotonic() + self.settings.dag_dir_list_interval
+        now = self.clock.monotonic()
+        self._next_look = now + self.settings.dag_dir_list_interval
+        self._rested_at = min(now + REST * (now - begun_at), self._next_look)
 
     def _claim(self) -> None:
-        """Claim files that are due, of which others may have come first to some."""
+        """Claim files that are due, before there is a place for them, unless that may take long.
+
+        Others may have come first to some.
+        """
         if self._claimed and self.clock.monotonic() >= self._claimed_until:
             self._give_up()
         room = AHEAD * self.parsing.places - len(self._claimed)
-        if len(self._claimed) >= self.parsing.places or not (self._due and self.parsing.free):
+        if len(self._claimed) >= self.parsing.places:
+            return
+        if not (self._due and self.parsing.soon_free):
             return
         jobs = [self._due.popleft() for _ in range(min(room, len(self._due)))]
         with self.engine.begin() as conn:
@@ -171,12 +199,13 @@ class DagFileProcessorManager:
         if isinstance(result, Exit):
             if job.tries < MOST_TRIES:
                 log.warning("action=retry file=%s reason=%r", job.key.path, result.lost)
-                self._again(job)
+                again_at = self.clock.monotonic() + FIRST_RETRY * 2.0**job.tries
+                self._lost[job.key] = replace(job, tries=job.tries + 1), again_at
                 return
             result = explain_silence(result, None, "")
         if result.changed or self._is_contradicted(job, result):
             if job.tries < MOST_TRIES:
-                self._again(job)
+                self._once_more.append(replace(job, tries=job.tries + 1))
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
         self.clerk.add(Result(job, result, finished.seconds))
@@ -191,9 +220,6 @@ class DagFileProcessorManager:
             said != job.hashes.get(path, said) and hash_of(job.root / path) == job.hashes[path]
             for path, said in (result.read or {}).items()
         )
-
-    def _again(self, job: Job) -> None:
-        self._once_more.append(replace(job, tries=job.tries + 1))
 
     def _conclude(self, result: Result, taken: Taken | None) -> None:
         job = result.job

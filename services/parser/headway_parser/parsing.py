@@ -1,11 +1,11 @@
 """The children that parse files, a few at a time."""
 
 import selectors
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headway.db.files import FileKey
 from headway.runtime.clock import Clock
@@ -14,18 +14,29 @@ from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
 
+SLOW_AFTER: Final = 1.0
+"""Seconds of a child after which another one may be started beside it."""
+
 
 class Finished(NamedTuple):
-    """A job that is done, what came of it, and the seconds that it took."""
+    """A job that is done, by whom, and the seconds that it took."""
 
     job: Job
-    result: ParsedFile | Exit
+    processor: DagFileProcessor
     seconds: float
+
+    @property
+    def result(self) -> ParsedFile | Exit:
+        """What came of it, which takes a while to be checked."""
+        return self.processor.result()
 
 
 @dataclass(slots=True)
 class Parsing:
-    """Children of a fork server, which may be `starting`, and is replaced when it has died."""
+    """Children of a fork server, which may be `starting`, and is replaced when it has died.
+
+    There are as many as `places`, and as many again while those are slow.
+    """
 
     start_forker: Callable[[], Forker]
     child_of: Callable[[Job], ChildSpec]
@@ -39,7 +50,16 @@ class Parsing:
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
-        return self.places - len(self.running)
+        return self.places - len(self.running) + min(self._slow, self.places)
+
+    @property
+    def soon_free(self) -> bool:
+        """Whether more files may be parsed now, or in a moment: as long as none is slow."""
+        return self.free > 0 or not self._slow
+
+    @property
+    def _slow(self) -> int:
+        return sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
 
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
@@ -66,14 +86,15 @@ class Parsing:
                 processor.watch(selector)
             selector.select(seconds)
 
-    def finished(self) -> Iterator[Finished]:
-        """Yield the jobs that are done, each once."""
+    def finished(self) -> list[Finished]:
+        """Return the jobs that are done, each once; their places are free."""
+        done = []
         for key, (job, processor) in list(self.running.items()):
-            result = processor.poll()
-            if result is not None:
+            if processor.has_ended():
                 del self.running[key]
+                done.append(Finished(job, processor, processor.seconds))
                 processor.close()
-                yield Finished(job, result, processor.seconds)
+        return done
 
     def close(self) -> None:
         """Stop the children."""

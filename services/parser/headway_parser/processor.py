@@ -44,6 +44,7 @@ class DagFileProcessor:
     _refused: str | None = None
     _timed_out: bool = False
     _killed_at: float | None = None
+    _exit: Exit | None = None
 
     @classmethod
     def start(
@@ -77,19 +78,30 @@ class DagFileProcessor:
             selector.register(source, selectors.EVENT_READ)
 
     def poll(self) -> ParsedFile | Exit | None:
-        """Return what came of it, None while it goes on; never wait.
+        """Return what came of it, None while it goes on; never wait."""
+        return self.result() if self.has_ended() else None
+
+    def has_ended(self) -> bool:
+        """Take what the child says; return whether it is over, or given up.  Never wait."""
+        self._exit = self.child.poll()
+        self._hear()
+        self._listen()
+        if self._exit is None:
+            self._limit()
+        return self._exit is not None or self._is_given_up()
+
+    def result(self) -> ParsedFile | Exit:
+        """Return what came of it once it has ended, also after `close`.
 
         An exit is returned of a child that was lost, by no fault of its file as far as is known.
         """
-        exited = self.child.poll()
-        self._hear()
-        self._listen()
-        if exited is None:
-            self._limit()
-            return self._given_up()
-        if exited.exceeded is not None:
+        if self._exit is None:
+            why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
+            told = f"{why} Its process could not be stopped, and was given up."
+            return failure(told, self._text())
+        if self._exit.exceeded is not None:
             return failure(
-                f"Reading the file started more than {exited.exceeded}, and was stopped. "
+                f"Reading the file started more than {self._exit.exceeded}, and was stopped. "
                 "Start them inside tasks.",
                 self._text(),
             )
@@ -97,10 +109,10 @@ class DagFileProcessor:
             return failure(self._refused, self._text())
         if self._answer is not None:
             return check_answer(self.path, self._answer)
-        if exited.lost is not None and not self._timed_out:
-            return exited
+        if self._exit.lost is not None and not self._timed_out:
+            return self._exit
         limit = self.bounds.seconds if self._timed_out else None
-        return explain_silence(exited, limit, self._text())
+        return explain_silence(self._exit, limit, self._text())
 
     def close(self) -> None:
         """Let go of the child, and kill it if it still lives."""
@@ -117,13 +129,10 @@ class DagFileProcessor:
             self._killed_at = self.clock.monotonic()
         self.child.kill()
 
-    def _given_up(self) -> ParsedFile | None:
-        """Return the error of a file whose child does not end though it was killed."""
+    def _is_given_up(self) -> bool:
+        """Tell whether the child does not end though it was killed."""
         now = self.clock.monotonic()
-        if self._killed_at is None or now < self._killed_at + END_SECONDS:
-            return None
-        why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
-        return failure(f"{why} Its process could not be stopped, and was given up.", self._text())
+        return self._killed_at is not None and now >= self._killed_at + END_SECONDS
 
     def _hear(self) -> None:
         """Take what the child has printed."""

@@ -36,6 +36,7 @@ def serve(
         daemon.registered("parser", database) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
+        manager.look()  # which takes a while, as does the start of the fork server
         isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
         Loop("parser", manager.step, clock, _passes, Pace(idle=IDLE), bell).run()

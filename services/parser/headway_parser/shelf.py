@@ -113,8 +113,9 @@ class Shelf:
         """Return the stored files that are gone for certain; None if that cannot be told.
 
         A commit is what it is, unless its checkout lacks what it had.  Of a folder, one that
-        is empty proves nothing, for it may not be mounted; and a large loss must last, as must
-        what is left of it when files come back one after the other.
+        is empty proves nothing, for it may not be mounted, nor does an empty one in it of what
+        this parser has never seen there; and a large loss must last, as must what is left of
+        it when files come back one after the other.
         """
         whole = place.commit is not None and self._is_whole(place.commit, listing)
         missing = sorted(rows.keys() - set(listing.paths))
@@ -126,11 +127,20 @@ class Shelf:
         if place.commit is not None:
             return gone if whole else None
         lasts = self._lasts(frozenset(missing), len(rows))
-        if listing.complete and listing.paths:
+        if listing.complete and listing.paths and not self._may_be_unmounted(place, gone):
             return gone if lasts else []
         if self._loss is not None:
             self._loss = frozenset(), self._loss[1]  # what is left of it has its own while
         return None
+
+    def _may_be_unmounted(self, place: Place, gone: Collection[str]) -> bool:
+        """Tell whether files that were never seen here may be on a volume that is not mounted.
+
+        Its mount point is then an empty folder.  A volume that was seen is missed by the lister.
+        """
+        never_seen = {path for path in gone if path not in self.considered}
+        folders = {(place.root / path).parent for path in never_seen}
+        return any(_is_empty(_nearest(folder)) for folder in folders)
 
     def _is_whole(self, commit: str, listing: Listing) -> bool:
         """Tell whether a listing has all that was there when the commit was looked at first."""
@@ -158,3 +168,15 @@ class Shelf:
         if self._loss is None or self._loss[0] != missing:
             self._loss = missing, now
         return now - self._loss[1] >= CONFIRMED_AFTER
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or the first of those that it lies in that is there."""
+    return next((it for it in (folder, *folder.parents) if it.is_dir()), folder)
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return not any(folder.iterdir())
+    except OSError:
+        return True

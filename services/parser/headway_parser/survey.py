@@ -110,8 +110,9 @@ class Survey:
         elif shelf.name not in self._warned:
             self._warned.add(shelf.name)
             log.warning(
-                "action=keep bundle=%s: %s is empty, missing or not readable as a whole; the DAGs "
-                "that are missing stay in force. `headway dags delete` removes one for good.",
+                "action=keep bundle=%s: %s is empty, missing or not readable as a whole, or lacks "
+                "a volume, as an empty folder in it may; the DAGs that are missing stay in force. "
+                "`headway dags delete` removes one for good.",
                 shelf.name,
                 place.root,
             )

@@ -63,6 +63,12 @@ class Walk:
         while self._plain or self._linked:
             yield from self._enter(*(self._plain or self._linked).pop())
 
+    @property
+    def mounts(self) -> set[str]:
+        """The folders that it has entered which lie on another device than what holds them."""
+        devices = {folder: device for (device, _), folder in self.folders.items()}
+        return {it for it in devices if it and devices[it] != devices[it.rpartition("/")[0]]}
+
     def hurry(self) -> None:
         """Raise LateError if it is late."""
         if self.clock.monotonic() > self.deadline:

@@ -19,10 +19,10 @@ STEP_MS: Final = 20
 
 
 class Place(NamedTuple):
-    """A folder to be watched, with all below it or without, and which one it is."""
+    """A folder to be watched, and which one it is: all below it, or a `link` in it alone."""
 
     path: Path
-    deep: bool
+    link: str | None
     identity: tuple[int, int]
 
 
@@ -38,7 +38,8 @@ class Watcher:
     def watch(self, folders: Iterable[Path]) -> None:
         """Watch these folders from now on, and no others.
 
-        Where a folder is a symbolic link, that it is turned elsewhere is noticed as well.
+        Where a folder, or one that it lies in, is a symbolic link, that it is turned elsewhere
+        is noticed as well.
         Call it from time to time: a folder that was made anew is watched from then on.
         """
         wanted = frozenset(_places(folders))
@@ -48,9 +49,9 @@ class Watcher:
         self.close()
         self._watched, self._ended = wanted, Event()
         for deep in (True, False):
-            paths = [place.path for place in wanted if place.deep is deep]
-            if paths:
-                arguments = (paths, deep, self._ended)
+            places = [place for place in wanted if (place.link is None) is deep]
+            if places:
+                arguments = (places, deep, self._ended)
                 thread = Thread(target=self._run, args=arguments, name="watcher", daemon=True)
                 thread.start()
                 self._threads.append(thread)
@@ -62,12 +63,18 @@ class Watcher:
             thread.join()
         self._threads.clear()
 
-    def _run(self, paths: list[Path], deep: bool, ended: Event) -> None:
-        roots = {str(path) for path in paths}
+    def _run(self, places: list[Place], deep: bool, ended: Event) -> None:
+        roots, links = {str(place.path) for place in places}, {place.link for place in places}
+
+        def counts(_change: Change, path: str) -> bool:
+            if deep:
+                return "/__pycache__/" not in path and "/.git/" not in path
+            return path in roots or Path(path).name in links
+
         try:
             for changes in watch(
-                *paths,
-                watch_filter=_counts,
+                *roots,
+                watch_filter=counts,
                 debounce=DEBOUNCE_MS,
                 step=STEP_MS,
                 stop_event=ended,
@@ -86,16 +93,25 @@ class Watcher:
 def _places(folders: Iterable[Path]) -> Iterator[Place]:
     for folder in folders:
         if folder.is_dir():
-            yield from _place(folder.resolve(), deep=True)
-        if folder.is_symlink():
-            yield from _place(folder.parent, deep=False)
+            yield from _place(folder.resolve())
+        for link in _links(folder):
+            yield from _place(link.parent, link.name)
 
 
-def _place(path: Path, *, deep: bool) -> Iterator[Place]:
+def _links(folder: Path) -> Iterator[Path]:
+    """Yield the links on the way to a folder, also those that these lead through."""
+    way, seen = [folder], set[Path]()
+    while way:
+        path = way.pop()
+        for link in (path, *path.parents):
+            if link not in seen and link.is_symlink():
+                seen.add(link)
+                yield link
+                with suppress(OSError):
+                    way.append(link.parent / link.readlink())
+
+
+def _place(path: Path, link: str | None = None) -> Iterator[Place]:
     with suppress(OSError):  # it has just gone
         status = path.stat()
-        yield Place(path, deep, (status.st_dev, status.st_ino))
-
-
-def _counts(_change: Change, path: str) -> bool:
-    return "/__pycache__/" not in path and "/.git/" not in path
+        yield Place(path, link, (status.st_dev, status.st_ino))

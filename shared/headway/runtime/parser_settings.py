@@ -46,7 +46,12 @@ class ParserSettings(Settings):
         description='Whether files count as DAG files only if they mention both "dag" and '
         '"headway".',
     )
-    parsing_processes: int = Field(2, ge=1, description="Files that are parsed at a time.")
+    parsing_processes: int = Field(
+        2,
+        ge=1,
+        description="Files that are parsed at a time. Those that take more than a second do not "
+        "keep others waiting: then there are up to twice as many.",
+    )
     file_parsing_sort_mode: SortMode = Field(
         SortMode.MODIFIED_TIME,
         description="Order in which files are parsed: modified_time (the latest change first), "

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
+from tests.integration.services.zoo.keeper import Zoo, dag
 
 from headway.db import files, views
 from headway.embedded.postgres import PostgresServer
@@ -57,11 +58,12 @@ class Scene:
     marks: Path
 
     def spied(self, folder: Path, dag_id: str) -> Any:
-        """Return what the spy finds in that folder of DAG files."""
+        """Return what the spy finds in that folder of DAG files, beside a canary."""
         told = {**self.targets, "dag_id": dag_id}
         (folder / "targets.json").write_text(json.dumps(told))
-        (folder / "spy.py").write_text(SPY.read_text())
-        self.stack.until(lambda conn: self._is_parsed(conn, dag_id), f"what {dag_id} finds")
+        with Zoo(self.stack, self.marks, self.targets["processes"]["parser"]).canary():
+            (folder / "spy.py").write_text(SPY.read_text())
+            self.stack.until(lambda conn: self._is_parsed(conn, dag_id), f"what {dag_id} finds")
         return json.loads(self.stack.dag(dag_id)["description"])
 
     def _is_parsed(self, conn: Connection, dag_id: str) -> bool:
@@ -79,6 +81,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         (root / name).write_text(f"# {SECRET}\n")
         (root / name).chmod(0o600)
     (root / "strong" / "marking.py").write_text(MARKING.format(folder=str(root / "marks")))
+    (root / "strong" / "canary.py").write_text(dag("canary", "sing"))
     given = {"AWS_SECRET_ACCESS_KEY": SECRET, "HEADWAY_CONFIG": str(root / "strong/headway.toml")}
     with (
         server_with_socket(root / "server") as (socket_path, socket_login),

@@ -103,9 +103,10 @@ def test_a_function_of_the_moment_is_no_change(zoo: Zoo) -> None:
         "from headway.sdk import DAG, PythonOperator\n"
         "with DAG('lambdas'): PythonOperator(task_id='t', python_callable=lambda: 1)\n",
     )
-    zoo.stack.wait_for_version("lambdas")
-    before = zoo.file("lambdas.py")["parsed_at"]
-    zoo.stack.until(lambda _: zoo.file("lambdas.py")["parsed_at"] != before, "another parse")
+    with zoo.canary():
+        zoo.stack.wait_for_version("lambdas")
+        before = zoo.file("lambdas.py")["parsed_at"]
+        zoo.stack.until(lambda _: zoo.file("lambdas.py")["parsed_at"] != before, "another parse")
     with zoo.stack.engine.connect() as conn:
         assert conn.scalar(VERSIONS, {"dag_id": "lambdas"}) == 1
         assert "lambdas.py" not in _warnings(conn)
@@ -171,8 +172,9 @@ def test_a_package_that_is_none_has_an_error(zoo: Zoo, name: str) -> None:
 def test_a_package_within_a_package_is_data(zoo: Zoo) -> None:
     inner = package(("inner.py", dag("inner").encode()))
     content = package(("outer.py", dag("outer").encode()), ("inner.zip", inner))
-    (zoo.stack.dags / "nested.zip").write_bytes(content)
-    zoo.stack.wait_for_version("outer")
+    with zoo.canary():
+        (zoo.stack.dags / "nested.zip").write_bytes(content)
+        zoo.stack.wait_for_version("outer")
     with zoo.stack.engine.connect() as conn:
         assert not views.dags(conn, "inner")
 

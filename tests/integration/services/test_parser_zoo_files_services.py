@@ -64,6 +64,13 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
         yield zoo
 
 
+@pytest.fixture
+def canary(zoo: Zoo) -> Iterator[None]:
+    """Have the canary run all through a test."""
+    with zoo.canary():
+        yield
+
+
 @pytest.fixture(scope="module")
 def sound(zoo: Zoo) -> str:
     """What a DAG file finds of its world when no other has changed it."""
@@ -106,6 +113,7 @@ def test_what_is_no_python_has_an_error(zoo: Zoo, name: str) -> None:
     zoo.check_unharmed()
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_byte_order_mark_is_fine(zoo: Zoo) -> None:
     (zoo.stack.dags / "marked.py").write_bytes(b"\xef\xbb\xbf" + dag("marked").encode())
     zoo.stack.wait_for_version("marked")
@@ -124,6 +132,7 @@ def test_a_huge_file_is_refused_unread(zoo: Zoo) -> None:
     zoo.stack.wait_for_no_import_error("huge.py")
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_link_out_of_the_bundle_is_refused(zoo: Zoo) -> None:
     """Who lists the files can read it; who reads them cannot."""
     outside = zoo.stack.home / "outside.py"
@@ -156,6 +165,7 @@ def test_what_is_no_file_is_left_out(zoo: Zoo) -> None:
 SLOWLY = "import time; time.sleep({})\n"
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_file_that_is_replaced_while_it_is_read_is_read_again(zoo: Zoo) -> None:
     file = zoo.write("replaced.py", dag("replaced", "old") + SLOWLY.format(1))
     zoo.wait_until_parsing("replaced.py")
@@ -170,6 +180,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(zoo: Zoo) -> Non
     assert zoo.in_force("replaced") == 2
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_file_that_is_emptied_while_it_is_read_keeps_its_dags(zoo: Zoo) -> None:
     """Editors empty a file before they write it."""
     file = zoo.write("emptied.py", dag("emptied", "never") + SLOWLY.format(1))
@@ -182,6 +193,7 @@ def test_a_file_that_is_emptied_while_it_is_read_keeps_its_dags(zoo: Zoo) -> Non
     zoo.stack.until(lambda _: tasks(zoo, "emptied") == {"new"}, "what was written then")
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_file_that_is_deleted_while_it_is_read_is_gone(zoo: Zoo) -> None:
     file = zoo.write("deleted.py", dag("deleted") + SLOWLY.format(1))
     zoo.wait_until_parsing("deleted.py")
@@ -192,6 +204,7 @@ def test_a_file_that_is_deleted_while_it_is_read_is_gone(zoo: Zoo) -> None:
     zoo.stack.wait_for_no_import_error("deleted.py")
 
 
+@pytest.mark.usefixtures("canary")
 def test_a_file_that_grows_while_it_is_read_is_read_whole(zoo: Zoo) -> None:
     """Somebody writes it slowly: what the first half defines never comes into force."""
     file = zoo.stack.dags / "grows.py"
@@ -204,6 +217,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_whole(zoo: Zoo) -> None:
     assert zoo.in_force("grows") == 1
 
 
+@pytest.mark.usefixtures("canary")
 def test_an_edit_under_an_old_time_is_seen(zoo: Zoo) -> None:
     file = zoo.stack.dags / "future.py"
     for number in (2, 3):
@@ -216,19 +230,21 @@ def test_the_first_file_keeps_a_dag_id(zoo: Zoo) -> None:
     """Also when the parser is killed: what starts again finds the same owner."""
     zoo.write("owner.py", dag("shared", "of_owner"))
     zoo.stack.wait_for_version("shared")
-    zoo.write("a_thief.py", dag("shared", "of_thief"))
-    (zoo.stack.dags.parent / OTHER / "owner.py").write_text(dag("shared", "of_other"))
-
     said = "The DAG id 'shared' in {} is taken by the file owner.py (bundle dags), which keeps it."
-    for path in ("a_thief.py", "owner.py"):
-        assert zoo.stack.wait_for_import_error(path).startswith(said.format(path))
+    with zoo.canary():
+        zoo.write("a_thief.py", dag("shared", "of_thief"))
+        (zoo.stack.dags.parent / OTHER / "owner.py").write_text(dag("shared", "of_other"))
+        for path in ("a_thief.py", "owner.py"):
+            assert zoo.stack.wait_for_import_error(path).startswith(said.format(path))
     zoo.kill_parser()
-    for path in ("a_thief.py", "owner.py"):
-        zoo.touch(path)
-    assert "taken by the file owner.py" in zoo.stack.wait_for_import_error("a_thief.py")
+    with zoo.canary():
+        for path in ("a_thief.py", "owner.py"):
+            zoo.touch(path)
+        assert "taken by the file owner.py" in zoo.stack.wait_for_import_error("a_thief.py")
     assert tasks(zoo, "shared") == {"of_owner"}
 
 
+@pytest.mark.usefixtures("canary")
 def test_ids_that_differ_in_case_are_two_dags(zoo: Zoo) -> None:
     zoo.write("twin.py", dag("twin", "lower"))
     zoo.write("Twin.py", dag("Twin", "upper"))

@@ -153,6 +153,36 @@ def test_the_time_for_which_a_file_is_empty_begins_anew(
     assert shelf.gone(place, Listing(("b.py",), complete=True), stored, ()) == []
 
 
+def test_an_empty_folder_in_the_bundle_proves_nothing_of_what_was_never_seen_there(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    """The parser was started while a volume is not mounted, of which the mount point is there."""
+    (tmp_path / "team").mkdir()
+    known = [f"{name}.py" for name in ("b", "c", "d", "e")]
+    place, stored = Place(tmp_path), rows(*known, "team/sub/a.py")
+    for path in known:
+        (tmp_path / path).write_text("dag")
+
+    assert shelf.gone(place, shelf.listed(place), stored, ()) is None
+    (tmp_path / "team").rmdir()
+    assert shelf.gone(place, shelf.listed(place), stored, ()) == ["team/sub/a.py"]
+
+
+def test_the_last_file_of_a_folder_is_gone_for_who_has_seen_it(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    (tmp_path / "team").mkdir()
+    paths = ("team/a.py", "b.py", "c.py")
+    for path in paths:
+        (tmp_path / path).write_text("dag")
+    stored = {path: stored_as(shelf, tmp_path, path) for path in paths}
+    assert reasons(shelf, tmp_path, stored) == {}
+
+    (tmp_path / "team/a.py").unlink()
+    place = Place(tmp_path)
+    assert shelf.gone(place, shelf.listed(place), stored, ()) == ["team/a.py"]
+
+
 def reasons(shelf: Shelf, root: Path, stored: dict[str, Row], **wanted: int) -> dict[str, Reason]:
     place = Place(root)
     runs = {f"{name}.py": (run,) for name, run in wanted.items()}

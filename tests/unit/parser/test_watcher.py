@@ -32,6 +32,18 @@ def is_noticed(rung: Event, file: Path) -> bool:
     return False
 
 
+def is_turned(rung: Event, link: Path, *targets: str) -> bool:
+    """Tell whether it rings that a link leads elsewhere, once the watcher had time to begin."""
+    for number in range(int(PATIENCE / 0.2)):
+        settle(rung)
+        new = link.with_name("new")
+        new.symlink_to(targets[number % len(targets)])
+        new.rename(link)
+        if rung.wait(0.2):
+            return True
+    return False
+
+
 def settle(rung: Event) -> None:
     """Wait until what has happened was told."""
     rung.clear()
@@ -88,3 +100,35 @@ def test_a_folder_that_is_gone_for_now_is_no_harm(
     watcher.watch([folder])
 
     assert is_noticed(rung, folder / "a.py")
+
+
+@pytest.mark.parametrize("named", ["current", "current/dags", "srv"])
+def test_a_link_that_is_turned_anywhere_on_the_way_to_the_folder_rings(
+    watcher: Watcher, rung: Event, tmp_path: Path, named: str
+) -> None:
+    """As git-sync turns it: the folder that is named, srv, leads through it to dags."""
+    for commit in ("one", "two"):
+        (tmp_path / commit / "dags").mkdir(parents=True)
+    (tmp_path / "srv").symlink_to("current/dags")
+    (tmp_path / "current").symlink_to("one")
+    watcher.watch([tmp_path / named])
+    assert is_noticed(rung, tmp_path / "one/dags/a.py")
+
+    assert is_turned(rung, tmp_path / "current", "two", "one")
+    watcher.watch([tmp_path / named])
+    assert is_noticed(rung, tmp_path / named / "a.py")
+
+
+def test_what_lies_beside_a_link_does_not_ring(
+    watcher: Watcher, rung: Event, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "dags").symlink_to("one")
+    watcher.watch([tmp_path / "dags"])
+    settle(rung)
+    assert is_turned(rung, tmp_path / "dags", "two", "one")
+    settle(rung)
+
+    (tmp_path / "beside").write_text("x")
+    assert not rung.wait(0.5)

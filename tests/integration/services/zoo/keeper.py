@@ -20,6 +20,7 @@ from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 
 TIMEOUT = 3
+PLACES = 2
 MEMORY = 512 * 2**20
 OUTPUT = 64 * 2**10
 ANSWER = 4 * 2**20
@@ -29,7 +30,7 @@ LIMITS = {
     "HEADWAY_PARSER_DAG_FILE_MEMORY_LIMIT_BYTES": str(MEMORY),
     "HEADWAY_PARSER_MAX_PARSE_OUTPUT_BYTES": str(OUTPUT),
     "HEADWAY_PARSER_MAX_PARSE_ANSWER_BYTES": str(ANSWER),
-    "HEADWAY_PARSER_PARSING_PROCESSES": "2",
+    "HEADWAY_PARSER_PARSING_PROCESSES": str(PLACES),
 }
 
 LONGEST_DELAY = 1.0
@@ -146,12 +147,14 @@ class Zoo:
         """Wait until the file has been claimed by the parser."""
         self.stack.until(lambda conn: self._claimed(conn, path), f"{path} being parsed")
 
-    def check_edits(self, path: str) -> None:
-        """Check that an edit of the canary is in force while the file is still being parsed."""
-        self.wait_until_parsing(path)
+    def check_edits(self, *paths: str) -> None:
+        """Check that an edit of the canary is in force while the files are still being parsed."""
+        for path in paths:
+            self.wait_until_parsing(path)
         self.edit_canary()
         with self.stack.engine.connect() as conn:
-            assert self._claimed(conn, path), f"{path} has been parsed before the canary's edit"
+            for path in paths:
+                assert self._claimed(conn, path), f"{path} was parsed before the canary's edit"
 
     def in_force(self, dag_id: str) -> int | None:
         """The number of the version in force; None without one."""
