@@ -63,11 +63,6 @@ def _params(value: object, where: str) -> dict[str, JsonValue]:
         raise DagError(str(error)) from None
 
 
-def _moment(value: object, where: str) -> datetime:
-    moment = checks.aware(value, where).astimezone(UTC)
-    return datetime.combine(moment.date(), moment.time(), UTC)
-
-
 def _interval(value: object, where: str) -> float:
     seconds = checks.duration(value, where).total_seconds()
     if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
@@ -81,8 +76,8 @@ def _overlap(value: object, where: str) -> Overlap | None:
 
 
 _STORED: Final[Mapping[str, checks.Check]] = {
-    "start_date": checks.optional(_moment),
-    "end_date": checks.optional(_moment),
+    "start_date": checks.optional(checks.instant),
+    "end_date": checks.optional(checks.instant),
     "catchup_window": checks.optional(checks.in_seconds(checks.time_limit)),
     "max_active_runs": checks.whole(1),
     "max_active_tasks": checks.whole(1),
