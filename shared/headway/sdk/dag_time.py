@@ -100,6 +100,15 @@ class DagTime:
 
         return run_before(self.timetable, self._bounds(), self._instant(start, "start"))
 
+    def run_ending_after(self, end: datetime) -> "DagRunInfo | None":
+        """Return the first run of the schedule whose interval ends later than `end`.
+
+        It is the one after the run over an interval that ends then, however long that is.
+        """
+        from headway.timetables.sequence import run_ending_after
+
+        return run_ending_after(self.timetable, self._bounds(), self._instant(end, "end"))
+
     @property
     def _where(self) -> str:
         return f"DAG {self.dag_id!r}"
