@@ -16,6 +16,7 @@ from headway.sdk.xcom import check_json
 
 if TYPE_CHECKING:
     from headway.sdk.options import Functions
+    from headway.timetables.base import Timetable
 
 
 class DagOptions(TypedDict, total=False):
@@ -120,10 +121,11 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         )
     zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
     timetable = _timetable(_schedule(given, where), zone, where)
+    checked |= _active_runs(timetable, checked, where)
     return DagSpec(
         dag_id=dag_id,
         relative_path="",
-        timetable=timetable,
+        timetable=_encoded(timetable, where),
         timezone=zone,
         tasks=(),
         callbacks=callbacks.events(callbacks.of_runs(given, where)),
@@ -181,11 +183,40 @@ def _zone_name(zone: object, where: str) -> str:
         ) from None
 
 
-def _timetable(schedule: object, timezone: str, where: str) -> TimetableSpec:
-    from headway.timetables.registry import encode
+def _timetable(schedule: object, timezone: str, where: str) -> "Timetable":
     from headway.timetables.schedule import timetable_for
 
     try:
-        return encode(timetable_for(schedule, timezone))
+        return timetable_for(schedule, timezone)
     except TimetableError as error:
         raise TimetableError(f"{where}: {error}") from None
+
+
+def _encoded(timetable: "Timetable", where: str) -> TimetableSpec:
+    from headway.timetables.registry import encode
+
+    try:
+        return encode(timetable)
+    except TimetableError as error:
+        raise TimetableError(f"{where}: {error}") from None
+
+
+def _active_runs(
+    timetable: "Timetable", checked: Mapping[str, Any], where: str
+) -> dict[str, object]:
+    """Return how many runs a continuous DAG may have, of which another is due at any time."""
+    from headway.timetables.sequence import is_continuous
+
+    if not is_continuous(timetable):
+        return {}
+    if checked.get("max_active_runs", 1) > 1:
+        raise DagError(
+            f"{where}: max_active_runs is {checked['max_active_runs']}, and a continuous DAG has "
+            "one run at a time, the next when that has ended; leave it out."
+        )
+    if checked.get("overlap"):
+        raise DagError(
+            f"{where}: overlap is {str(checked['overlap'])!r}, and runs of a continuous DAG never "
+            "overlap; leave it out."
+        )
+    return {"max_active_runs": 1}
