@@ -50,12 +50,12 @@ class CronPattern:
     months: frozenset[int]
     weekdays: frozenset[tuple[int, int]] | None
     every_hour: bool
-    every_few_minutes: bool
+    every_few: bool
 
     @property
     def once_a_day(self) -> bool:
         """Whether it has one time of day, and fires once where that comes twice."""
-        return len(self.minutes) == 1 and not self.every_few_minutes
+        return len(self.minutes) == 1 and not self.every_few
 
     @property
     def once_a_month(self) -> bool:
@@ -156,7 +156,7 @@ def _parse_fields(text: str) -> CronPattern:
         months=MONTH.read(month),
         weekdays=None if weekday in ("*", "?") else read_weekdays(weekday),
         every_hour=len(hours) == _HOURS_A_DAY,
-        every_few_minutes=minute.startswith("*"),
+        every_few=minute.startswith("*") or hour.startswith("*"),
     )
 
 
