@@ -18,7 +18,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 FEW: Final = 20
 MOST: Final = 10_000
-"""Runs that are shown at most."""
+"""Runs that are shown at most where nobody asks for more."""
 
 Expression = Annotated[
     str,
@@ -48,7 +48,7 @@ def preview(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, max=MOST, help=f"Without --to {FEW} by default."),
+        typer.Option("--limit", "-n", min=1, help=f"By default {FEW}, with --to {MOST:,}."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -73,10 +73,13 @@ def preview(
     most = limit or (FEW if last is None else MOST)
     bounds = TimeRestriction(first, last, catchup=True)
     runs = runs_on(found, found.next_dagrun_info(None, bounds, first), bounds, first)
-    shown = list(islice(coming(known(found, runs), local), most))
+    ahead = coming(known(found, runs), local)
+    shown = list(islice(ahead, most))
     show_coming(shown, zone, output)
     if len(shown) < most and (why := why_no_more(found, shown, bounds, first)):
         typer.echo(why, err=True)
+    if last is not None and limit is None and next(ahead, None) is not None:
+        typer.echo(f"These are the first {most:,} runs; pass -n for more of them.", err=True)
 
 
 def show_coming(runs: Sequence["Coming"], zone: str, output: Format) -> None:

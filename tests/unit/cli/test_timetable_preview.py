@@ -69,6 +69,19 @@ def test_how_many() -> None:
     assert say("@once", "--from", "2026-01-01").count("\n") == 2
 
 
+def test_what_is_cut_off_is_told() -> None:
+    """A week has 10,080 minutes; both bounds are among them."""
+    week = ("preview", "* * * * *", "--from", "2026-01-01", "--to", "2026-01-08", "-o", "json")
+    cut = CliRunner().invoke(app, ["timetable", *week])
+    whole = CliRunner().invoke(app, ["timetable", *week, "-n", "10081"])
+    few = CliRunner().invoke(app, ["timetable", *week, "-n", "5"])
+
+    assert len(json.loads(cut.stdout)) == 10_000
+    assert cut.stderr == "These are the first 10,000 runs; pass -n for more of them.\n"
+    assert (len(json.loads(whole.stdout)), whole.stderr) == (10_081, "")
+    assert (len(json.loads(few.stdout)), few.stderr) == (5, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
