@@ -9,6 +9,9 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from headway.domain.interval import DataInterval
     from headway.timetables.preview import Coming
 
 app = typer.Typer(help="Timetables: see when they run.", no_args_is_help=True)
@@ -106,12 +109,20 @@ def _told(runs: Iterable["Coming"], zone: str) -> Iterable[dict[str, object]]:
     local = find_zone(zone)
     for run in runs:
         interval = run.info.data_interval
-        start, end = interval.start.astimezone(local), interval.end.astimezone(local)
         yield {
             "run_after": run.info.run_after,
             "run_local": f"{run.info.run_after.astimezone(local):%a %F %T %Z}",
             "interval_start": interval.start,
             "interval_end": interval.end,
-            "interval_local": f"{start:%F %T} to {end:%F %T}" if start != end else f"{start:%F %T}",
+            "interval_local": _clocks(interval, local),
             "notes": "; ".join(run.notes) or None,
         }
+
+
+def _clocks(interval: "DataInterval", zone: "ZoneInfo") -> str:
+    """Return what clocks show from the start to the end of an interval."""
+    start, end = interval.start.astimezone(zone), interval.end.astimezone(zone)
+    if interval.start == interval.end:
+        return f"{start:%F %T}"
+    form = "%F %T" if start.utcoffset() == end.utcoffset() else "%F %T %Z"
+    return f"{start.strftime(form)} to {end.strftime(form)}"

@@ -61,6 +61,18 @@ def test_runs_as_a_table() -> None:
     ]
 
 
+def test_an_hour_that_comes_twice_is_no_instant() -> None:
+    """In Berlin, 02:00 to 03:00 comes twice on 25 October 2026: from 00:00 and from 01:00 UTC."""
+    options = ("--tz", "Europe/Berlin", "--from", "2026-10-25", "-n", "4")
+    lines = [line.split("  ") for line in say("@hourly", *options).splitlines()]
+
+    assert [line[4].strip() for line in lines[2:]] == [
+        "2026-10-25 01:00:00 to 2026-10-25 02:00:00",
+        "2026-10-25 02:00:00 CEST to 2026-10-25 02:00:00 CET",
+        "2026-10-25 02:00:00 to 2026-10-25 03:00:00",
+    ]
+
+
 def test_how_many() -> None:
     assert len(json.loads(say(LINEAGE, "-o", "json"))) == 20, "from now on"
     week = ("--from", "2026-01-01", "--to", "2026-01-07T23:59")
