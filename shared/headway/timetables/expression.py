@@ -17,6 +17,7 @@ from headway.timetables.base import Timetable
 from headway.timetables.boolean import BooleanTimetable
 from headway.timetables.recurring import Recurring
 from headway.timetables.schedule import timetable_for
+from headway.timetables.simple import Continuous, Null, Once
 
 LONGEST: Final = 4000
 """Characters beyond which an expression is refused."""
@@ -27,9 +28,9 @@ _CLASSES: Final = {kind.__name__: kind for kind in registry.BUILT_IN.values()}
 
 NAMES: Final[Mapping[str, Callable[..., Timetable]]] = {
     **{name: kind for name, kind in _CLASSES.items() if name not in _INTERNAL},
-    "Once": _CLASSES["OnceTimetable"],
-    "Continuous": _CLASSES["ContinuousTimetable"],
-    "Null": _CLASSES["NullTimetable"],
+    "Once": Once,
+    "Continuous": Continuous,
+    "Null": Null,
     **{name: getattr(boolean, name) for name in _FIELDS},
 }
 """What an expression may call."""

@@ -111,3 +111,9 @@ class ContinuousTimetable(_Plain):
             return None
         end = max(start + _SHORTEST, now.astimezone(UTC))
         return DagRunInfo.once_over(DataInterval(start, end))
+
+
+# The same by their short names.
+Null = NullTimetable
+Once = OnceTimetable
+Continuous = ContinuousTimetable
