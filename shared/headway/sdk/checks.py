@@ -126,7 +126,10 @@ def instant(value: object, where: str) -> datetime:
         refuse(where, f"a datetime with a time zone ({advice})", value)
     if value.tzinfo is None:
         raise DagError(f"{where} is {value}, which has no time zone; {advice}.")
-    moment = value.astimezone(UTC)
+    try:
+        moment = value.astimezone(UTC)
+    except OverflowError:
+        raise DagError(f"{where} is {value}, beyond the years 1 to 9999 in UTC.") from None
     return datetime.combine(moment.date(), moment.time(), UTC)  # pendulum's sums would be naive
 
 

@@ -82,8 +82,11 @@ def _value(node: ast.expr) -> Any:  # noqa: PLR0911 - one for each kind of node
             return node.value
         case ast.List() | ast.Tuple():
             return [_value(item) for item in node.elts]
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return -number
+        case ast.UnaryOp(
+            op=ast.USub() | ast.UAdd() as sign,
+            operand=ast.Constant(value=int() | float() as number),
+        ) if type(number) is not bool:
+            return -number if isinstance(sign, ast.USub) else number
         case ast.UnaryOp(op=ast.Invert()):
             return _inverted(node)
         case ast.BinOp():

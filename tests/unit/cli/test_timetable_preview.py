@@ -73,6 +73,27 @@ def test_an_hour_that_comes_twice_is_no_instant() -> None:
     ]
 
 
+def test_the_first_run_begins_with_the_end_of_a_gap() -> None:
+    """New York skips 02:00 to 03:00 on 8 March 2026."""
+    for start in ("2026-03-08T02:30", "2026-03-08T03:00"):
+        options = ("--tz", "America/New_York", "--from", start, "-n", "1", "-o", "json")
+        assert json.loads(say("@hourly", *options))[0]["data_interval_start"] == (
+            "2026-03-08T07:00:00Z"
+        )
+
+
+@pytest.mark.parametrize(
+    "expression", ["@daily", "P1D", "P1Y", "@once", "CronTimetable('0 0 * * *') & Workdays()"]
+)
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_runs_from_the_beginning_of_the_calendar(expression: str, zone: str) -> None:
+    """They begin a year later, where there is a day before them."""
+    options = ("--tz", zone, "--from", "0001-01-02", "-n", "1", "-o", "json")
+    (run,) = json.loads(say(expression, *options))
+
+    assert "0002-01-01" <= run["data_interval_start"] < "0002-01-03"
+
+
 def test_how_many() -> None:
     assert len(json.loads(say(LINEAGE, "-o", "json"))) == 20, "from now on"
     week = ("--from", "2026-01-01", "--to", "2026-01-07T23:59")

@@ -127,6 +127,10 @@ def test_a_continuous_dag_has_one_run_at_a_time(schedule: object) -> None:
     ("options", "message"),
     [
         ({"start_date": datetime(2013, 1, 1)}, r"start_date is .* no time zone; write pendulum"),  # noqa: DTZ001
+        (
+            {"start_date": datetime(1, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo"))},
+            "start_date is 0001-01-01 .* beyond the years 1 to 9999 in UTC",
+        ),
         ({"start_date": "2013-01-01"}, "start_date must be a datetime with a time zone"),
         (
             {

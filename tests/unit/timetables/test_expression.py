@@ -60,6 +60,7 @@ NINE = CronTimetable("0 9 * * *", ZONE)
         ("LastWorkdayOnOrBefore(day=15)", LastWorkdayOnOrBefore(15, None, ZONE)),
         ("Sunset(-33.9, 151, offset='-PT30M')", Sunset(-33.9, 151, -DAY / 48)),
         ("Sunrise(48.9, 2.4)", Sunrise(48.9, 2.4)),
+        ("Sunrise(+48.9, +2.4)", Sunrise(48.9, 2.4)),
     ],
 )
 def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
@@ -85,6 +86,8 @@ def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
         ("~Workdays()", "~ is for Hours"),
         ("(5)", "is no timetable"),
         ("Hours(True)", "has no place in a timetable"),
+        ("Hours(+True)", "has no place in a timetable"),
+        ("+Hours(3)", "has no place in a timetable"),
         ("Hours(*[1, 2])", "has no place"),
         ("Hours(**{'a': 1})", "without \\*\\*"),
         ("Ours(3)", "There is no timetable 'Ours'. Did you mean Hours?"),
