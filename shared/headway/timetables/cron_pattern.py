@@ -95,17 +95,48 @@ class CronPattern:
     def _next_day(self, day: date) -> date:
         while not self.includes(day):
             spend(1)
-            if day.month in self.months:
-                day += _DAY
-            else:
-                day = day.replace(day=_days_in_month(day)) + _DAY
+            day = self._later(day)
         return day
 
     def _previous_day(self, day: date) -> date:
         while not self.includes(day):
             spend(1)
-            day = (day if day.month in self.months else day.replace(day=1)) - _DAY
+            day = self._earlier(day)
         return day
+
+    def _later(self, day: date) -> date:
+        """Return a day after `day` before which no other one is of the pattern."""
+        if day.month not in self.months:
+            later = [month for month in self.months if month > day.month]
+            return (
+                day.replace(month=min(later), day=1)
+                if later
+                else day.replace(month=12, day=31) + _DAY
+            )
+        if self._numbers is None:
+            return day + _DAY
+        later = [number for number in self._numbers if number > day.day]
+        last = _days_in_month(day)
+        if later and min(later) <= last:
+            return day.replace(day=min(later))
+        return day.replace(day=last) + _DAY
+
+    def _earlier(self, day: date) -> date:
+        """Return a day before `day` after which no other one is of the pattern."""
+        if day.month not in self.months:
+            earlier = [month for month in self.months if month < day.month]
+            return day.replace(month=max(earlier, default=0) + 1, day=1) - _DAY
+        if self._numbers is None:
+            return day - _DAY
+        earlier = [number for number in self._numbers if number < day.day]
+        return day.replace(day=max(earlier)) if earlier else day.replace(day=1) - _DAY
+
+    @property
+    def _numbers(self) -> frozenset[int] | None:
+        """The days of the month, if these numbers alone say which days are of the pattern."""
+        if self.days is None or self.weekdays is not None or LAST in self.days:
+            return None
+        return self.days
 
 
 def has_day(days: frozenset[int], day: date) -> bool:
