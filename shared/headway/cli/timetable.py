@@ -9,6 +9,7 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
     from headway.domain.interval import DataInterval
@@ -59,9 +60,6 @@ def preview(
 
     Notes mark gaps and folds of the clocks, and days that are skipped.
     """
-    from headway.cli.session import now
-    from headway.cli.values import parse_date
-    from headway.domain.errors import DagError
     from headway.timetables import expression as expressions
     from headway.timetables.base import TimeRestriction
     from headway.timetables.preview import coming, why_no_more
@@ -69,10 +67,7 @@ def preview(
     from headway.timetables.zones import find_zone
 
     found, local = expressions.read(expression, zone), find_zone(zone)
-    first = now() if from_date is None else parse_date(from_date, zone)
-    last = None if to_date is None else parse_date(to_date, zone)
-    if last is not None and last < first:
-        raise DagError(f"--to ({to_date}) is before --from ({from_date or 'now'}); swap them.")
+    first, last = _dates(from_date, to_date, zone)
     most = limit or (FEW if last is None else MOST)
     bounds = TimeRestriction(first, last, catchup=True)
     runs = runs_on(found, found.next_dagrun_info(None, bounds, first), bounds, first)
@@ -83,6 +78,20 @@ def preview(
         typer.echo(why, err=True)
     if last is not None and limit is None and next(ahead, None) is not None:
         typer.echo(f"These are the first {most:,} runs; pass -n for more of them.", err=True)
+
+
+def _dates(
+    from_date: str | None, to_date: str | None, zone: str
+) -> "tuple[datetime, datetime | None]":
+    from headway.cli.session import now
+    from headway.cli.values import parse_date
+    from headway.domain.errors import DagError
+
+    first = now() if from_date is None else parse_date(from_date, zone)
+    last = None if to_date is None else parse_date(to_date, zone)
+    if last is not None and last < first:
+        raise DagError(f"--to ({to_date}) is before --from ({from_date or 'now'}); swap them.")
+    return first, last
 
 
 def show_coming(runs: Sequence["Coming"], zone: str, output: Format) -> None:
