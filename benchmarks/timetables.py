@@ -21,7 +21,9 @@ TARGET: Final = 10_000
 
 REPEAT: Final = 5
 INTERVALS: Final = 10_000
-FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+"""In so many years there are enough leap days to measure."""
+
 DAY: Final = timedelta(days=1)
 
 CRON: Final[dict[str, Timetable]] = {
@@ -29,6 +31,8 @@ CRON: Final[dict[str, Timetable]] = {
     "@hourly": DataTimetable("0 * * * *", timezone=ZONE),
     "*/5 * * * *": DataTimetable("*/5 * * * *", timezone=ZONE),
     "0 0 * * MON-FRI over a day": DataTimetable("0 0 * * MON-FRI", DAY, ZONE),
+    "0 0 29 2 *": DataTimetable("0 0 29 2 *", timezone=ZONE),
+    "0 0 29 2 * over a day": DataTimetable("0 0 29 2 *", "P1D", ZONE),
     "30 2 * * *, exact": CronTimetable("30 2 * * *", ZONE),
     "two crons, exact": MultipleCronTimetable(["0 9 * * *", "0 17 * * FRI"], ZONE),
 }

@@ -9,6 +9,10 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from headway.domain.interval import DataInterval
     from headway.timetables.preview import Coming
 
 app = typer.Typer(help="Timetables: see when they run.", no_args_is_help=True)
@@ -18,7 +22,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 FEW: Final = 20
 MOST: Final = 10_000
-"""Runs that are shown at most."""
+"""Runs that are shown at most where nobody asks for more."""
 
 Expression = Annotated[
     str,
@@ -48,7 +52,7 @@ def preview(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, max=MOST, help=f"Without --to {FEW} by default."),
+        typer.Option("--limit", "-n", min=1, help=f"By default {FEW}, with --to {MOST:,}."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -56,9 +60,6 @@ def preview(
 
     Notes mark gaps and folds of the clocks, and days that are skipped.
     """
-    from headway.cli.session import now
-    from headway.cli.values import parse_date
-    from headway.domain.errors import DagError
     from headway.timetables import expression as expressions
     from headway.timetables.base import TimeRestriction
     from headway.timetables.preview import coming, why_no_more
@@ -66,17 +67,31 @@ def preview(
     from headway.timetables.zones import find_zone
 
     found, local = expressions.read(expression, zone), find_zone(zone)
+    first, last = _dates(from_date, to_date, zone)
+    most = limit or (FEW if last is None else MOST)
+    bounds = TimeRestriction(first, last, catchup=True)
+    runs = runs_on(found, found.next_dagrun_info(None, bounds, first), bounds, first)
+    ahead = coming(known(found, runs), local)
+    shown = list(islice(ahead, most))
+    show_coming(shown, zone, output)
+    if len(shown) < most and (why := why_no_more(found, shown, bounds, first)):
+        typer.echo(why, err=True)
+    if last is not None and limit is None and next(ahead, None) is not None:
+        typer.echo(f"These are the first {most:,} runs; pass -n for more of them.", err=True)
+
+
+def _dates(
+    from_date: str | None, to_date: str | None, zone: str
+) -> "tuple[datetime, datetime | None]":
+    from headway.cli.session import now
+    from headway.cli.values import parse_date
+    from headway.domain.errors import DagError
+
     first = now() if from_date is None else parse_date(from_date, zone)
     last = None if to_date is None else parse_date(to_date, zone)
     if last is not None and last < first:
         raise DagError(f"--to ({to_date}) is before --from ({from_date or 'now'}); swap them.")
-    most = limit or (FEW if last is None else MOST)
-    bounds = TimeRestriction(first, last, catchup=True)
-    runs = runs_on(found, found.next_dagrun_info(None, bounds, first), bounds, first)
-    shown = list(islice(coming(known(found, runs), local), most))
-    show_coming(shown, zone, output)
-    if len(shown) < most and (why := why_no_more(found, shown, bounds, first)):
-        typer.echo(why, err=True)
+    return first, last
 
 
 def show_coming(runs: Sequence["Coming"], zone: str, output: Format) -> None:
@@ -103,12 +118,20 @@ def _told(runs: Iterable["Coming"], zone: str) -> Iterable[dict[str, object]]:
     local = find_zone(zone)
     for run in runs:
         interval = run.info.data_interval
-        start, end = interval.start.astimezone(local), interval.end.astimezone(local)
         yield {
             "run_after": run.info.run_after,
             "run_local": f"{run.info.run_after.astimezone(local):%a %F %T %Z}",
             "interval_start": interval.start,
             "interval_end": interval.end,
-            "interval_local": f"{start:%F %T} to {end:%F %T}" if start != end else f"{start:%F %T}",
+            "interval_local": _clocks(interval, local),
             "notes": "; ".join(run.notes) or None,
         }
+
+
+def _clocks(interval: "DataInterval", zone: "ZoneInfo") -> str:
+    """Return what clocks show from the start to the end of an interval."""
+    start, end = interval.start.astimezone(zone), interval.end.astimezone(zone)
+    if interval.start == interval.end:
+        return f"{start:%F %T}"
+    form = "%F %T" if start.utcoffset() == end.utcoffset() else "%F %T %Z"
+    return f"{start.strftime(form)} to {end.strftime(form)}"

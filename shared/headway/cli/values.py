@@ -23,23 +23,29 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def parse_date(text: str, zone: str) -> datetime:
-    """Return the date or time that `text` tells, in `zone` unless it names its own."""
-    from zoneinfo import ZoneInfo
+    """Return the instant of the date or time that `text` tells, in `zone` unless it names its own.
+
+    It is in UTC.  A time that comes twice there is the first of both; one that is skipped is
+    the end of the gap, as in a timetable.
+    """
+    from headway.timetables.zones import find_zone, first_at
 
     try:
         moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else first_at(moment, find_zone(zone))
     except ValueError:
         raise DagError(
             f"{text!r} is no date; write one like 2013-01-31 or 2013-01-31T06:00:00+00:00."
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
+    except OverflowError:
+        raise DagError(f"{text!r} is beyond the years 1 to 9999 in UTC; give another.") from None
 
 
 def parse_interval(texts: tuple[str, str], zone: str) -> "DataInterval":
     """Return the data interval from one date or time to another, in `zone`."""
     from headway.domain.interval import DataInterval
 
-    start, end = (parse_date(text, zone).astimezone(UTC) for text in texts)
+    start, end = (parse_date(text, zone) for text in texts)
     if end <= start:
         raise DagError(f"An interval cannot end ({texts[1]}) by when it starts ({texts[0]}).")
     return DataInterval(start, end)

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
     from headway.timetables.events import EventsTimetable
     from headway.timetables.paydays import LastWorkdayOnOrBefore
-    from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+    from headway.timetables.simple import (
+        Continuous,
+        ContinuousTimetable,
+        Null,
+        NullTimetable,
+        Once,
+        OnceTimetable,
+    )
     from headway.timetables.solar import Sunrise, Sunset
     from headway.timetables.wrapped import Delayed, RollingWindow
 
@@ -42,6 +49,7 @@ __all__ = [
     "BranchPythonOperator",
     "Connection",
     "Context",
+    "Continuous",
     "ContinuousTimetable",
     "CronTimetable",
     "DataTimetable",
@@ -55,7 +63,9 @@ __all__ = [
     "Minutes",
     "Months",
     "MultipleCronTimetable",
+    "Null",
     "NullTimetable",
+    "Once",
     "OnceTimetable",
     "PeriodTimetable",
     "PythonOperator",
@@ -105,7 +115,14 @@ _HOMES: Final = {
     "headway.timetables.paydays": ("LastWorkdayOnOrBefore",),
     "headway.timetables.delta": ("PeriodTimetable", "TimeDeltaTimetable"),
     "headway.timetables.events": ("EventsTimetable",),
-    "headway.timetables.simple": ("ContinuousTimetable", "NullTimetable", "OnceTimetable"),
+    "headway.timetables.simple": (
+        "Continuous",
+        "ContinuousTimetable",
+        "Null",
+        "NullTimetable",
+        "Once",
+        "OnceTimetable",
+    ),
     "headway.timetables.solar": ("Sunrise", "Sunset"),
     "headway.timetables.wrapped": ("Delayed", "RollingWindow"),
 }

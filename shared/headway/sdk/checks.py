@@ -5,7 +5,7 @@ its stored form, or raises a DagError that names the place.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from reprlib import Repr
@@ -116,14 +116,21 @@ def in_seconds(check: Check) -> Check:
     return lambda value, where: check(value, where).total_seconds()
 
 
-def aware(value: object, where: str) -> datetime:
-    """Accept a date and time with a time zone."""
+def instant(value: object, where: str) -> datetime:
+    """Accept a date and time with a time zone; return it in UTC.
+
+    In a fold a local one equals no other, and sums forget which of two it is.
+    """
     advice = 'write pendulum.datetime(2013, 1, 1, tz="America/New_York")'
     if not isinstance(value, datetime):
         refuse(where, f"a datetime with a time zone ({advice})", value)
     if value.tzinfo is None:
         raise DagError(f"{where} is {value}, which has no time zone; {advice}.")
-    return value
+    try:
+        moment = value.astimezone(UTC)
+    except OverflowError:
+        raise DagError(f"{where} is {value}, beyond the years 1 to 9999 in UTC.") from None
+    return datetime.combine(moment.date(), moment.time(), UTC)  # pendulum's sums would be naive
 
 
 def texts(value: object, where: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from headway.sdk.xcom import check_json
 
 if TYPE_CHECKING:
     from headway.sdk.options import Functions
+    from headway.timetables.base import Timetable
 
 
 class DagOptions(TypedDict, total=False):
@@ -63,11 +64,6 @@ def _params(value: object, where: str) -> dict[str, JsonValue]:
         raise DagError(str(error)) from None
 
 
-def _moment(value: object, where: str) -> datetime:
-    moment = checks.aware(value, where).astimezone(UTC)
-    return datetime.combine(moment.date(), moment.time(), UTC)
-
-
 def _interval(value: object, where: str) -> float:
     seconds = checks.duration(value, where).total_seconds()
     if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
@@ -81,8 +77,8 @@ def _overlap(value: object, where: str) -> Overlap | None:
 
 
 _STORED: Final[Mapping[str, checks.Check]] = {
-    "start_date": checks.optional(_moment),
-    "end_date": checks.optional(_moment),
+    "start_date": checks.optional(checks.instant),
+    "end_date": checks.optional(checks.instant),
     "catchup_window": checks.optional(checks.in_seconds(checks.time_limit)),
     "max_active_runs": checks.whole(1),
     "max_active_tasks": checks.whole(1),
@@ -125,10 +121,11 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         )
     zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
     timetable = _timetable(_schedule(given, where), zone, where)
+    checked |= _active_runs(timetable, checked, where)
     return DagSpec(
         dag_id=dag_id,
         relative_path="",
-        timetable=timetable,
+        timetable=_encoded(timetable, where),
         timezone=zone,
         tasks=(),
         callbacks=callbacks.events(callbacks.of_runs(given, where)),
@@ -186,11 +183,40 @@ def _zone_name(zone: object, where: str) -> str:
         ) from None
 
 
-def _timetable(schedule: object, timezone: str, where: str) -> TimetableSpec:
-    from headway.timetables.registry import encode
+def _timetable(schedule: object, timezone: str, where: str) -> "Timetable":
     from headway.timetables.schedule import timetable_for
 
     try:
-        return encode(timetable_for(schedule, timezone))
+        return timetable_for(schedule, timezone)
     except TimetableError as error:
         raise TimetableError(f"{where}: {error}") from None
+
+
+def _encoded(timetable: "Timetable", where: str) -> TimetableSpec:
+    from headway.timetables.registry import encode
+
+    try:
+        return encode(timetable)
+    except TimetableError as error:
+        raise TimetableError(f"{where}: {error}") from None
+
+
+def _active_runs(
+    timetable: "Timetable", checked: Mapping[str, Any], where: str
+) -> dict[str, object]:
+    """Return how many runs a continuous DAG may have, of which another is due at any time."""
+    from headway.timetables.sequence import is_continuous
+
+    if not is_continuous(timetable):
+        return {}
+    if checked.get("max_active_runs", 1) > 1:
+        raise DagError(
+            f"{where}: max_active_runs is {checked['max_active_runs']}, and a continuous DAG has "
+            "one run at a time, the next when that has ended; leave it out."
+        )
+    if checked.get("overlap"):
+        raise DagError(
+            f"{where}: overlap is {str(checked['overlap'])!r}, and runs of a continuous DAG never "
+            "overlap; leave it out."
+        )
+    return {"max_active_runs": 1}

@@ -44,7 +44,7 @@ class DagTime:
         from headway.runtime.clock import SystemClock
 
         bounds = self._bounds() if restricted else self._bounds(None, None)
-        moment = SystemClock().now() if now is None else checks.aware(now, f"{self._where}: now")
+        moment = SystemClock().now() if now is None else self._instant(now, "now")
         last = self._interval(last_automated_dagrun)
         return self.timetable.next_dagrun_info(last, bounds, moment)
 
@@ -57,8 +57,8 @@ class DagTime:
         """
         from headway.timetables.sequence import runs_from
 
-        first = self.spec.start_date if earliest is None else self._aware(earliest, "earliest")
-        last = self._aware(latest, "latest")
+        first = self.spec.start_date if earliest is None else self._instant(earliest, "earliest")
+        last = self._instant(latest, "latest")
         if first is None:
             raise ValueError(f"{self._where}: without a start_date, pass an earliest date.")
         for info in runs_from(self.timetable, self._bounds(), first):
@@ -70,7 +70,7 @@ class DagTime:
         """Whether a run of the schedule is about the interval that starts on that date."""
         from headway.timetables.sequence import runs_from
 
-        moment = self._aware(date, "date")
+        moment = self._instant(date, "date")
         for info in runs_from(self.timetable, self._bounds(), moment):
             return info.data_interval.start == moment
         return False
@@ -91,21 +91,30 @@ class DagTime:
         """Return the first run of the schedule whose interval starts later than `start`."""
         from headway.timetables.sequence import runs_from
 
-        moment = self._aware(start, "start") + timedelta.resolution
+        moment = self._instant(start, "start") + timedelta.resolution
         return next(runs_from(self.timetable, self._bounds(), moment), None)
 
     def run_before(self, start: datetime) -> "DagRunInfo | None":
         """Return the last run of the schedule whose interval starts earlier than `start`."""
         from headway.timetables.sequence import run_before
 
-        return run_before(self.timetable, self._bounds(), self._aware(start, "start"))
+        return run_before(self.timetable, self._bounds(), self._instant(start, "start"))
+
+    def run_ending_after(self, end: datetime) -> "DagRunInfo | None":
+        """Return the first run of the schedule whose interval ends later than `end`.
+
+        It is the one after the run over an interval that ends then, however long that is.
+        """
+        from headway.timetables.sequence import run_ending_after
+
+        return run_ending_after(self.timetable, self._bounds(), self._instant(end, "end"))
 
     @property
     def _where(self) -> str:
         return f"DAG {self.dag_id!r}"
 
-    def _aware(self, date: datetime, name: str) -> datetime:
-        return checks.aware(date, f"{self._where}: {name}")
+    def _instant(self, date: datetime, name: str) -> datetime:
+        return checks.instant(date, f"{self._where}: {name}")
 
     def _bounds(self, *dates: datetime | None) -> "TimeRestriction":
         from headway.timetables.base import TimeRestriction
@@ -114,11 +123,14 @@ class DagTime:
         return TimeRestriction(earliest, latest, self.spec.catchup)
 
     def _interval(self, last: "datetime | DataInterval | None") -> "DataInterval | None":
+        from headway.domain.interval import DataInterval
         from headway.timetables.sequence import runs_from
 
-        if not isinstance(last, datetime):
-            return last
-        moment = self._aware(last, "last_automated_dagrun")
+        if last is None:
+            return None
+        if isinstance(last, DataInterval):
+            return DataInterval(self._instant(last.start, "start"), self._instant(last.end, "end"))
+        moment = self._instant(last, "last_automated_dagrun")
         for info in runs_from(self.timetable, self._bounds(), moment):
             if info.data_interval.start == moment:
                 return info.data_interval

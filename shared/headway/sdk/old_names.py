@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from headway.domain.prior_run import PriorRun
     from headway.sdk.context import Context
     from headway.sdk.definition import DAG
+    from headway.timetables.base import DagRunInfo
 
 _DAY: Final = timedelta(days=1)
 
@@ -20,22 +21,26 @@ class OldNameWarning(DeprecationWarning):
 warnings.simplefilter("default", OldNameWarning)  # else nobody would see it in a task's log
 
 
-def _previous(values: "Context") -> datetime | None:
-    dag: DAG | None = values["dag"]
-    info = dag and dag.run_before(values["data_interval_start"])
-    return _utc(info.data_interval.start) if info else None
+def _previous(date: Callable[["DagRunInfo"], datetime]) -> Callable[["Context"], datetime | None]:
+    """Return what finds a date of the run of the schedule before this one."""
+
+    def find(values: "Context") -> datetime | None:
+        dag: DAG | None = values["dag"]
+        info = dag and dag.run_before(values["data_interval_start"])
+        return _utc(date(info)) if info else None
+
+    return find
 
 
-def _previous_date(values: "Context") -> datetime | None:
-    dag: DAG | None = values["dag"]
-    info = dag and dag.run_before(values["data_interval_start"])
-    return _utc(info.run_after) if info else None
+def _next(date: Callable[["DagRunInfo"], datetime]) -> Callable[["Context"], datetime | None]:
+    """Return what finds a date of the run of the schedule after this one, be this one a rollup."""
 
+    def find(values: "Context") -> datetime | None:
+        dag: DAG | None = values["dag"]
+        info = dag and dag.run_ending_after(values["data_interval_end"])
+        return _utc(date(info)) if info else None
 
-def _next_date(values: "Context") -> datetime | None:
-    dag: DAG | None = values["dag"]
-    info = dag and dag.run_after(values["data_interval_start"])
-    return _utc(info.run_after) if info else None
+    return find
 
 
 def _of_success(date: Callable[["PriorRun"], datetime]) -> Callable[["Context"], datetime | None]:
@@ -57,15 +62,15 @@ def _utc(date: datetime) -> datetime:
 
 
 LAZY: Final[Mapping[str, Callable[["Context"], Any]]] = {
-    "prev_schedule_date": _previous_date,
-    "next_schedule_date": _next_date,
+    "prev_schedule_date": _previous(lambda run: run.run_after),
+    "next_schedule_date": _next(lambda run: run.run_after),
     "prev_data_interval_start_success": _of_success(lambda prior: prior.data_interval.start),
     "prev_data_interval_end_success": _of_success(lambda prior: prior.data_interval.end),
     "prev_start_date_success": _of_success(lambda prior: prior.start_date),
     "prev_end_date_success": _of_success(lambda prior: prior.end_date),
     "execution_date": lambda values: values["data_interval_start"],
-    "next_execution_date": lambda values: values["data_interval_end"],
-    "prev_execution_date": _previous,
+    "next_execution_date": _next(lambda run: run.data_interval.start),
+    "prev_execution_date": _previous(lambda run: run.data_interval.start),
     "tomorrow_ds": _day(1, "%Y-%m-%d"),
     "tomorrow_ds_nodash": _day(1, "%Y%m%d"),
     "yesterday_ds": _day(-1, "%Y-%m-%d"),

@@ -6,9 +6,10 @@ policies coincide.  (For patterns of every hour it loses half hours, and goes ro
 where clocks are set back over midnight.)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Final, TypeAlias
@@ -31,18 +32,34 @@ MINUTE: Final = timedelta(minutes=1)
 
 Face: TypeAlias = tuple[datetime, datetime, int]
 """A minute in UTC, what clocks show then, and which minute of their day that is."""
-FIXED: Final = (
-    "0 0 * * *",
-    "30 1 * * *",
-    "30 2 * * *",
-    "10,50 0-3,23 * * *",
-    "15 0,6,12,18 * * MON-FRI",
-    "0 12 1,15 * *",
-)
-RUNNING: Final = ("0 * * * *", "20,50 * * * *", "*/15 * * * *", "*/30 0-2,23 * * *", "*/20 2 * * *")
-CRONS: Final = (*FIXED, *RUNNING)
+
+
+class Policy(Enum):
+    """What becomes of a cron string's times where clocks are changed."""
+
+    FIXED = "skipped times fire at the end of the gap, and those that come twice the first time"
+    EVERY_FEW = "skipped times fire at the end of the gap, and those that come twice at both"
+    EVERY_HOUR = "skipped times do not fire, and those that come twice do so at both"
+
+
+CRONS: Final[Mapping[str, Policy]] = {
+    "0 0 * * *": Policy.FIXED,
+    "30 1 * * *": Policy.FIXED,
+    "30 2 * * *": Policy.FIXED,
+    "10,50 0-3,23 * * *": Policy.FIXED,
+    "15 0,6,12,18 * * MON-FRI": Policy.FIXED,
+    "0 12 1,15 * *": Policy.FIXED,
+    "0 * * * *": Policy.EVERY_HOUR,
+    "20,50 * * * *": Policy.EVERY_HOUR,
+    "*/15 * * * *": Policy.EVERY_HOUR,
+    "*/30 0-2,23 * * *": Policy.EVERY_FEW,
+    "*/20 2 * * *": Policy.EVERY_FEW,
+    "0 */2 * * *": Policy.EVERY_FEW,
+}
+"""The cron strings that are tried, each with what is expected of it: the code is not asked."""
+
 DAILY: Final = ("0 0 * * *", "30 1 * * *", "30 2 * * *")
-"""Those of FIXED with one time every day."""
+"""Those with one time every day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +109,11 @@ def problems(cron: str, window: Window) -> Iterator[str]:
     found = list(_between(ticks, window))
     if any(other <= one for one, other in pairwise(found)):
         yield f"{where}: the ticks do not rise: {_told(found)}"
-    if (expected := _expected(parse(cron), window)) != found:
+    if (expected := _expected(cron, window)) != found:
         yield f"{where}: expected {_told(expected)}, found {_told(found)}"
     if (back := list(_back(ticks, window))) != found[::-1]:
         yield f"{where}: the way back is another one: {_told(back)}"
-    if cron in FIXED and (simulated := _simulated(cron, window)) != found:
+    if CRONS[cron] is Policy.FIXED and (simulated := _simulated(cron, window)) != found:
         yield f"{where}: cronsim has {_told(simulated)}, found {_told(found)}"
     yield from _problems_of_intervals(cron, window, found, where)
 
@@ -151,14 +168,15 @@ def _with_minutes(faces: list[tuple[datetime, datetime]]) -> list[Face]:
     return [(at, wall, wall.hour * 60 + wall.minute) for at, wall in faces]
 
 
-def _expected(pattern: CronPattern, window: Window) -> list[datetime]:
-    """Return when the policy has the pattern fire, by looking at every minute."""
+def _expected(cron: str, window: Window) -> list[datetime]:
+    """Return when the policy has a cron string fire, by looking at every minute."""
+    pattern, policy = parse(cron), CRONS[cron]
     before, after, skipped = (_firing(pattern, faces) for faces in _faces(window))
     first = {**after, **before}  # a wall-clock time that comes twice came before the change
     fired = {*first.values()}
-    if pattern.every_hour or pattern.every_few_minutes:
+    if policy is not Policy.FIXED:
         fired |= {*after.values()}
-    if skipped and not pattern.every_hour:
+    if skipped and policy is not Policy.EVERY_HOUR:
         fired.add(window.change.at.replace(tzinfo=None))
     return sorted(at.replace(tzinfo=UTC) for at in fired)
 

@@ -3,13 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import ClassVar, Self
+from datetime import UTC, datetime
+from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.arguments import Arguments
+
+BEGINNING: Final = datetime(2, 1, 1, tzinfo=UTC)
+"""No interval starts earlier: around it there is another day in any zone, and a year before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class TimeRestriction:
     """The bounds that a DAG sets to its intervals, and whether missed ones are caught up.
 
     No interval starts before `earliest` or after `latest`.  Without `catchup` the next
-    interval is never older than the latest complete one.
+    interval is never older than the latest complete one.  An `earliest` date before BEGINNING,
+    such as the first of the calendar, becomes that.
     """
 
     earliest: datetime | None
@@ -45,6 +49,8 @@ class TimeRestriction:
         for bound in (self.earliest, self.latest):
             if bound is not None and bound.tzinfo is None:
                 raise TimetableError(f"The bound {bound} has no time zone; give it one.")
+        if self.earliest is not None and self.earliest < BEGINNING:
+            object.__setattr__(self, "earliest", BEGINNING)
 
     def is_past(self, start: datetime) -> bool:
         """Whether an interval that starts then starts too late."""

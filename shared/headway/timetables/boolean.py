@@ -63,7 +63,7 @@ class BooleanTimetable(Exact):
     def grain(self) -> Grain:
         """Times, or days where neither hours nor minutes are named."""
         pattern = self._pattern
-        of_days = pattern.every_hour and pattern.every_few_minutes
+        of_days = pattern.every_hour and pattern.every_few
         return Grain.MINUTES_OF_DAYS if of_days else Grain.TIMES
 
     @overload

@@ -47,7 +47,7 @@ class BooleanPattern:
     def __init__(self, expression: Expression) -> None:
         names = list(_names(expression))
         self.every_hour = "hours" not in names
-        self.every_few_minutes = "minutes" not in names
+        self.every_few = "minutes" not in names
         self._test = _compile(expression)
         self._work = 1 + len(names) // _TERMS_AT_ONCE
         self._known: dict[tuple[int, int, int, int], int] = {}

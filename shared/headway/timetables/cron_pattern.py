@@ -50,12 +50,12 @@ class CronPattern:
     months: frozenset[int]
     weekdays: frozenset[tuple[int, int]] | None
     every_hour: bool
-    every_few_minutes: bool
+    every_few: bool
 
     @property
     def once_a_day(self) -> bool:
         """Whether it has one time of day, and fires once where that comes twice."""
-        return len(self.minutes) == 1 and not self.every_few_minutes
+        return len(self.minutes) == 1 and not self.every_few
 
     @property
     def once_a_month(self) -> bool:
@@ -95,17 +95,48 @@ class CronPattern:
     def _next_day(self, day: date) -> date:
         while not self.includes(day):
             spend(1)
-            if day.month in self.months:
-                day += _DAY
-            else:
-                day = day.replace(day=_days_in_month(day)) + _DAY
+            day = self._later(day)
         return day
 
     def _previous_day(self, day: date) -> date:
         while not self.includes(day):
             spend(1)
-            day = (day if day.month in self.months else day.replace(day=1)) - _DAY
+            day = self._earlier(day)
         return day
+
+    def _later(self, day: date) -> date:
+        """Return a day after `day` before which no other one is of the pattern."""
+        if day.month not in self.months:
+            later = [month for month in self.months if month > day.month]
+            return (
+                day.replace(month=min(later), day=1)
+                if later
+                else day.replace(month=12, day=31) + _DAY
+            )
+        if self._numbers is None:
+            return day + _DAY
+        later = [number for number in self._numbers if number > day.day]
+        last = _days_in_month(day)
+        if later and min(later) <= last:
+            return day.replace(day=min(later))
+        return day.replace(day=last) + _DAY
+
+    def _earlier(self, day: date) -> date:
+        """Return a day before `day` after which no other one is of the pattern."""
+        if day.month not in self.months:
+            earlier = [month for month in self.months if month < day.month]
+            return day.replace(month=max(earlier, default=0) + 1, day=1) - _DAY
+        if self._numbers is None:
+            return day - _DAY
+        earlier = [number for number in self._numbers if number < day.day]
+        return day.replace(day=max(earlier)) if earlier else day.replace(day=1) - _DAY
+
+    @property
+    def _numbers(self) -> frozenset[int] | None:
+        """The days of the month, if these numbers alone say which days are of the pattern."""
+        if self.days is None or self.weekdays is not None or LAST in self.days:
+            return None
+        return self.days
 
 
 def has_day(days: frozenset[int], day: date) -> bool:
@@ -156,7 +187,7 @@ def _parse_fields(text: str) -> CronPattern:
         months=MONTH.read(month),
         weekdays=None if weekday in ("*", "?") else read_weekdays(weekday),
         every_hour=len(hours) == _HOURS_A_DAY,
-        every_few_minutes=minute.startswith("*"),
+        every_few=minute.startswith("*") or hour.startswith("*"),
     )
 
 

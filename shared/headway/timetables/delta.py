@@ -215,6 +215,8 @@ class PeriodTimetable(Recurring):
         """Return the interval from `start` to the first border after it."""
         origin = self._origin(earliest)
         number = self._count(start, origin)
+        if start >= origin:  # and what lies before may be before the calendar
+            number = max(number, 0)
         while (border := self._shift(origin, number)) <= start:
             number += 1
         return DataInterval(start, border)

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import ClassVar, Final, Self
 from zoneinfo import ZoneInfo
 
@@ -25,20 +25,21 @@ _A_DATE: Final = 10
 class EventsTimetable(Exact):
     """Runs at each of the given dates; each run is about its own instant.
 
-    A date is an aware datetime, or ISO 8601 text; text without an offset is a time of the
-    zone, which is the DAG's unless `timezone` names another one.
+    A date is an aware datetime, a date, which stands for its midnight, or ISO 8601 text; text
+    without an offset, or a date, is of the zone, which is the DAG's unless `timezone` names
+    another one.
     """
 
     name: ClassVar[str] = "events"
 
-    dates: Iterable[datetime | str]
+    dates: Iterable[date | str]
     timezone: str | None = None
     _ticks: tuple[datetime, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.dates, str) or not isinstance(self.dates, Iterable):
             raise TimetableError(f"EventsTimetable takes a list of dates, not {self.dates!r:.60}.")
-        written = tuple(_write(date) for date in self.dates)
+        written = tuple(_write(event) for event in self.dates)
         if not 1 <= len(written) <= MOST_EVENTS:
             raise TimetableError(
                 f"EventsTimetable takes 1 to {MOST_EVENTS:,} dates; it was given {len(written):,}."
@@ -71,7 +72,7 @@ class EventsTimetable(Exact):
 
     def arguments(self) -> Mapping[str, JsonValue]:
         """Return the dates as text, and the zone."""
-        return {"dates": [str(date) for date in self.dates], "timezone": self.timezone}
+        return {"dates": [str(event) for event in self.dates], "timezone": self.timezone}
 
     @classmethod
     def from_arguments(cls, arguments: Arguments) -> Self:
@@ -81,30 +82,32 @@ class EventsTimetable(Exact):
 
 
 def _read(text: str, zone: ZoneInfo) -> datetime:
-    """Return the date that a text stands for, or raise TimetableError."""
-    date = datetime.fromisoformat(text)
+    """Return the instant that a text stands for, or raise TimetableError."""
+    moment = datetime.fromisoformat(text)
     try:
-        return date.astimezone(UTC) if date.tzinfo is not None else first_at(date, zone)
+        return first_at(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
         raise TimetableError(
             f"The event {text!r} is beyond the years 1 to 9999 in UTC; give another date."
         ) from None
 
 
-def _write(date: object) -> str:
+def _write(event: object) -> str:
     """Return a date as text, or raise TimetableError."""
-    if isinstance(date, datetime):
-        if date.tzinfo is None:
-            raise TimetableError(f"The event {date} has no time zone; give it one.")
-        return date.astimezone(UTC).isoformat()
-    if isinstance(date, str):
+    if isinstance(event, datetime):
+        if event.tzinfo is None:
+            raise TimetableError(f"The event {event} has no time zone; give it one.")
+        return event.astimezone(UTC).isoformat()
+    if isinstance(event, date):
+        return event.isoformat()
+    if isinstance(event, str):
         try:
-            datetime.fromisoformat(date)
+            datetime.fromisoformat(event)
         except ValueError:
             pass
         else:
-            return date
+            return event
     raise TimetableError(
-        f"The event {date!r:.60} is no date; write one like '2026-01-31T06:00' or pass an aware "
+        f"The event {event!r:.60} is no date; write one like '2026-01-31T06:00' or pass an aware "
         "datetime."
     )

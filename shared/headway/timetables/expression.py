@@ -1,8 +1,9 @@
 """Timetables as users type them: a cron string, a preset, a duration, or an expression.
 
 An expression is written as in a DAG file, `Hours(9) & Minutes(0) & Workdays("US")`.  It is read
-node by node and never evaluated: only timetables can be called, with constants and
-other timetables as arguments.  Durations are ISO 8601 text.
+node by node and never evaluated: only timetables can be called, those of Headway and those
+that installed packages have registered, with constants and other timetables as arguments.
+Durations are ISO 8601 text.
 """
 
 import ast
@@ -17,6 +18,7 @@ from headway.timetables.base import Timetable
 from headway.timetables.boolean import BooleanTimetable
 from headway.timetables.recurring import Recurring
 from headway.timetables.schedule import timetable_for
+from headway.timetables.simple import Continuous, Null, Once
 
 LONGEST: Final = 4000
 """Characters beyond which an expression is refused."""
@@ -27,12 +29,12 @@ _CLASSES: Final = {kind.__name__: kind for kind in registry.BUILT_IN.values()}
 
 NAMES: Final[Mapping[str, Callable[..., Timetable]]] = {
     **{name: kind for name, kind in _CLASSES.items() if name not in _INTERNAL},
-    "Once": _CLASSES["OnceTimetable"],
-    "Continuous": _CLASSES["ContinuousTimetable"],
-    "Null": _CLASSES["NullTimetable"],
+    "Once": Once,
+    "Continuous": Continuous,
+    "Null": Null,
     **{name: getattr(boolean, name) for name in _FIELDS},
 }
-"""What an expression may call."""
+"""What an expression may call of Headway's own."""
 
 
 def read(text: str, timezone: str) -> Timetable:
@@ -48,7 +50,15 @@ def read(text: str, timezone: str) -> Timetable:
 
 
 def _is_expression(text: str) -> bool:
-    return "(" in text or text in NAMES
+    return "(" in text or (text.isidentifier() and _known(text) is not None)
+
+
+def _known(name: str) -> Callable[..., Timetable] | None:
+    """Return the timetable of that name: one of Headway's, else one that a package registers."""
+    if name in NAMES:
+        return NAMES[name]
+    registered = registry.installed().get(name)
+    return None if registered is None else registry.find(registered)
 
 
 def _expression(text: str) -> Timetable:
@@ -72,15 +82,18 @@ def _value(node: ast.expr) -> Any:  # noqa: PLR0911 - one for each kind of node
             return node.value
         case ast.List() | ast.Tuple():
             return [_value(item) for item in node.elts]
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return -number
+        case ast.UnaryOp(
+            op=ast.USub() | ast.UAdd() as sign,
+            operand=ast.Constant(value=int() | float() as number),
+        ) if type(number) is not bool:
+            return -number if isinstance(sign, ast.USub) else number
         case ast.UnaryOp(op=ast.Invert()):
             return _inverted(node)
         case ast.BinOp():
             return _joined(node)
         case ast.Call(func=ast.Name()):
             return _called(node)
-        case ast.Name() if node.id in NAMES:
+        case ast.Name() if _known(node.id) is not None:
             return _made(node.id, [], {})
     raise TimetableError(
         f"{ast.unparse(node)!r:.100} has no place in a timetable. Write timetables such as "
@@ -122,17 +135,24 @@ def _called(node: ast.Call) -> Timetable:
 
 
 def _made(name: str, given: list[Any], named: Mapping[str, Any]) -> Timetable:
-    if name not in NAMES:
-        near = get_close_matches(name, NAMES)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(NAMES)}."
+    kind = _known(name)
+    if kind is None:
+        names = [*NAMES, *registry.installed()]
+        near = get_close_matches(name, names)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names)}."
         raise TimetableError(f"There is no timetable {name!r:.60}. {hint}")
-    takes = signature(NAMES[name])
+    takes = signature(kind)
     try:
         takes.bind(*given, **named)
     except TypeError as error:
-        names = ", ".join(map(_written, takes.parameters.values()))
-        raise TimetableError(f"{name} is written {name}({names}): {error}.") from None
-    return NAMES[name](*given, **named)
+        written = ", ".join(map(_written, takes.parameters.values()))
+        raise TimetableError(f"{name} is written {name}({written}): {error}.") from None
+    try:
+        return kind(*given, **named)
+    except TimetableError:
+        raise
+    except Exception as error:  # it may be another package's code
+        raise TimetableError(f"{name} fails with {error!r:.200}.") from error
 
 
 def _written(parameter: Parameter) -> str:

@@ -49,16 +49,21 @@ def why_no_more(
             "The search for the next run was given up, as a scheduler would: the parts of the "
             "timetable seem to have nothing in common."
         )
-    return "There is no run within these dates and the years 1 to 9999." if last is None else None
+    return "There is no run within these dates and the years 2 to 9999." if last is None else None
 
 
 def _notes(info: DagRunInfo, last: DataInterval | None, zone: ZoneInfo) -> Iterator[str]:
     interval = info.data_interval
-    since = interval.start if last is None else min(interval.start, last.end)
+    first = interval.start - timedelta.resolution  # a change at that very moment is told of it
+    since = first if last is None else min(interval.start, last.end)
     for change in changes(since, info.run_after, zone):
         yield _told(change)
-        if change.at == info.run_after and change.after > change.before:
+        if change.after < change.before:
+            continue
+        if change.at == info.run_after:
             yield "gap: runs when it ends"
+        elif change.at == interval.end:  # of a delayed run
+            yield "gap: its interval ends when it does"
     both = occurrences(info.run_after.astimezone(zone).replace(tzinfo=None, fold=0), zone)
     if len(both) > 1:
         yield f"fold: the {'first' if info.run_after == both[0] else 'second'} of two"

@@ -151,6 +151,17 @@ def _installed(name: str) -> type[Timetable] | None:
     return None
 
 
+def installed() -> dict[str, str]:
+    """Return what installed packages register: the names of classes, and those registered.
+
+    Each comes with the name under which `find` knows it.
+    """
+    from importlib.metadata import entry_points
+
+    found = sorted(entry_points(group=ENTRY_POINTS))
+    return {it.attr: it.name for it in found} | {it.name: it.name for it in found}
+
+
 def _parts(timetable: Timetable) -> Iterator[Timetable]:
     yield timetable
     for child in timetable.children:

@@ -49,20 +49,36 @@ def known(timetable: Timetable, runs: Iterable[DagRunInfo]) -> Iterator[DagRunIn
 
     A continuous one comes when the one before it has ended: only the first is known.
     """
-    continuous = isinstance(undelayed(timetable), ContinuousTimetable)
-    return islice(runs, 1) if continuous else iter(runs)
+    return islice(runs, 1) if is_continuous(timetable) else iter(runs)
+
+
+def is_continuous(timetable: Timetable) -> bool:
+    """Whether each run comes when the one before it has ended, whenever that is."""
+    return isinstance(undelayed(timetable), ContinuousTimetable)
 
 
 def run_before(
     timetable: Timetable, bounds: TimeRestriction, moment: datetime
 ) -> DagRunInfo | None:
     """Return the last run within the bounds whose interval starts before `moment`."""
+    if is_continuous(timetable):
+        return None
     found = None
     for info in _around(timetable, bounds, moment - timedelta.resolution):
         if info.data_interval.start >= moment:
             break
         found = info
     return found
+
+
+def run_ending_after(
+    timetable: Timetable, bounds: TimeRestriction, moment: datetime
+) -> DagRunInfo | None:
+    """Return the first run within the bounds whose interval ends after `moment`."""
+    if is_continuous(timetable):
+        return None
+    runs = _around(timetable, bounds, moment)
+    return next((info for info in runs if info.data_interval.end > moment), None)
 
 
 def _around(timetable: Timetable, bounds: TimeRestriction, now: datetime) -> Iterator[DagRunInfo]:

@@ -83,8 +83,8 @@ class OnceTimetable(_Plain):
 class ContinuousTimetable(_Plain):
     """Runs again and again, each run over the time since the interval of the one before.
 
-    It is for DAGs with one active run at a time.  An interval lasts a second at least,
-    so that no two start at the same time.
+    A DAG that has it has one active run at a time (`sdk.dag_options` sees to that): the next one
+    is always due.  An interval lasts a second at least, so that no two start at the same time.
     """
 
     name: ClassVar[str] = "continuous"
@@ -111,3 +111,9 @@ class ContinuousTimetable(_Plain):
             return None
         end = max(start + _SHORTEST, now.astimezone(UTC))
         return DagRunInfo.once_over(DataInterval(start, end))
+
+
+# The same by their short names.
+Null = NullTimetable
+Once = OnceTimetable
+Continuous = ContinuousTimetable

@@ -30,8 +30,8 @@ class Pattern(Protocol):
         """Whether it has times in every hour of its days."""
 
     @property
-    def every_few_minutes(self) -> bool:
-        """Whether its minutes are all, or every so many."""
+    def every_few(self) -> bool:
+        """Whether its minutes, or its hours, are all, or every so many."""
 
     def after(self, wall: datetime) -> datetime:
         """Return the first time of the pattern that is later than `wall`."""
@@ -101,7 +101,7 @@ class Ticks:
         if not found:
             goes_on = self.pattern.every_hour and not self.at_gaps
             return (() if goes_on else (end_of_gap(wall, self.zone),)), False
-        twice = self.pattern.every_hour or self.pattern.every_few_minutes
+        twice = self.pattern.every_hour or self.pattern.every_few
         return (found if twice else found[:1]), len(found) == _IN_FOLD
 
 

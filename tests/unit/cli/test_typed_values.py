@@ -25,6 +25,27 @@ def test_a_date_is_in_the_zone_of_the_dag_unless_it_names_its_own(
     assert parse_date(text, NEW_YORK) == moment
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-03-08T02:30", "2026-03-08T07:00Z"),
+        ("2026-03-08T03:00", "2026-03-08T07:00Z"),
+        ("2026-11-01T01:30", "2026-11-01T05:30Z"),
+        ("2026-11-01T01:30-05:00", "2026-11-01T06:30Z"),
+    ],
+)
+def test_a_date_where_clocks_are_changed_is_an_instant(text: str, moment: str) -> None:
+    """What New York skips is the end of the gap, and what it has twice the first of both."""
+    read = parse_date(text, NEW_YORK)
+
+    assert (read, read.tzinfo) == (datetime.fromisoformat(moment), UTC)
+
+
+def test_a_date_that_utc_does_not_have_is_refused() -> None:
+    with pytest.raises(DagError, match="'0001-01-01' is beyond the years 1 to 9999 in UTC"):
+        parse_date("0001-01-01", "Asia/Tokyo")
+
+
 @pytest.mark.parametrize("text", ["", "yesterday", "2013-02-30", "31.1.2013", "2013-01-31T25:00"])
 def test_what_is_no_date_is_told_how_to_write_one(text: str) -> None:
     with pytest.raises(DagError, match=r"is no date; write one like 2013-01-31 or") as caught:

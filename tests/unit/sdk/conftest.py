@@ -53,12 +53,13 @@ def mapped() -> MappedXComs:
 
 @pytest.fixture
 def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
-    """Run one task, or one instance of it, for the day 2013-01-01 of New York."""
+    """Run one task, or one instance of it, by default for the day 2013-01-01 of New York."""
 
     def run_task(
         task: BaseOperator | XComArg,
         map_index: int = -1,
         conf: dict[str, JsonValue] | None = None,
+        interval: DataInterval = DAY,
         **runtime: Any,
     ) -> Result:
         operator = task.as_operator()
@@ -66,7 +67,7 @@ def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
             dag_id="flights",
             run_id="scheduled__2013-01-01",
             task_id=operator.task_id,
-            data_interval=DAY,
+            data_interval=interval,
             conf=conf or {},
             try_number=2,
             map_index=map_index,

@@ -127,6 +127,36 @@ def test_a_date_needs_a_time_zone() -> None:
         dag().on_schedule(datetime(2026, 1, 1))  # noqa: DTZ001
 
 
+def test_a_local_date_is_the_instant_that_it_stands_for() -> None:
+    """On 1 November 2026 01:00 to 02:00 comes twice in New York: from 05:00 and from 06:00 UTC."""
+    halves = dag(CronTimetable("*/30 * * * *"), end_date=None, catchup=True)
+    local = pendulum.datetime(2026, 11, 1, 1, 30, tz="America/New_York", fold=0)
+    later = local.replace(fold=1)
+    infos = [
+        halves.next_dagrun_info(local),
+        halves.next_dagrun_info(later),
+        halves.next_dagrun_info(DataInterval.exact(later)),
+        dag(CronTimetable("*/10 * * * *")).next_dagrun_info(None, restricted=False, now=later),
+        *halves.iter_dagrun_infos_between(later, later),
+        halves.run_after(local),
+        halves.run_after(later),
+        halves.run_before(later),
+    ]
+
+    assert halves.on_schedule(local)
+    assert halves.on_schedule(later)
+    assert [info and f"{info.run_after:%H:%M}" for info in infos] == [
+        "06:00",
+        "07:00",
+        "07:00",
+        "06:30",
+        "06:30",
+        "06:00",
+        "07:00",
+        "06:00",
+    ]
+
+
 @pytest.mark.parametrize(
     ("date", "previous", "following"),
     [

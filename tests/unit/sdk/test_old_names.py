@@ -11,7 +11,15 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.domain.prior_run import PriorRun
 from headway.domain.states import Outcome
-from headway.sdk import DAG, PythonOperator, get_current_context
+from headway.sdk import (
+    DAG,
+    CronTimetable,
+    DataTimetable,
+    Delayed,
+    PythonOperator,
+    RollingWindow,
+    get_current_context,
+)
 from headway.sdk.execution import Result, execute
 from headway.sdk.facts import RunFacts
 from headway.sdk.old_names import LAZY, REPLACED, OldNameWarning
@@ -99,6 +107,48 @@ def test_the_run_before_and_the_run_after(run: Run, xcoms: XComs) -> None:
         "2013-01-01T05:00:00+00:00",
         "2012-12-31T05:00:00+00:00",
     ]
+
+
+EXACT = CronTimetable("0 9 * * *")
+NINE = DataInterval.exact(pendulum.datetime(2013, 1, 5, 14))
+MONTH = DataInterval(pendulum.datetime(2013, 1, 1, 5), pendulum.datetime(2013, 1, 29, 5))
+WEEK = DataInterval(pendulum.datetime(2013, 1, 1, 5), pendulum.datetime(2013, 1, 8, 5))
+WINDOWS = RollingWindow(DataTimetable("@daily"), "P7D")
+NONE = ["None", "None"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "interval", "before", "after"),
+    [
+        ("@daily", MONTH, ["2013-01-01 05", "2012-12-31 05"], ["2013-01-30 05", "2013-01-29 05"]),
+        (EXACT, NINE, ["2013-01-04 14"] * 2, ["2013-01-06 14"] * 2),
+        (WINDOWS, WEEK, ["2013-01-07 05", "2012-12-31 05"], ["2013-01-09 05", "2013-01-02 05"]),
+        (Delayed(EXACT, "PT2H"), NINE, ["2013-01-04 16", "2013-01-04 14"],
+         ["2013-01-06 16", "2013-01-06 14"]),
+        ("@continuous", NINE, NONE, NONE),
+        (None, NINE, NONE, NONE),
+    ],
+)  # fmt: skip
+def test_which_run_is_before_and_which_is_after(
+    schedule: object,
+    interval: DataInterval,
+    before: list[str],
+    after: list[str],
+    run: Run,
+    xcoms: XComs,
+) -> None:
+    """When each is to run, and where it starts; a rollup covers what lies in its interval."""
+    names = "prev_schedule_date", "prev_execution_date", "next_schedule_date", "next_execution_date"
+    start = pendulum.datetime(2012, 12, 1, tz="America/New_York")
+    with DAG("flights", schedule=schedule, start_date=start):
+        task = PythonOperator(
+            task_id="show",
+            python_callable=lambda: [f"{get_current_context()[name]!s:.13}" for name in names],
+        )
+    with pytest.warns(OldNameWarning):
+        run(task, interval=interval)
+
+    assert xcoms["show", "return_value"] == [*before, *after]
 
 
 PRIOR = PriorRun(

@@ -8,7 +8,7 @@ import pendulum
 import pytest
 
 from headway.domain.errors import DagError, TimetableError
-from headway.sdk import DAG, CronTimetable, EmptyOperator, dag
+from headway.sdk import DAG, ContinuousTimetable, CronTimetable, Delayed, EmptyOperator, dag
 from headway.sdk.specification import to_spec
 
 
@@ -113,10 +113,24 @@ def test_how_far_back_and_what_overlaps() -> None:
     assert (spec.catchup_window, spec.overlap) == (172_800.0, "skip")
 
 
+DELAYED = Delayed(ContinuousTimetable(), timedelta(minutes=5))
+
+
+@pytest.mark.parametrize("schedule", ["@continuous", ContinuousTimetable(), DELAYED])
+def test_a_continuous_dag_has_one_run_at_a_time(schedule: object) -> None:
+    """Another one is due at any time: without a limit as many would run as may be active."""
+    assert DAG("flights", schedule=schedule).spec.max_active_runs == 1
+    assert DAG("flights", schedule=schedule, max_active_runs=1).spec.max_active_runs == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"start_date": datetime(2013, 1, 1)}, r"start_date is .* no time zone; write pendulum"),  # noqa: DTZ001
+        (
+            {"start_date": datetime(1, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo"))},
+            "start_date is 0001-01-01 .* beyond the years 1 to 9999 in UTC",
+        ),
         ({"start_date": "2013-01-01"}, "start_date must be a datetime with a time zone"),
         (
             {
@@ -152,6 +166,15 @@ def test_how_far_back_and_what_overlaps() -> None:
         ({"catchup_window": 60}, "catchup_window says how far back .* without catchup none is"),
         ({"catchup": "none", "catchup_window": 60}, "or leave it out"),
         ({"catchup": True, "catchup_window": 0}, "catchup_window must be longer than 0 seconds"),
+        (
+            {"schedule": "@continuous", "max_active_runs": 2},
+            "max_active_runs is 2, and a continuous DAG has one run at a time, .* leave it out",
+        ),
+        (
+            {"schedule": DELAYED, "max_active_runs": 16},
+            "max_active_runs is 16, and a continuous DAG has one run at a time",
+        ),
+        ({"schedule": "@continuous", "overlap": "skip"}, "overlap is 'skip', and runs of a cont"),
         ({"params": {"day": datetime(2013, 1, 1, tzinfo=UTC)}}, r"params\['day'\] is of type dat"),
         ({"params": [1]}, "params must be a dictionary"),
         ({"tags": "nyc"}, "tags must be a list of strings"),

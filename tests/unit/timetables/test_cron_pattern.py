@@ -1,4 +1,4 @@
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 import pytest
@@ -81,6 +81,22 @@ def test_the_last_day_of_the_month_in_a_leap_year() -> None:
 
 def test_the_leap_day_waits_eight_years_across_2100() -> None:
     assert times("0 0 29 2 *", "2096-03-01T00:00", 1) == ["2104-02-29 00:00"]
+
+
+@pytest.mark.parametrize("days", ["*", "29", "31", "30,31", "1,15", "L", "2-30/3", "13,L"])
+@pytest.mark.parametrize("months", ["*", "2,3", "1,12", "*/3"])
+@pytest.mark.parametrize("weekdays", ["*", "MON", "5L"])
+def test_no_day_is_passed_over(days: str, months: str, weekdays: str) -> None:
+    """Days and months that cannot be meant are leapt over; here each day is looked at."""
+    pattern = parse(f"0 0 {days} {months} {weekdays}")
+    every = (datetime(2023, 1, 1) + n * timedelta(days=1) for n in range(3 * 366))  # noqa: DTZ001
+    looked_at = [day for day in every if pattern.includes(day)]
+    found = [datetime(2022, 12, 31, 12)]  # noqa: DTZ001
+    while len(found) <= len(looked_at):
+        found.append(pattern.after(found[-1]))
+
+    assert found[1:] == looked_at
+    assert backwards(pattern, pattern.after(found[-1]), len(looked_at)) == looked_at
 
 
 def test_the_nth_and_the_last_weekday_of_the_month() -> None:

@@ -34,7 +34,7 @@ MANY = MultipleCronTimetable([f"{n % 60} 9 {n // 60 + 1} * *" for n in range(100
         (NINE & TEN, Ticks, "_ticks_at", 10),
         (MANY & TEN, Ticks, "_ticks_at", 10),
         (Union((MANY, NINE)) & TEN, Ticks, "_ticks_at", 10),
-        (LEAP_DAYS & TEN, Ticks, "_ticks_at", 40),
+        (LEAP_DAYS & TEN, Ticks, "_ticks_at", 15),
         (NINE & Sunset(70.0, 0), Sunset, "_of", 30),
         (Sunset(89.7, 0) & NINE, Sunset, "_of", 30),
         (RARE & TEN, BooleanPattern, "_of", 1),

@@ -1,6 +1,7 @@
 """What users may type for a timetable, and what they may not."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,7 @@ NINE = CronTimetable("0 9 * * *", ZONE)
         ("LastWorkdayOnOrBefore(day=15)", LastWorkdayOnOrBefore(15, None, ZONE)),
         ("Sunset(-33.9, 151, offset='-PT30M')", Sunset(-33.9, 151, -DAY / 48)),
         ("Sunrise(48.9, 2.4)", Sunrise(48.9, 2.4)),
+        ("Sunrise(+48.9, +2.4)", Sunrise(48.9, 2.4)),
     ],
 )
 def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
@@ -84,6 +86,8 @@ def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
         ("~Workdays()", "~ is for Hours"),
         ("(5)", "is no timetable"),
         ("Hours(True)", "has no place in a timetable"),
+        ("Hours(+True)", "has no place in a timetable"),
+        ("+Hours(3)", "has no place in a timetable"),
         ("Hours(*[1, 2])", "has no place"),
         ("Hours(**{'a': 1})", "without \\*\\*"),
         ("Ours(3)", "There is no timetable 'Ours'. Did you mean Hours?"),
@@ -117,5 +121,68 @@ def test_what_a_text_means(text: str, timetable: Timetable | None) -> None:
     ],
 )
 def test_what_is_no_timetable_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TimetableError, match=message):
+        read(text, ZONE)
+
+
+BREAK = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headway.timetables.simple import OnceTimetable
+
+
+@dataclass(frozen=True, slots=True)
+class Break(OnceTimetable):
+    name: ClassVar[str] = "pause"
+    drink: str = "tea"
+
+    def __post_init__(self):
+        if not self.drink:
+            raise KeyError("drink")
+
+    def arguments(self):
+        return {"drink": self.drink}
+
+    @classmethod
+    def from_arguments(cls, arguments):
+        return cls(arguments.take_text("drink"))
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that registers a timetable, installed as pip would."""
+    (tmp_path / "pauses.py").write_text(BREAK)
+    told = tmp_path / "pauses-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: pauses\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text("[headway.timetables]\npause = pauses:Break\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_timetable_that_a_package_registers_may_be_typed() -> None:
+    """By the name of its class, as in a DAG file, or by the one that is registered."""
+    for text in ("Break('milk')", "pause(drink='milk')"):
+        timetable = read(text, ZONE)
+        assert (timetable.name, timetable.arguments()) == ("pause", {"drink": "milk"})
+    assert read("Break", ZONE) == read("pause", ZONE) == read("pause()", ZONE)
+    assert read("Delayed(Break('milk'), by='PT1H')", ZONE).children == (
+        read("Break('milk')", ZONE),
+    )
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Brake()", "Did you mean Break?"),
+        ("Break(cup=1)", r"Break is written Break\(drink=…\): got an unexpected"),
+        ("Break('')", r"Break fails with KeyError\('drink'\)"),
+        ("Break(pauses)", "has no place in a timetable"),
+    ],
+)
+def test_it_is_read_like_any_other(text: str, message: str) -> None:
     with pytest.raises(TimetableError, match=message):
         read(text, ZONE)

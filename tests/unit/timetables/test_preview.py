@@ -13,9 +13,11 @@ from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction, Timetable
 from headway.timetables.cron import CronTimetable, DataTimetable
 from headway.timetables.delta import PeriodTimetable
+from headway.timetables.events import EventsTimetable
 from headway.timetables.preview import coming
 from headway.timetables.sequence import known, runs_on
 from headway.timetables.simple import ContinuousTimetable, OnceTimetable
+from headway.timetables.wrapped import Delayed
 from headway.timetables.zones import find_zone
 
 at = datetime.fromisoformat
@@ -43,6 +45,28 @@ def test_a_gap_and_the_run_that_it_moves() -> None:
     daily = CronTimetable("30 2 * * *")
 
     assert notes(daily, "2026-03-07T00:00Z", 3) == [(), (GAP, "gap: runs when it ends"), ()]
+
+
+@pytest.mark.parametrize(
+    ("timetable", "moved"),
+    [
+        (CronTimetable("30 2 * * *"), "gap: runs when it ends"),
+        (EventsTimetable(["2026-03-08T02:30"]), "gap: runs when it ends"),
+        (Delayed(CronTimetable("30 2 * * *"), "PT2H"), "gap: its interval ends when it does"),
+    ],
+)
+def test_the_first_run_is_told_of_like_any_other(timetable: Timetable, moved: str) -> None:
+    """Whether the run before is shown or not."""
+    assert notes(timetable, "2026-03-08T05:00Z", 1) == [(GAP, moved)]
+    assert notes(timetable, "2026-03-07T05:00Z", 2)[-1] == (GAP, moved)
+
+
+def test_a_change_is_told_of_once() -> None:
+    """São Paulo's 20 October 2013 began at 01:00."""
+    days = notes(DataTimetable("@daily"), "2013-10-19T03:00Z", 3, "America/Sao_Paulo")
+    told = ("gap: 2013-10-20 00:00 to 01:00 is skipped", "gap: runs when it ends")
+
+    assert days == [told, (), ()]
 
 
 def test_a_gap_within_an_interval() -> None:

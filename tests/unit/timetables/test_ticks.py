@@ -97,6 +97,25 @@ def test_hourly_and_minutely_patterns_fire_in_both_hours_of_a_fold() -> None:
     ]
 
 
+def test_a_pattern_of_every_few_hours_fires_in_both_hours_of_a_fold() -> None:
+    """In Berlin, 25 October 2026 03:00 (01:00Z) became 02:00."""
+    day = "2026-10-24T21:00Z", "2026-10-25T05:00Z"
+
+    assert ticks("0 */2 * * *", "Europe/Berlin", *day) == [
+        "10-24 22:00",
+        "10-25 00:00",
+        "10-25 01:00",
+        "10-25 03:00",
+        "10-25 05:00",
+    ]
+    assert ticks("0 0-23/2 * * *", "Europe/Berlin", *day) == [
+        "10-24 22:00",
+        "10-25 00:00",
+        "10-25 03:00",
+        "10-25 05:00",
+    ]
+
+
 @pytest.mark.parametrize(("day", "hours"), [("2013-03-10", 23), ("2013-11-03", 25)])
 def test_an_hourly_pattern_fires_once_per_hour_that_the_day_has(day: str, hours: int) -> None:
     starts = ticks_of("0 0 * * *", NEW_YORK)

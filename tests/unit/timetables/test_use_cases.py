@@ -4,7 +4,7 @@ January 2026 begins on a Thursday.  New York is five hours behind UTC in winter,
 summer; its clocks go forward on 8 March 2026 and back on 1 November 2026.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 
 import pytest
@@ -326,6 +326,35 @@ def test_listed_dates() -> None:
     latest = events.next_dagrun_info(None, over, at("2026-03-01T00:00Z"))
     assert latest is not None
     assert latest.run_after == at("2026-02-01T05:00Z")
+
+
+def test_a_listed_day_is_its_midnight() -> None:
+    events = EventsTimetable([date(2026, 2, 1), "2026-02-02"])
+
+    assert events == EventsTimetable(["2026-02-01", "2026-02-02"])
+    assert runs(events.in_zone(NEW_YORK), "2026-01-01T00:00Z", "2026-12-31T00:00Z") == [
+        "02-01 05:00",
+        "02-02 05:00",
+    ]
+
+
+@pytest.mark.parametrize("timetable", [DataTimetable("@daily"), PeriodTimetable("P1D")])
+@pytest.mark.parametrize("zone", ["UTC", NEW_YORK])
+def test_a_start_date_at_the_beginning_of_the_calendar(timetable: Timetable, zone: str) -> None:
+    """The latest run that is over is the one of 31 December, and the first is of the year 2."""
+    first = datetime.min.replace(tzinfo=UTC)
+    there = timetable.in_zone(zone)
+    latest = there.next_dagrun_info(
+        None, TimeRestriction(first, None, catchup=False), at("2026-01-01T12:00Z")
+    )
+    oldest = there.next_dagrun_info(
+        None, TimeRestriction(first, None, catchup=True), at("2026-01-01T12:00Z")
+    )
+
+    assert latest is not None
+    assert latest.data_interval.start.date() in (date(2025, 12, 30), date(2025, 12, 31))
+    assert oldest is not None
+    assert oldest.data_interval.start.year == 2
 
 
 def test_several_cron_strings() -> None:

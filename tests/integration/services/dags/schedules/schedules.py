@@ -69,5 +69,5 @@ with DAG(
 with DAG("paused", schedule="@once", start_date=FIRST, is_paused_upon_creation=True):
     EmptyOperator(task_id="nothing")
 
-with DAG("continuous", schedule=ContinuousTimetable(), max_active_runs=1):
+with DAG("continuous", schedule=ContinuousTimetable()):
     EmptyOperator(task_id="nothing")
