@@ -1,7 +1,7 @@
 """Which intervals a backfill is about."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -26,14 +26,16 @@ def plan_backfill(
     A midnight of the DAG's zone at the end stands for its day.  DagError when the DAG has no
     schedule, or an interval is not over yet.
     """
-    last = _last_of(to_date, ZoneInfo(dag.timezone))
+    zone = ZoneInfo(dag.timezone)
+    last = _last_of(to_date, zone)
+    first_day, last_day = (f"{date.astimezone(zone):%F}" for date in (from_date, to_date))
     if last < from_date:
-        raise DagError(f"A backfill cannot end ({to_date:%F}) before it begins ({from_date:%F}).")
+        raise DagError(f"A backfill cannot end ({last_day}) before it begins ({first_day}).")
     infos = _between(dag, from_date, last, now)
     if not infos:
         raise DagError(
-            f"DAG {dag.dag_id} has no data interval that starts between {from_date:%F} and "
-            f"{to_date:%F}; `headway dags show {dag.dag_id}` tells its schedule."
+            f"DAG {dag.dag_id} has no data interval that starts between {first_day} and "
+            f"{last_day}; `headway dags show {dag.dag_id}` tells its schedule."
         )
     return infos
 
@@ -45,11 +47,13 @@ def plan_dates(dag: DagSpec, dates: Iterable[datetime], now: datetime) -> list[D
     with one that is not over yet.
     """
     found: dict[datetime, DagRunInfo] = {}
+    zone = ZoneInfo(dag.timezone)
     for date in dates:
-        infos = _between(dag, date, _last_of(date, ZoneInfo(dag.timezone)), now)
+        infos = _between(dag, date, _last_of(date, zone), now)
         if not infos:
             raise DagError(
-                f"DAG {dag.dag_id} has no data interval that starts at {date:%F %R}; "
+                f"DAG {dag.dag_id} has no data interval that starts at "
+                f"{date.astimezone(zone):%F %R}; "
                 f"`headway dags show {dag.dag_id}` tells its schedule."
             )
         found |= {info.data_interval.start: info for info in infos}
@@ -108,9 +112,8 @@ def _check_size(infos: Sequence[DagRunInfo] | Mapping[datetime, DagRunInfo]) -> 
 
 
 def _last_of(date: datetime, zone: ZoneInfo) -> datetime:
-    """Return the last instant of the day, if the date is a midnight of that zone; else the date."""
-    local = date.astimezone(zone)
-    midnight = local.replace(tzinfo=None)
-    if midnight.time() != midnight.min.time():
+    """Return the last instant of the day that begins at `date` in that zone, if one does; or it."""
+    midnight = datetime.combine(date.astimezone(zone), time.min)
+    if date != first_at(midnight, zone):  # which clocks may have skipped
         return date
     return first_at(midnight + timedelta(days=1), zone) - timedelta.resolution

@@ -9,12 +9,14 @@ from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.cron import DataTimetable
+from headway.timetables.cron import CronTimetable, DataTimetable
 from headway.timetables.delta import TimeDeltaTimetable
 from headway.timetables.simple import ContinuousTimetable, NullTimetable
 from headway.timetables.wrapped import Delayed
+from headway.timetables.zones import first_at
 
 ZONE = ZoneInfo("America/New_York")
+BERLIN = "Europe/Berlin"
 NOW = datetime(2014, 1, 1, tzinfo=UTC)
 DAILY = DataTimetable("0 0 * * *", timezone="America/New_York")
 
@@ -157,13 +159,27 @@ def test_days_by_their_dates_and_instants() -> None:
 )
 def test_the_day_on_which_clocks_change_has_all_its_hours(zone: str, date: str, hours: int) -> None:
     hourly = replace(dag(DataTimetable("0 * * * *", timezone=zone)), timezone=zone)
-    day = datetime.fromisoformat(date).replace(tzinfo=ZoneInfo(zone))
+    day = first_at(datetime.fromisoformat(date), ZoneInfo(zone))
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
     infos = plan_dates(hourly, [day], now)
 
     assert len(infos) == hours
     assert infos == plan_backfill(hourly, day, day, now)
+
+
+def test_dates_are_told_in_the_zone_of_their_dag() -> None:
+    nine = replace(dag(CronTimetable("0 9 * * MON", timezone=BERLIN)), timezone=BERLIN)
+    tuesday = datetime(2013, 1, 7, 23, tzinfo=UTC)
+
+    with pytest.raises(DagError, match="between 2013-01-08 and 2013-01-08;"):
+        plan_backfill(nine, tuesday, tuesday, NOW)
+    with pytest.raises(DagError, match="starts at 2013-01-08 00:00;"):
+        plan_dates(nine, [tuesday], NOW)
+    with pytest.raises(
+        DagError, match=r"cannot end \(2013-01-08\) before it begins \(2013-01-10\)"
+    ):
+        plan_backfill(nine, tuesday + timedelta(days=2), tuesday, NOW)
 
 
 def test_a_date_without_an_interval_is_told() -> None:
