@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -78,6 +79,7 @@ class Clerk:
     draining: bool = False
     items: Items = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.items = Items(self.engine)
@@ -197,11 +199,14 @@ class Clerk:
         return TaskSpec(task_id=claimed.task_id, operator="", callbacks=having)
 
     def _dag(self, conn: Connection, version_id: int) -> DagSpec:
-        if version_id not in self._dags:
-            while len(self._dags) >= MOST_DAGS:
-                self._dags.pop(next(iter(self._dags)))
-            self._dags[version_id] = codec.decode(versions.load(conn, [version_id])[version_id])
-        return self._dags[version_id]
+        dag = self._dags.get(version_id)
+        if dag is None:
+            dag = codec.decode(versions.load(conn, [version_id])[version_id])
+            with self._lock:  # attempts and callbacks are prepared by threads of their own
+                while len(self._dags) >= MOST_DAGS:
+                    del self._dags[next(iter(self._dags))]
+                self._dags[version_id] = dag
+        return dag
 
 
 GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

@@ -17,12 +17,14 @@ from headway.runtime.clock import Clock, SystemClock
 KEPT: Final = 30 * 86400.0
 """Seconds for which code is kept that nobody fetches: no attempt should be as long under way."""
 
+_FETCHED: Final = ".fetched"
+
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
     """Folders of code by manifest hash.  What is there is complete and never changes.
 
-    The time of a folder's last change is that of its last fetch.  Code that comes makes
+    Beside each there is a file whose time is that of its last fetch.  Code that comes makes
     code go that nobody has fetched for a long time.
     """
 
@@ -37,19 +39,24 @@ class CodeCache:
             contents = versions.contents(conn, sorted(set(files.values())))
             self._write(target, {path: contents[key] for path, key in files.items()})
             self._tidy()
-        now = self.clock.now().timestamp()
-        with suppress(FileNotFoundError):  # another worker's clock has told it that it is old
-            os.utime(target, (now, now))
-            return target
-        return self.fetch(conn, manifest_hash)
+        self._stamp(manifest_hash)
+        return target if target.is_dir() else self.fetch(conn, manifest_hash)
+
+    def _stamp(self, manifest_hash: str) -> None:
+        stamp, now = self.folder / f"{manifest_hash}{_FETCHED}", self.clock.now().timestamp()
+        with suppress(PermissionError):  # it is of a worker with another account
+            stamp.touch()
+            os.utime(stamp, (now, now))
 
     def _tidy(self) -> None:
         last = self.clock.now().timestamp() - KEPT
         with tempfile.TemporaryDirectory(dir=self.folder) as bin_:
-            for path in self.folder.iterdir():
-                with suppress(FileNotFoundError):  # another worker was faster
-                    if path.stat().st_mtime < last:
-                        path.rename(Path(bin_, path.name))  # at once, and not file by file
+            for stamp in self.folder.glob(f"*{_FETCHED}"):
+                with suppress(OSError):  # another worker was faster, or it is another account's
+                    if stamp.stat().st_mtime < last:
+                        stamp.unlink()
+                        code = stamp.with_suffix("")
+                        code.rename(Path(bin_, code.name))  # at once, and not file by file
 
     def _write(self, target: Path, files: dict[str, bytes]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

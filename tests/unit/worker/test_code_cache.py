@@ -69,8 +69,9 @@ def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
 
 
 def age(folder: Path, seconds: float) -> None:
-    then = folder.stat().st_mtime - seconds
-    os.utime(folder, (then, then))
+    stamp = folder.with_suffix(".fetched")
+    then = stamp.stat().st_mtime - seconds
+    os.utime(stamp, (then, then))
 
 
 def test_code_that_nobody_has_fetched_for_long_goes_when_other_code_comes(
@@ -84,7 +85,8 @@ def test_code_that_nobody_has_fetched_for_long_goes_when_other_code_comes(
 
     new = cache.fetch(conn, "new")
 
-    assert set(cache.folder.iterdir()) == {used, young, new}
+    assert {path for path in cache.folder.iterdir() if path.is_dir()} == {used, young, new}
+    assert len(list(cache.folder.iterdir())) == 6
     assert (used / "used.py").read_bytes() == b"1"
 
 
@@ -96,7 +98,7 @@ def test_code_that_another_worker_removes_is_fetched_again(
 
     def removed_first(path: Path, times: tuple[float, float]) -> None:
         monkeypatch.setattr(os, "utime", stamp)
-        path.rename(path.with_name("gone"))
+        target.rename(target.with_name("gone"))
         stamp(path, times)
 
     monkeypatch.setattr(os, "utime", removed_first)
