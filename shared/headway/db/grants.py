@@ -32,7 +32,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "failures, asked, parser_id, claimed, warning)",
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
-        "dag_version": "SELECT, INSERT, DELETE, UPDATE (commit, left_at)",
+        "dag_version": "SELECT, INSERT, DELETE, UPDATE (left_at)",
         "event": "INSERT",
         "import_error": "SELECT, INSERT, DELETE, UPDATE (error, at)",
         "process": "SELECT, INSERT, UPDATE (ended_at, bundles)",
