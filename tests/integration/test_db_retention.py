@@ -128,6 +128,21 @@ def test_what_was_in_force_again_till_just_now_stays(engine: Engine, parser: Eng
     assert prune_versions(parser) == 1
 
 
+def test_what_a_parser_of_the_release_before_has_replaced_just_now_stays(
+    engine: Engine, parser: Engine
+) -> None:
+    """It does not note when: the next version tells."""
+    ids = put(engine, 3)
+    age(engine)
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_version SET left_at = NULL"))
+        young = text("UPDATE dag_version SET created_at = now() WHERE id = :id")
+        conn.execute(young, {"id": ids[2]})
+
+    assert prune_versions(parser) == 1
+    assert left(engine) == ids[1:]
+
+
 def test_a_version_that_is_put_in_force_where_it_is_has_not_left(
     engine: Engine, parser: Engine
 ) -> None:

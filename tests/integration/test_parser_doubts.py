@@ -167,6 +167,26 @@ def test_code_that_comes_back_is_read_twice_if_it_has_another_shape(
     assert versions(engine) == [("etl", 1), ("etl", 2)]
     [warning] = warnings(engine)
     assert "task_id was 'three', then 'four'" in warning
+    assert in_force(engine) == 1, "or a bad deploy that is reverted would stay in force"
 
     check(engine, me, spec("three"), spec("three"), code=b"1")
     assert in_force(engine) == 3
+
+
+def test_code_that_comes_back_and_drifts_has_its_newest_version_in_force(
+    engine: Engine, me: Identity
+) -> None:
+    for number in range(MOST_PER_HOUR):
+        shape = spec(f"shape_{number}")
+        check(engine, me, shape, shape, code=b"1")
+    check(engine, me, spec("shape_3"), spec("shape_3"), code=b"1")
+    assert in_force(engine) == 4
+    check(engine, me, spec("other"), spec("another"), code=b"1")
+    assert in_force(engine) == 4, "what is of this very code stays"
+    take_over(engine, me, parse("a.py", spec("one"), code=b"2"))
+
+    taken = check(engine, me, spec("other"), spec("other"), code=b"1")
+    assert taken.changed
+    assert in_force(engine) == len(versions(engine)) - 1 == MOST_PER_HOUR
+    [warning] = warnings(engine)
+    assert f"has changed {MOST_PER_HOUR} times within an hour" in warning

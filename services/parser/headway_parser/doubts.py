@@ -31,7 +31,7 @@ class Verdict(Enum):
 
 
 HELD: Final = frozenset({Verdict.FLAPS, Verdict.DRIFTS, Verdict.DRIFTS_SLOWLY})
-"""Of what is not taken over, and its author is warned."""
+"""Of what is not taken over, and its author is warned.  What is in force is of the same code."""
 
 _HOW_OFTEN: Final = {
     Verdict.DRIFTS: f"{MOST_PER_HOUR} times within an hour",
@@ -83,16 +83,16 @@ def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion | None) -> s
     if verdict in _HOW_OFTEN:
         return (
             f"DAG {new.spec.dag_id} has changed {_HOW_OFTEN[verdict]} although its code has not. "
-            "The version in force stays. Make it the same at each parse, or say dynamic=True if it "
-            "is meant to follow something else."
+            "What this code has made before stays in force. Make it the same at each parse, or say "
+            "dynamic=True if it is meant to follow something else."
         )
     how = "it was not there, then it was"
     if first is not None:
         how = first_difference(first.serialized, new.serialized)
     return (
-        f"DAG {new.spec.dag_id} differs each time that its file is read: {how}. The version in "
-        "force stays. Such things as the time, random numbers, addresses of objects and the order "
-        "of objects in a set do not belong in a DAG's definition."
+        f"DAG {new.spec.dag_id} differs each time that its file is read: {how}. What this code "
+        "has made before stays in force. Such things as the time, random numbers, addresses of "
+        "objects and the order of objects in a set do not belong in a DAG's definition."
     )
 
 

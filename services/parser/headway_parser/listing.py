@@ -95,15 +95,22 @@ class Lister:
         return tuple(sorted(found))
 
     def _miss_mounts(self, walk: Walk, root: Identity | None) -> None:
-        """Note which volumes there are, and which are no longer."""
+        """Note which volumes there are, and which are no longer.
+
+        One whose folder or link is gone from a listing that is complete is forgotten: what is
+        there later is something else.
+        """
         mounts, known = walk.mounts, self._mounts.get(root, set())
         for path in sorted(known - mounts):
             if _is_unmounted(walk.root / path):
                 walk.problems.append(
                     f"{walk.root / path}: was a volume of its own, and is none now. If that is "
-                    "for good, remove this folder or link."
+                    "for good, remove this folder or link. After a listing without it, it may be "
+                    "made anew."
                 )
-        if mounts - known:
+        if not walk.problems:
+            known = {path for path in known if os.path.lexists(walk.root / path)}
+        if mounts or root in self._mounts:
             self._mounts[root] = known | mounts
 
     def _may_hold_dags(self, walk: Walk, path: str, status: os.stat_result) -> bool:

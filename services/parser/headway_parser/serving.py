@@ -1,6 +1,7 @@
 """What a parser does from its start to its end."""
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
 from typing import Final
@@ -36,10 +37,21 @@ def serve(
         daemon.registered("parser", database) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
-        manager.look()  # which takes a while, as does the start of the fork server
+        look_early(manager.look)  # which takes a while, as does the start of the fork server
         isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
         Loop("parser", manager.step, clock, _passes, Pace(idle=IDLE), bell).run()
+
+
+def look_early(look: Callable[[], None]) -> None:
+    """Look before the loop does, which looks again if this came to nothing for now."""
+    try:
+        look()
+    except Exception as error:
+        if not _passes(error):
+            raise
+        cause = str(getattr(error, "orig", None) or error).strip()
+        log.warning("action=look The first look failed, and is tried again: %s", cause)
 
 
 def _passes(error: BaseException) -> bool:

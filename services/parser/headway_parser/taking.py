@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from headway.db import entries, files, versions
-from headway.db.entries import Entry
+from headway.db.entries import Entry, InForce
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
 from headway_parser.doubts import HELD, Check, Verdict, judge, warning_of
@@ -42,9 +42,11 @@ def take_over(
     sure = [it for it in good if it not in doubtful]
     freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
+    current = entries.in_force(conn, entered)
     new = {dag_id for dag_id in entered if verdicts[dag_id] is Verdict.TAKE}
-    new |= entered - entries.in_force(conn, entered).keys()  # what was deleted meanwhile
-    _put_in_force(conn, sure, new)
+    new |= entered - current.keys()  # what was deleted meanwhile
+    overtaken = _overtaken(sure, verdicts, current)
+    _put_in_force(conn, sure, new, overtaken)
     conflicts = _conflicts(conn, sure, entered)
     return {
         **{it.file: Taken(error=it.result.error) for it in parses},
@@ -53,7 +55,7 @@ def take_over(
             it.file: Taken(
                 error=conflicts.get(it.file),
                 warning=_warning(it, verdicts),
-                changed=not new.isdisjoint(it.dag_ids),
+                changed=not (new | overtaken).isdisjoint(it.dag_ids),
                 freed=freed,
             )
             for it in sure
@@ -98,17 +100,37 @@ def _enter(conn: Connection, sure: Sequence[Parse], *, new_ones_paused: bool) ->
     return entries.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
-def _put_in_force(conn: Connection, sure: Sequence[Parse], new: set[str]) -> None:
-    """Store versions that are new.  A shape that a DAG has had before is that version again."""
+def _overtaken(
+    sure: Sequence[Parse], verdicts: Mapping[str, Verdict], current: Mapping[str, InForce]
+) -> set[str]:
+    """Return the DAGs of which what is in force is of other code, though their own is held."""
+    return {
+        dag_id
+        for parse in sure
+        for dag_id, version in _by_id(parse.result.versions).items()
+        if verdicts[dag_id] in HELD and dag_id in current
+        if current[dag_id].manifest_hash != version.manifest_hash
+    }
+
+
+def _put_in_force(
+    conn: Connection, sure: Sequence[Parse], new: set[str], overtaken: set[str]
+) -> None:
+    """Store versions that are new.  A shape that a DAG has had before is that version again.
+
+    Those overtaken go back to the newest version of their code.
+    """
     wanted = {
         version.spec.dag_id: replace(version, commit=parse.commit)
         for parse in sure
         for version in parse.result.versions
-        if version.spec.dag_id in new
+        if version.spec.dag_id in new | overtaken
     }
     if not wanted:
         return
     known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
+    if overtaken:
+        known |= entries.newest(conn, [wanted[dag_id] for dag_id in overtaken])
     unknown = [version for dag_id, version in wanted.items() if dag_id not in known]
     if unknown:
         needed = {version.manifest_hash for version in unknown}

@@ -17,6 +17,9 @@ DEBOUNCE_MS: Final = 50
 
 STEP_MS: Final = 20
 
+MOST_LINKS: Final = 40
+"""Links on the way to a folder, as many as Linux follows: a link may lead to itself."""
+
 
 class Place(NamedTuple):
     """A folder to be watched, and which one it is: all below it, or a `link` in it alone."""
@@ -92,23 +95,27 @@ class Watcher:
 
 def _places(folders: Iterable[Path]) -> Iterator[Place]:
     for folder in folders:
-        if folder.is_dir():
-            yield from _place(folder.resolve())
+        with suppress(OSError, RuntimeError):  # it leads nowhere
+            if folder.is_dir():
+                yield from _place(folder.resolve())
         for link in _links(folder):
             yield from _place(link.parent, link.name)
 
 
 def _links(folder: Path) -> Iterator[Path]:
-    """Yield the links on the way to a folder, also those that these lead through."""
-    way, seen = [folder], set[Path]()
-    while way:
-        path = way.pop()
-        for link in (path, *path.parents):
-            if link not in seen and link.is_symlink():
-                seen.add(link)
-                yield link
-                with suppress(OSError):
-                    way.append(link.parent / link.readlink())
+    """Yield the links on the way to a folder, as a kernel follows them; of a loop, so many."""
+    at, left, followed = Path("/"), [*reversed(folder.absolute().parts)], 0
+    while left and followed < MOST_LINKS:
+        part = left.pop()
+        path = at.parent if part == ".." else at / part
+        try:
+            target = path.readlink()
+        except OSError:  # no link, or one that nobody can follow
+            at = path
+        else:
+            yield path
+            left += reversed(target.parts)
+            followed += 1
 
 
 def _place(path: Path, link: str | None = None) -> Iterator[Place]:

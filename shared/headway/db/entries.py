@@ -89,6 +89,14 @@ PAST = text("""
      GROUP BY new.dag_id
 """)
 
+NEWEST = text("""
+    SELECT new.dag_id, max(version.id) AS id
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:manifest_hashes AS text[]))
+           AS new (dag_id, manifest_hash)
+      JOIN dag_version AS version USING (dag_id, manifest_hash)
+     GROUP BY new.dag_id
+""")
+
 
 class Entry(NamedTuple):
     """A DAG as its file has it."""
@@ -172,6 +180,13 @@ def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
         },
     )
     return {it.dag_id: Past(it.versions, it.in_hour, it.in_month, it.had) for it in rows}
+
+
+def newest(conn: Connection, found: Iterable[NewVersion]) -> dict[str, int]:
+    """Return the newest version that the very code of these has made of their DAGs, if any."""
+    manifests = {it.spec.dag_id: it.manifest_hash for it in found}
+    parameters = {"dag_ids": list(manifests), "manifest_hashes": list(manifests.values())}
+    return {row.dag_id: row.id for row in conn.execute(NEWEST, parameters)}
 
 
 def deactivate_missing(conn: Connection, present: Mapping[FileKey, Collection[str]]) -> list[str]:

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, TextClause, text
 
+# A parser of a release before migration 0010 does not note what has left: then it was in force
+# until the next one was there.
 CANDIDATES = text("""
     SELECT version.id, version.dag_id
-      FROM (SELECT id, dag_id, coalesce(left_at, created_at) AS left_at,
-                   row_number() OVER (PARTITION BY dag_id ORDER BY number DESC) AS place
-              FROM dag_version) AS version
+      FROM (SELECT id, dag_id, row_number() OVER newest_first AS place,
+                   coalesce(left_at, lag(created_at) OVER newest_first) AS left_at
+              FROM dag_version
+            WINDOW newest_first AS (PARTITION BY dag_id ORDER BY number DESC)) AS version
      WHERE place > :keep AND left_at < now() - make_interval(secs => :seconds)
        AND NOT EXISTS (SELECT FROM dag
                         WHERE dag.dag_id = version.dag_id

@@ -87,3 +87,36 @@ def test_a_volume_that_is_rightly_gone_is_not_missed(
         dags.rename(tmp_path / "before")
         (tmp_path / "next").rename(dags)
     assert lister.list(dags) == Listing(("a.py",), complete=True)
+
+
+def test_a_volume_that_was_removed_for_good_is_forgotten(tmp_path: Path, volume: Path) -> None:
+    write(tmp_path, "a.py")
+    (tmp_path / "team").symlink_to(volume)
+    lister = Lister()
+    lister.list(tmp_path)
+    (tmp_path / "team").unlink()
+    assert lister.list(tmp_path).complete
+
+    (tmp_path / "team").mkdir()
+    assert lister.list(tmp_path) == Listing(("a.py",), complete=True)
+
+
+def test_a_volume_in_one_that_is_away_is_not_forgotten(tmp_path: Path, volume: Path) -> None:
+    """Nothing is known of what lies in it."""
+    write(tmp_path, "a.py")
+    (tmp_path / "inner").mkdir()
+    (volume / "sub").symlink_to(tmp_path / "inner")
+    team = tmp_path / "dags" / "team"
+    write(tmp_path, "dags/a.py")
+    team.symlink_to(volume)
+    lister = Lister()
+    lister.list(tmp_path / "dags")
+    team.unlink()
+    team.mkdir()
+    assert not lister.list(tmp_path / "dags").complete
+
+    team.rmdir()
+    team.symlink_to(volume)
+    (volume / "sub").unlink()
+    (volume / "sub").mkdir()
+    assert not lister.list(tmp_path / "dags").complete

@@ -132,3 +132,17 @@ def test_what_lies_beside_a_link_does_not_ring(
 
     (tmp_path / "beside").write_text("x")
     assert not rung.wait(0.5)
+
+
+@pytest.mark.parametrize("target", ["../dags/loop", "loop", "loop/deeper", "x" * 300])
+def test_a_link_that_leads_nowhere_keeps_no_other_folder_from_being_watched(
+    watcher: Watcher, rung: Event, tmp_path: Path, target: str
+) -> None:
+    for name in ("dags", "good"):
+        (tmp_path / name).mkdir()
+    loop = tmp_path / "dags" / "loop"
+    loop.symlink_to(target)
+
+    watcher.watch([loop, loop / "sub", tmp_path / "good"])
+    assert is_noticed(rung, tmp_path / "good" / "a.py")
+    assert is_turned(rung, loop, "../good", "../dags")
