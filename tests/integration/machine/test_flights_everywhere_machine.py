@@ -34,11 +34,14 @@ def run_day(machine: Machine, output: Path, given: Mapping[str, str]) -> None:
 
 
 def contents(output: Path) -> dict[str, list[Any]]:
-    """The rows of every table of the day, in their order, and its summary."""
+    """The rows of every table of the day, which have no order, and its summary."""
     from pyarrow import parquet
 
     found: dict[str, list[Any]] = {
-        table: parquet.read_table(output / table / f"date={DAY}", partitioning=None).to_pylist()
+        table: sorted(
+            parquet.read_table(output / table / f"date={DAY}", partitioning=None).to_pylist(),
+            key=repr,
+        )
         for table in TABLES + AGGREGATES
     }
     found["summary"] = [(output / "summary" / f"day={DAY}.json").read_text()]

@@ -54,10 +54,13 @@ class Bench:
         return ended(self.trigger(dag_id, folder))
 
     def task(self, run: StackRun, task_id: str) -> dict[str, Any]:
-        """Return what `headway tasks list` tells programs of a task."""
-        told = self.machine.run("tasks", "list", run.dag_id, run.run_id, "-o", "json")
-        (found,) = (task for task in json.loads(told.stdout) if task["task_id"] == task_id)
-        return dict(found)
+        """Return what `headway tasks list` tells programs of a task of a run that has begun."""
+
+        def told() -> dict[str, Any] | None:
+            listed = self.machine.run("tasks", "list", run.dag_id, run.run_id, "-o", "json")
+            return next((it for it in json.loads(listed.stdout) if it["task_id"] == task_id), None)
+
+        return until(told, f"the task {task_id}", LONG)
 
     def server(self) -> int:
         """Return the process of the worker's own server."""
