@@ -11,7 +11,7 @@ from headway.db.engine import is_transient
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Forker, ForkerError
-from headway.runtime.loop import Loop, Pace
+from headway.runtime.loop import Loop, Pace, cause_of
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import Surroundings
@@ -50,8 +50,7 @@ def look_early(look: Callable[[], None]) -> None:
     except Exception as error:
         if not _passes(error):
             raise
-        cause = str(getattr(error, "orig", None) or error).strip()
-        log.warning("action=look The first look failed, and is tried again: %s", cause)
+        log.warning("action=look The first look failed, and is tried again: %s", cause_of(error))
 
 
 def _passes(error: BaseException) -> bool:

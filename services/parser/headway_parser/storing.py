@@ -12,6 +12,7 @@ from headway.db.files import FileKey, Outcome
 from headway.db.guards import is_refusal
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError
+from headway.runtime.loop import cause_of
 from headway.runtime.seam import nothing
 from headway_parser.answer import ParsedFile, kept
 from headway_parser.pace import Pace
@@ -108,7 +109,7 @@ class Store:
 
 
 def _refused(parse: Parse, error: Exception) -> Parse:
-    said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    said = cause_of(error).partition("\n")[0]
     result = ParsedFile(error=f"The database refuses what the file defines: {said}")
     return replace(parse, result=replace(result, read=parse.result.read))
 

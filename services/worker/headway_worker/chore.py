@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from headway.db.engine import is_transient
 from headway.runtime.clock import Clock
-from headway.runtime.loop import Pace
+from headway.runtime.loop import Pace, cause_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -99,7 +99,7 @@ class Chore(Generic[T]):
         self._failures += 1
         wait = self.pace.retry_after(self._failures)
         self.rest(wait)
-        cause = str(getattr(error, "orig", None) or error).strip()
+        cause = cause_of(error)
         log.warning(
             "%s: failed %d times, next try in %.1f s: %s", self.name, self._failures, wait, cause
         )

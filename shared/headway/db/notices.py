@@ -28,7 +28,7 @@ from headway.runtime import configuration
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 from headway.runtime.database_settings import DatabaseSettings
-from headway.runtime.loop import Pace
+from headway.runtime.loop import Pace, cause_of
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class Notifier:
             self._failing = False
         except _FAILURES as error:
             if not self._failing:
-                log.warning("Others cannot be notified, they have to look: %s", _cause(error))
+                log.warning("Others cannot be notified, they have to look: %s", cause_of(error))
             self._failing = True
 
 
@@ -190,7 +190,7 @@ class Listener:
             except _FAILURES as error:
                 failures += 1
                 seconds = self._pace.retry_after(failures)
-                log.warning("Notices are not heard for %.1f s: %s", seconds, _cause(error))
+                log.warning("Notices are not heard for %.1f s: %s", seconds, cause_of(error))
                 self._clock.wait(self._bell.stopped, seconds)
 
     @contextmanager
@@ -220,7 +220,3 @@ class Listener:
         for notice in notices:
             if notice in self._rings:
                 self._rings[notice]()
-
-
-def _cause(error: BaseException) -> str:
-    return str(getattr(error, "orig", None) or error).strip()

@@ -32,6 +32,11 @@ class Pace:
         return _doubled(self.retry_first, failures, self.retry_longest)
 
 
+def cause_of(error: BaseException) -> str:
+    """Return what to tell of an error: of SQLAlchemy's, what the database's driver said."""
+    return str(getattr(error, "orig", None) or error).strip()
+
+
 def never(_error: BaseException) -> bool:
     """Survive no error."""
     return False
@@ -74,7 +79,7 @@ class Loop:
 
     def _wait_after(self, error: Exception, failures: int) -> None:
         seconds = self.pace.retry_after(failures)
-        cause = str(getattr(error, "orig", None) or error).strip()
+        cause = cause_of(error)
         log.warning(
             "%s: failed %d times, next try in %.1f s: %s", self.name, failures, seconds, cause
         )
