@@ -28,6 +28,8 @@ def test_it_is_told_as_what_it_is(code: int, told: str) -> None:
         ("ConnectionRefusedError: [Errno 111] Connection refused", True),
         ("py4j.protocol.Py4JJavaError: <exception str() failed>", True),
         ("py4j.protocol.Py4JJavaError: An error occurred: java.io.IOException: no room", False),
+        ("Py4JJavaError: Job aborted\nCaused by: java.lang.OutOfMemoryError: heap", True),
+        ("Py4JJavaError: Job 0 cancelled because SparkContext was shut down", True),
         ("ValueError: no such day", False),
     ],
 )

@@ -30,9 +30,11 @@ _DEFAULTS: Final = {
 }
 _SECONDS: Final = 10.0
 _SIGNS_OF_DEATH: Final = (
-    *("Py4JError", "Py4JNetworkError"),  # not Py4JJavaError: there Java has told what is wrong
+    *("Py4JError", "Py4JNetworkError"),  # not Py4JJavaError: there Java tells what is wrong
     *("ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError"),
     "Py4JJavaError: <exception str() failed>",  # it could not be asked any more what was wrong
+    # A job may be told of what ends its driver just before that happens.
+    *("java.lang.OutOfMemoryError", "SparkContext was shut down"),
 )
 """One of them is in what a session says whose driver has ended, or is about to."""
 
