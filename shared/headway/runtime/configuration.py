@@ -1,5 +1,6 @@
 """Where a setting's value comes from: the code, the environment, the TOML file, the default."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -27,8 +28,26 @@ def _split(value: object) -> object:
     return value
 
 
+def _properties(value: object) -> object:
+    """Take JSON or a table; numbers and truth values become what Spark writes for them."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"this is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        return value
+    if wrong := sorted(str(name) for name in value if not str(name).startswith("spark.")):
+        raise ValueError(f"these are no properties of Spark: {', '.join(wrong)}")
+    return {
+        name: str(item).lower() if isinstance(item, bool | int | float) else item
+        for name, item in value.items()
+    }
+
+
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+SparkConf = Annotated[dict[str, str], NoDecode, BeforeValidator(_properties)]
 S = TypeVar("S", bound="Settings")
 
 

@@ -16,6 +16,7 @@ from headway.runtime.configuration import (
     Names,
     Seconds,
     Settings,
+    SparkConf,
     config_file,
     defaults,
     environment,
@@ -220,6 +221,11 @@ class WorkerSettings(Settings):
         "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         description="Java options of the embedded Spark, by default for a quick start; "
         "make it empty for heavy work.",
+    )
+    spark_conf: SparkConf = Field(
+        {},
+        description="Properties of the embedded Spark, in JSON: "
+        '`{"spark.sql.shuffle.partitions": "8"}`.',
     )
     spark_server_attempts: int = Field(
         1000, ge=1, description="Attempts that one server of the embedded Spark serves at most."

@@ -73,6 +73,26 @@ def test_names_in_the_file_are_a_list(tmp_path: Path) -> None:
     assert settings.read(WorkerSettings).queues == ("etl", "ml")
 
 
+def test_properties_of_spark_are_text_as_spark_writes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = '{"spark.a": 8, "spark.b": false, "spark.c": "x", "spark.d": 0.5}'
+    monkeypatch.setenv("HEADWAY_WORKER_SPARK_CONF", given)
+
+    found = settings.read(WorkerSettings).spark_conf
+
+    assert found == {"spark.a": "8", "spark.b": "false", "spark.c": "x", "spark.d": "0.5"}
+
+
+def test_properties_of_spark_in_the_file_are_a_table(tmp_path: Path) -> None:
+    text = '[worker.spark_conf]\n"spark.sql.shuffle.partitions" = 8\n'
+    (tmp_path / "headway.toml").write_text(text)
+
+    found = settings.read(WorkerSettings).spark_conf
+
+    assert found == {"spark.sql.shuffle.partitions": "8"}
+
+
 def test_settings_never_change() -> None:
     given = settings.read(WorkerSettings)
 
@@ -94,6 +114,19 @@ def test_settings_never_change() -> None:
             "0",
             WorkerSettings,
             r"^HEADWAY_WORKER_SLOTS: .* greater than or equal to 1 \(given: '0'\)\.$",
+        ),
+        (
+            "HEADWAY_WORKER_SPARK_CONF",
+            '{"park.a": 1, "spark.b": 2}',
+            WorkerSettings,
+            "^HEADWAY_WORKER_SPARK_CONF: .*no properties of Spark: park.a",
+        ),
+        ("HEADWAY_WORKER_SPARK_CONF", "a=b", WorkerSettings, "this is not JSON"),
+        (
+            "HEADWAY_WORKER_SPARK_CONF",
+            '{"spark.a": {"b": 1}}',
+            WorkerSettings,
+            r"^HEADWAY_WORKER_SPARK_CONF \(spark.a\): .*string",
         ),
         ("HEADWAY_WORKER_MAX_XCOM_BYTES", "1", WorkerSettings, "^HEADWAY_WORKER_MAX_XCOM_BYTES: "),
         (

@@ -21,6 +21,7 @@ from headway.testing.clock import FakeClock
 from headway_worker.spark import service as module
 from headway_worker.spark.connection import SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint
+from headway_worker.spark.server import ConnectServer, ServerSettings
 from headway_worker.spark.service import SparkService
 
 CONNECTIONS = {"lake": "sc://localhost:7/;token=t", "cluster": "spark://master"}
@@ -95,6 +96,28 @@ def spark(
     made = SparkService(worker_settings, {}, tmp_path, granted)
     made._fleet = berths
     return made
+
+
+def test_its_own_server_is_what_the_settings_say_and_keeps_a_log_that_the_worker_reads(
+    worker_settings: WorkerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[ServerSettings] = []
+    monkeypatch.setattr(module, "find_java_home", lambda *_: Path("/java"))
+    monkeypatch.setattr(ConnectServer, "start", started.append)
+    mine = {"spark.sql.shuffle.partitions": "8", "spark.eventLog.enabled": "false"}
+    update = {"spark_conf": mine, "spark_master": "local[7]", "spark_driver_memory": "3g"}
+    given = worker_settings.model_copy(update=update)
+
+    SparkService(given, {"A": "b"}, tmp_path, granted)._start_server()
+
+    (server,) = started
+    assert (server.master, server.driver_memory, server.environment) == (
+        *("local[7]", "3g"),
+        {"A": "b"},
+    )
+    assert server.conf["spark.sql.shuffle.partitions"] == "8"
+    assert server.conf["spark.eventLog.enabled"] == "true"
+    assert server.java_options == tuple(given.spark_java_options.split())
 
 
 def test_the_default_is_a_server_of_the_workers_own(

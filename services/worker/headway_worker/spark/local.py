@@ -22,13 +22,8 @@ def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
     given = settings.read(settings.WorkerSettings)
     seen = scrubbed_environment(environment)
     with tempfile.TemporaryDirectory(prefix="headway-spark-") as scratch:
-        server = ServerSettings(
-            java_home=find_java_home(None, seen, Path(scratch)),
-            scratch=Path(scratch),
-            environment=seen,
-            driver_memory=given.spark_driver_memory,
-            java_options=tuple(given.spark_java_options.split()),
-        )
+        folder = Path(scratch)
+        server = ServerSettings.of(given, find_java_home(None, seen, folder), folder, seen)
         with local_spark(server, _connection) as spark:
             yield spark
 

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Final, Self
 
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.masking import Masker
+from headway.runtime.settings import WorkerSettings
 from headway.runtime.tether import tethered
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
@@ -58,6 +59,21 @@ class ServerSettings:
     driver_memory: str = "1g"
     java_options: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, given: WorkerSettings, java_home: Path, scratch: Path, environment: Mapping[str, str]
+    ) -> Self:
+        """Return what the settings of a worker say of its own Spark."""
+        return cls(
+            java_home=java_home,
+            scratch=scratch,
+            environment=environment,
+            master=given.spark_master,
+            driver_memory=given.spark_driver_memory,
+            java_options=tuple(given.spark_java_options.split()),
+            conf=given.spark_conf,
+        )
 
     @property
     def log(self) -> Path:

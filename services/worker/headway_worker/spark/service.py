@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -239,15 +239,8 @@ class SparkService:
 
     def _server_settings(self) -> ServerSettings:
         scratch = self.folder / str(next(self._numbers))
-        return ServerSettings(
-            java_home=self._java_home(),
-            scratch=scratch,
-            conf=ledger_conf(scratch),
-            environment=self.environment,
-            driver_memory=self.settings.spark_driver_memory,
-            java_options=tuple(self.settings.spark_java_options.split()),
-            master=self.settings.spark_master,
-        )
+        own = ServerSettings.of(self.settings, self._java_home(), scratch, self.environment)
+        return replace(own, conf={**own.conf, **ledger_conf(scratch)})
 
 
 def _limits(settings: WorkerSettings) -> Limits:
