@@ -33,6 +33,11 @@ class FakeCluster:
         """Return what was accepted, in order, but for pods that were deleted."""
         return [json.loads(file.read_text()) for file in sorted((self.home / "apps").iterdir())]
 
+    def ended(self) -> list[dict[str, str]]:
+        """Return what has ended, pods that were deleted as well."""
+        deleted = [json.loads(file.read_text()) for file in (self.home / "deleted").iterdir()]
+        return [it for it in [*self.applications(), *deleted] if it["state"] != "RUNNING"]
+
     def finish(self, final: str = "SUCCEEDED") -> None:
         """Let the last application end so."""
         app = self.applications()[-1]

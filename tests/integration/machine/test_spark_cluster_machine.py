@@ -87,7 +87,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory, cluster: SparkCluster) -> It
     machine = Machine.new(tmp_path_factory.mktemp("machine"), given)
     with machine.standalone(DAGS) as (standalone, engine):
         stack = Stack(machine.home, DAGS, machine.environment, engine, standalone.process)
-        stack.wait_for_version("waits_on_connect")
+        stack.wait_for_version("waits_in_an_application")
         stack.grant("cluster", "connect_on_cluster")
         yield Scene(machine, stack, cluster)
     server.stop()
@@ -152,20 +152,25 @@ def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, da
     assert len(run.attempts(task_id)) == 1
 
 
-def test_a_cancelled_tasks_job_is_gone_from_the_cluster(scene: Scene, tmp_path: Path) -> None:
-    run = scene.start("waits", tmp_path)
-    application = run.attempt("squares")["handle"]["application_id"]
+@pytest.mark.parametrize("dag_id", ["waits", "waits_in_an_application", "waits_on_connect"])
+def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
+    scene: Scene, tmp_path: Path, dag_id: str
+) -> None:
+    run = scene.start(dag_id, tmp_path)
+    (task_id,) = run.states()
+    application = run.attempt(task_id)["handle"]["application_id"]
 
     told = scene.machine.run(
-        "tasks", "mark", run.dag_id, run.run_id, "squares", "--as", "failed", "--yes"
+        "tasks", "mark", run.dag_id, run.run_id, task_id, "--as", "failed", "--yes"
     )
     assert told.returncode == 0, told.stderr
     ended(run)
 
     assert scene.drivers() == []
-    until(lambda: application not in scene.cluster.active(), "the end of the application")
-    assert run.attempt("squares")["outcome"] == "cancelled"
+    assert run.attempt(task_id)["outcome"] == "cancelled"
     until(lambda: not scene.cluster.executors(), "the end of its executors")
+    is_the_servers = dag_id == "waits_on_connect"
+    until(lambda: (application in scene.cluster.active()) == is_the_servers, "its driver's end")
 
 
 def test_a_driver_dies_with_its_worker_and_the_task_is_tried_once_more(

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.services
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "cluster_mode"
+DEAD = {"remote": "KILLED", "remote_pod": "DELETED"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Scene:
         return len(self.cluster.commands("--deploy-mode"))
 
     def kills(self) -> int:
-        return len(self.cluster.commands("-kill"))
+        return len(self.cluster.commands("-kill") + self.cluster.commands("--kill"))
 
     def start(self, dag_id: str) -> StackRun:
         """Start a run, and return it when its application is known to run."""
@@ -71,9 +72,11 @@ def is_alive(pid: int) -> bool:
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("cluster_mode")
     cluster = FakeCluster.new(folder / "cluster")
-    connection = {"conn_type": "yarn", "extra": {"spark_home": str(cluster.home)}}
+    yarn = {"conn_type": "yarn", "extra": {"spark_home": str(cluster.home)}}
+    pods = {**yarn, "conn_type": "spark", "host": "k8s://https://cluster"}
     given = {
-        "HEADWAY_CONN_SPARK_DEFAULT": json.dumps(connection),
+        "HEADWAY_CONN_SPARK_DEFAULT": json.dumps(yarn),
+        "HEADWAY_CONN_PODS": json.dumps(pods),
         "HADOOP_HOME": str(cluster.home),
         "HEADWAY_WORKER_LEASE_DURATION": "5",
         "HEADWAY_WORKER_HEARTBEAT_INTERVAL": "1",
@@ -82,7 +85,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL": "1",
     }
     with running_stack(folder / "home", DAGS, given) as stack:
-        stack.grant("spark_default")
+        stack.grant("spark_default", "pods")
         yield Scene(stack, cluster)
 
 
@@ -210,9 +213,12 @@ def test_a_retry_that_is_cancelled_while_it_asks_ends_the_earlier_ones_applicati
     assert (scene.handle(run) or {})["application_id"] == scene.cluster.applications()[0]["id"]
 
 
-def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(scene: Scene) -> None:
+@pytest.mark.parametrize("dag_id", ["remote", "remote_pod"])
+def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(
+    scene: Scene, dag_id: str
+) -> None:
     scene.cluster.begin("clinging")
-    run = scene.start("remote")
+    run = scene.start(dag_id)
 
     marked = scene.stack.headway(
         "tasks", "mark", run.dag_id, run.run_id, "job", "--as", "failed", "--yes"
@@ -225,7 +231,7 @@ def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(scene: 
 
     assert outcomes(run) == ["cancelled"]
     assert run.states() == {"job": "failed"}
-    assert scene.cluster.applications()[0]["state"] == "KILLED"
+    assert [it["state"] for it in scene.cluster.ended()] == [DEAD[dag_id]]
 
 
 def test_a_cleared_tasks_application_is_killed_even_if_its_worker_dies_before_that_is_done(

@@ -72,5 +72,16 @@ def waits_on_connect() -> None:
     squares_on_connect()
 
 
-for each in (on_a_cluster, waits, waits_on_connect):
+@dag(schedule=None, params={"folder": ""})
+def waits_in_an_application() -> None:
+    SparkSubmitOperator(
+        task_id="squares_by_itself",
+        application="squaring.py",
+        application_args=["{{ params.folder }}"],
+        py_files=["waiting.py"],
+        conn_id=CLUSTER,
+    )
+
+
+for each in (on_a_cluster, waits, waits_on_connect, waits_in_an_application):
     each()

@@ -12,6 +12,9 @@ with DAG("remote", schedule=None):
         task_id="job", deploy_mode="cluster", retries=1, retry_delay=timedelta(0), **OPTIONS
     )
 
+with DAG("remote_pod", schedule=None):
+    SparkSubmitOperator(task_id="job", deploy_mode="cluster", conn_id="pods", **OPTIONS)
+
 with DAG("remote_overdue", schedule=None):
     SparkSubmitOperator(
         task_id="job", deploy_mode="cluster", execution_timeout=timedelta(seconds=15), **OPTIONS
