@@ -33,4 +33,6 @@ def spark_fork_server(given: WorkerSettings, environment: Mapping[str, str]) -> 
 def _start_or_find(
     path: Path | None, preload: tuple[str, ...], environment: Mapping[str, str]
 ) -> Forker:
-    return Forker.start(preload, environment) if path is None else Forker.connect(path)
+    if path is None:
+        return Forker.start(preload, environment, apart=True)
+    return Forker.connect(path, apart=True)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from headway.db import views
 from headway.db.engine import is_transient
 from headway.db.views import Row
+from headway.testing import told
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 
@@ -30,10 +31,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def noted(folder: Path, name: str) -> list[str]:
     file = folder / name
     return file.read_text().splitlines() if file.exists() else []
-
-
-def lives(pid: str) -> bool:
-    return Path("/proc", pid).exists()
 
 
 def worker(conn: Connection) -> int | None:
@@ -65,7 +62,7 @@ def test_what_a_killed_worker_was_calling_is_called_again_by_another(
     [first] = until(lambda: noted(tmp_path, "waiting"), "the callback")
 
     os.kill(stack.until(worker, "the worker"), signal.SIGKILL)
-    until(lambda: not lives(first), "the end of what it was calling")
+    until(lambda: not told.find(first), "the end of what it was calling")
     assert noted(tmp_path, "called") == []
     until(lambda: len(noted(tmp_path, "waiting")) == 2, "the second try")
     (tmp_path / "go").touch()

@@ -9,6 +9,7 @@ import pytest
 
 from headway.db import views
 from headway.db.views import Row
+from headway.testing import told
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -111,7 +112,7 @@ def test_the_functions_of_a_run_are_called_when_it_has_ended(
         "failed",
         "task_failure",
     )
-    assert failed["pid"] == too["pid"]
+    assert failed["process"] == too["process"]
     assert noted(folder, "run_ok") == []
 
 
@@ -121,9 +122,9 @@ def test_they_run_in_processes_of_their_own(called: StackRun, folder: Path) -> N
     with called.stack.engine.connect() as conn:
         services = {row["pid"] for row in views.processes(conn)}
 
-    assert len({it["pid"] for it in its}) == len({it["key"] for it in its}) == len(its)
-    assert not services & {it["pid"] for it in its}
-    assert called.xcom("lands") not in {str(it["pid"]) for it in its}
+    assert len({it["process"] for it in its}) == len({it["key"] for it in its}) == len(its)
+    assert not services & {told.find(it["process"]) for it in its}
+    assert called.xcom("lands") not in {it["process"] for it in its}
 
 
 def test_one_that_fails_is_told_of_and_changes_nothing(called: StackRun, folder: Path) -> None:
@@ -190,7 +191,7 @@ def test_one_that_hangs_is_stopped_and_one_that_leaves_its_process_has_failed(
     }
     assert run.state == "success"
     [hung] = noted(tmp_path, "hung")
-    assert not Path("/proc", str(hung["pid"])).exists()
+    assert told.find(hung["process"]) is None
 
 
 def test_a_run_that_takes_too_long_says_so_and_its_tasks_do_not(

@@ -1,18 +1,41 @@
 """Tasks hold no database credential: what one finds when it looks for it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy.engine import URL, make_url
 
+from headway.runtime.sandbox.trial import can_live_apart
+from headway.testing import told
+from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 
 DAGS = Path(__file__).parent / "dags" / "secrets"
+
+
+@dataclass(frozen=True)
+class Above:
+    """A process above a task, as root sees it."""
+
+    command: str
+    environment: str
+
+    @classmethod
+    def of(cls, pid: int) -> "Above":
+        return cls(*(readable(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ")))
+
+
+def readable(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace").replace("\0", "\n")
+    except OSError as error:
+        return type(error).__name__
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +46,25 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def run(stack: Stack) -> StackRun:
-    return stack.run("looks_around")
+def looking(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[StackRun, list[Above]]:
+    """A run, and what root saw of the processes above one of its tasks."""
+    folder = tmp_path_factory.mktemp("looking")
+    run = stack.trigger("looks_around", {"folder": str(folder)})
+    file = folder / "itself"
+    task = until(lambda: told.find(file.read_text() if file.exists() else ""), "the task")
+    above = [Above.of(pid) for pid in told.ancestors(task)]
+    (folder / "go").touch()
+    return run.wait(), above
+
+
+@pytest.fixture(scope="module")
+def run(looking: tuple[StackRun, list[Above]]) -> StackRun:
+    return looking[0]
+
+
+@pytest.fixture(scope="module")
+def above(looking: tuple[StackRun, list[Above]]) -> list[Above]:
+    return looking[1]
 
 
 def address(stack: Stack, kind: str) -> URL:
@@ -75,31 +115,35 @@ def test_a_task_has_its_log_and_one_socket_only(run: StackRun) -> None:
     assert kinds == ["/dev/null", "pipe", "pipe", "socket"]
 
 
-def test_the_processes_that_fork_tasks_hold_no_secret(run: StackRun, password: str) -> None:
+def test_the_processes_that_fork_tasks_hold_no_secret(above: list[Above], password: str) -> None:
     """The nanny and the fork server above a task: programs of their own, with clean hands."""
-    above: Any = run.xcom("above")
     nanny, forker, worker, *_ = above
 
     for process in (nanny, forker):
-        assert "headway.runtime.forker" in process["command"]
+        assert "headway.runtime.forker" in process.command
         assert password not in str(process)
-        assert "HEADWAY_DATABASE_URL" not in process["environment"]
-    assert "headway.runtime.stem" in worker["command"]
+        assert "HEADWAY_DATABASE_URL" not in process.environment
+    assert "headway.runtime.stem" in worker.command
 
 
 def test_nobody_sees_in_its_environment_what_a_service_logs_in_with(
-    run: StackRun, password: str
+    above: list[Above], password: str
 ) -> None:
     """It is told that over a socket: not even root reads it in /proc."""
-    above: Any = run.xcom("above")
     _nanny, _forker, worker, stem, *_ = above
 
     for process in (worker, stem):
         assert password not in str(process)
-        assert "HEADWAY_DATABASE_URL" not in process["environment"]
+        assert "HEADWAY_DATABASE_URL" not in process.environment
 
 
-def test_no_process_shows_the_secret_in_its_command_line(run: StackRun, password: str) -> None:
-    above: Any = run.xcom("above")
+def test_no_process_shows_the_secret_in_its_command_line(above: list[Above], password: str) -> None:
+    assert not [process.command for process in above if password in process.command]
 
-    assert not [process["command"] for process in above if password in process["command"]]
+
+@pytest.mark.skipif(not can_live_apart(), reason="there is no PID namespace to be had")
+def test_a_task_sees_itself_and_its_nanny_only(run: StackRun) -> None:
+    commands: Any = run.xcom("others")
+
+    assert len(commands) == 2
+    assert all("headway.runtime.forker" in command for command in commands)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.testing import told
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -36,7 +37,7 @@ def pauses(run: StackRun, task_id: str) -> list[float]:
 
 def living(folder: Path) -> set[str]:
     """The noted processes that still exist."""
-    return {note.name for note in folder.iterdir() if Path("/proc", note.read_text()).exists()}
+    return {note.name for note in folder.iterdir() if told.find(note.read_text())}
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.testing import told
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -22,7 +23,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def start(stack: Stack, dag_id: str, folder: Path) -> StackRun:
     """Start a run, and return it when its task has noted its process."""
     run = stack.trigger(dag_id, {"folder": str(folder)})
-    stack.until(lambda _: (folder / "self").exists() or None, f"the task of {dag_id}")
+    noted = folder / "self"
+    stack.until(lambda _: noted.exists() and noted.read_text(), f"the task of {dag_id}")
     return run
 
 
@@ -34,7 +36,7 @@ def command(run: StackRun, *arguments: str) -> None:
 
 def living(folder: Path) -> set[str]:
     """The noted processes that still exist."""
-    return {note.name for note in folder.iterdir() if Path("/proc", note.read_text()).exists()}
+    return {note.name for note in folder.iterdir() if told.find(note.read_text())}
 
 
 def test_a_running_task_that_is_cleared_stops_and_runs_again(stack: Stack, tmp_path: Path) -> None:

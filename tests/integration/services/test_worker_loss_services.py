@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.runtime.tether import tethered
+from headway.testing import told
 from headway.testing.crew import Crew, Member, crew
 from headway.testing.live_attempts import LiveAttempts
 from headway.testing.machine import until
@@ -67,14 +68,14 @@ def start(staff: Crew, notes: Path, dag_id: str = "waits") -> StackRun:
 
 
 def noted(staff: Crew, notes: Path, attempt: int) -> None:
-    staff.until(lambda _: (notes / f"self-{attempt}").exists() or None, f"attempt {attempt}")
+    staff.until(lambda _: read(notes / f"self-{attempt}"), f"attempt {attempt}")
 
 
 def living(notes: Path, attempt: int) -> set[str]:
     """The noted processes of an attempt that still exist."""
     names = {f"self-{attempt}", f"sleeper-{attempt}"}
     found = [note for note in notes.iterdir() if note.name in names]
-    return {note.name for note in found if Path("/proc", note.read_text()).exists()}
+    return {note.name for note in found if told.find(note.read_text())}
 
 
 def outcomes(run: StackRun) -> list[str | None]:
@@ -262,10 +263,12 @@ def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
     until(lambda: "action=await_forker" in worker.logged(), "a worker without fork server")
     with ExitStack() as ending:
         first = ending.enter_context(fork_server(path))
-        shown: Any = waiting.wait().xcom("shows")
-        assert first.pid in shown["parents"]
-        assert worker.process.pid not in shown["parents"]
-        assert shown["preloaded"]
+        pid = until(lambda: told.find(read(notes / "shows") or ""), "the task's process")
+        above = told.ancestors(pid)
+        assert first.pid in above
+        assert worker.process.pid not in above
+        (notes / "shown").touch()
+        assert waiting.wait().xcom("shows") == {"preloaded": True}
         called = Path(until(lambda: read(notes / "called"), "the callback"))
         assert called.is_relative_to(staff.home / "scratch"), "the one folder both may write in"
 

@@ -16,7 +16,7 @@ from headway.runtime.forker.hashes import with_fixed_hashes
 from headway.runtime.forker.peer import Peer, Program, Remote
 from headway.runtime.forker.records import ChildSpec, ForkerError
 from headway.runtime.forker.wire import send_message
-from headway.runtime.frames import encode_frame, receive_frame
+from headway.runtime.frames import Frame, encode_frame, receive_frame
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 READY_SECONDS: Final = 60.0
@@ -33,7 +33,8 @@ class Forker:
 
     For sandboxed children name a `sandbox` such as they will have: it is tried out at
     the start, and `isolation` says which of its layers hold.  A caller may do
-    `without` some of them.
+    `without` some of them.  The trees of other children are kept `apart` on request: each in
+    a PID namespace of its own, where the kernel allows that to the forker as it is.
     """
 
     def __init__(self, peer: Peer, control: socket.socket) -> None:
@@ -53,6 +54,7 @@ class Forker:
         *,
         sandbox: Sandbox | None = None,
         without: Collection[Layer] = (),
+        apart: bool = False,
     ) -> Self:
         """Start a forker with this environment and no other, and wait for its imports.
 
@@ -72,7 +74,7 @@ class Forker:
             )
         what = f"importing {', '.join(preload) or 'nothing'}"
         forker = cls(Program(process), control)
-        forker._greet(what, ready_seconds, sandbox, without)
+        forker._greet(what, ready_seconds, _hello(sandbox, without, apart=apart))
         return forker
 
     @classmethod
@@ -83,6 +85,7 @@ class Forker:
         *,
         sandbox: Sandbox | None = None,
         without: Collection[Layer] = (),
+        apart: bool = False,
     ) -> Self:
         """Have a fork server that runs already, `headway forker`, serve this process too."""
         control = socket.socket(socket.AF_UNIX)
@@ -96,7 +99,7 @@ class Forker:
             ) from error
         peer = Remote(control)
         forker = cls(peer, control)
-        forker._greet("accepting", ready_seconds, sandbox, without)
+        forker._greet("accepting", ready_seconds, _hello(sandbox, without, apart=apart))
         return forker
 
     @property
@@ -151,11 +154,8 @@ class Forker:
     ) -> None:
         self.close()
 
-    def _greet(
-        self, what: str, seconds: float, sandbox: Sandbox | None, without: Collection[Layer]
-    ) -> None:
+    def _greet(self, what: str, seconds: float, hello: Frame) -> None:
         """Say what is wanted, and wait until it is there; otherwise end the forker."""
-        hello = {"sandbox": sandbox and sandbox.to_frame(), "without": sorted(without)}
         try:
             self._control.settimeout(seconds)
             with suppress(BrokenPipeError):  # it has died, and may have said why
@@ -226,3 +226,8 @@ class Forker:
 
     def _kill(self) -> None:
         self._peer.kill(self._control)
+
+
+def _hello(sandbox: Sandbox | None, without: Collection[Layer], *, apart: bool) -> Frame:
+    found = sandbox and sandbox.to_frame()
+    return {"sandbox": found, "without": sorted(without), "apart": apart}

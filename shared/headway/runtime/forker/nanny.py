@@ -10,24 +10,33 @@ import select
 import socket
 import traceback
 from dataclasses import replace
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from headway.runtime.forker.child import prepare_output, run_child
 from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
 from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
+from headway.runtime.forker.tree import Kill, kill_namespace, kill_tree
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.watch import Watch
 from headway.runtime.forker.wire import close_all, close_all_but, receive_message
 from headway.runtime.frames import Frame
+from headway.runtime.sandbox import namespaces
 from headway.runtime.sandbox.confinement import Confinement
 
+_LOOK_SECONDS: Final = 0.15
+"""How often what a sandboxed child has become is looked at; any other is trusted more, and lives
+longer."""
 
-def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
+
+def run_nanny(
+    reins: int, lifeline: int, room: Room | None = None, *, apart: bool = False
+) -> NoReturn:
     """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
 
     `reins` joins it to the supervisor; `lifeline` is the reading end of a pipe whose
     other end only the forker holds.  A nanny with a `room` raises sandboxed children.
+    One that is `apart` is the first process of a PID namespace.
     """
     code = 1
     try:
@@ -35,9 +44,12 @@ def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
         become_subreaper()
         go_on_without_parent()  # to find the lifeline cut
         prepare_output()
+        if apart:
+            namespaces.mount_proc()
         if room is not None:
             room.settle()
-        _Nanny(socket.socket(fileno=reins), lifeline, room).serve()
+        kill = kill_namespace if apart else kill_tree
+        _Nanny(socket.socket(fileno=reins), lifeline, room, kill).serve()
         if room is not None:
             room.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
         code = 0
@@ -48,10 +60,11 @@ def run_nanny(reins: int, lifeline: int, room: Room | None = None) -> NoReturn:
 
 
 class _Nanny:
-    def __init__(self, reins: socket.socket, lifeline: int, room: Room | None) -> None:
+    def __init__(self, reins: socket.socket, lifeline: int, room: Room | None, kill: Kill) -> None:
         self._reins = reins
         self._lifeline = lifeline
         self._room = room
+        self._kill = kill
         self._wakeup = Wakeup()
         self._pid = os.getpid()
 
@@ -91,8 +104,9 @@ class _Nanny:
 
     def _watch(self, spec: ChildSpec) -> Watch:
         if self._room is None:
-            return Watch(self._reins, self._lifeline, self._wakeup, limits=spec.limits)
-        limits = replace(spec.limits, processes=spec.sandbox.processes if spec.sandbox else None)
+            return Watch(self._reins, self._lifeline, self._wakeup, self._kill, spec.limits)
+        processes = spec.sandbox.processes if spec.sandbox else None
+        limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
         return Watch(
             self._reins, self._lifeline, self._wakeup, self._room.kill, limits, self._room.tidy
         )

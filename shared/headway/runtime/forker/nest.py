@@ -7,11 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
-from headway.runtime.forker.tree import OnExit, kill_namespace, kill_tree
+from headway.runtime.forker.tree import Kill, kill_namespace, kill_tree
 from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
 from headway.runtime.sandbox.confinement import Confinement, prepare, settle
+
+T = TypeVar("T")
 
 _PID: Final = struct.Struct("!q")
 _MOST_PREPARED: Final = 8
@@ -36,7 +38,7 @@ class Room:
         self._prepared: dict[Sandbox, Confinement] = {}
 
     @property
-    def kill(self) -> Callable[[int, OnExit], None]:
+    def kill(self) -> Kill:
         """By what all that is left of a child is killed."""
         return kill_namespace if Layer.NAMESPACE in self._nest.layers else kill_tree
 
@@ -95,10 +97,15 @@ def fork_nanny(nest: Nest, run: Callable[[Nest], NoReturn]) -> int:
         if pid == 0:
             run(nest)
         return pid
+    return fork_first(namespaces.enter, lambda own_users: run(replace(nest, own_users=own_users)))
+
+
+def fork_first(enter: Callable[[], T], run: Callable[[T], NoReturn]) -> int:
+    """Fork the first process of a namespace that `enter` makes, and have it call `run`."""
     reader, writer = os.pipe()
     between = os.fork()
     if between == 0:
-        _beget(nest, run, writer)
+        _beget(enter, run, writer)
     os.close(writer)
     with os.fdopen(reader, "rb") as answer:
         told = answer.read(_PID.size)
@@ -108,13 +115,13 @@ def fork_nanny(nest: Nest, run: Callable[[Nest], NoReturn]) -> int:
     return int(_PID.unpack(told)[0])
 
 
-def _beget(nest: Nest, run: Callable[[Nest], NoReturn], writer: int) -> NoReturn:
+def _beget(enter: Callable[[], T], run: Callable[[T], NoReturn], writer: int) -> NoReturn:
     try:
-        own_users = namespaces.enter()
+        entered = enter()
         pid = os.fork()
         if pid == 0:
             os.close(writer)
-            run(replace(nest, own_users=own_users))
+            run(entered)
         os.write(writer, _PID.pack(pid))
     finally:
         os._exit(0)

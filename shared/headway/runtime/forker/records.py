@@ -18,7 +18,7 @@ class Limits:
     """What a child may use; None leaves what the forker has.  No child dumps core.
 
     `processes`, with their threads, and `memory_bytes` are for its whole tree, which the nanny
-    looks at now and then; the kernel sees to the others, for each process.
+    looks at every `look_seconds`; the kernel sees to the others, for each process.
     """
 
     address_space_bytes: int | None = None
@@ -26,6 +26,7 @@ class Limits:
     niceness: int = 0
     processes: int | None = None
     memory_bytes: int | None = None
+    look_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,15 +14,15 @@ from typing import Final, NamedTuple, NoReturn
 
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
-from headway.runtime.forker.nest import Nest, Room, fork_nanny, make_folder
+from headway.runtime.forker.nest import Nest, Room, fork_first, fork_nanny, make_folder
 from headway.runtime.forker.records import Exit, ForkerError
 from headway.runtime.forker.tree import kill_descendants, kill_stopped, reap, see_off
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
 from headway.runtime.frames import Frame, send_frame
 from headway.runtime.linux import become_undumpable
-from headway.runtime.sandbox import Layer, Sandbox, scratch
-from headway.runtime.sandbox.trial import find_out
+from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
+from headway.runtime.sandbox.trial import can_live_apart, find_out
 
 _END_SECONDS: Final = 5.0
 """Seconds that nannies have to end; the supervisor waits for longer."""
@@ -70,12 +70,13 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
     if hello is None:
         return
     ready: Frame = {"ready": native_threads(), "isolation": None}
+    apart = hello[0]["apart"] and can_live_apart()
     nest = None
     if hello[0]["sandbox"] is not None:
         become_undumpable()
         nest, ready["isolation"] = _make_nest(hello[0])
     try:
-        server = _Server(control, nest, lifeline)
+        server = _Server(control, nest, lifeline, apart=apart)
         send_frame(control, ready)
         server.run()
     finally:
@@ -99,10 +100,13 @@ class _Nanny(NamedTuple):
 
 
 class _Server:
-    def __init__(self, control: socket.socket, nest: Nest | None, watched: int | None) -> None:
+    def __init__(
+        self, control: socket.socket, nest: Nest | None, watched: int | None, *, apart: bool
+    ) -> None:
         become_subreaper()
         self._control = control
         self._nest = nest
+        self._apart = apart
         self._watched = watched
         self._wakeup = Wakeup()
         self._lifeline, self._held = os.pipe()
@@ -146,6 +150,11 @@ class _Server:
         self._nannies[pid] = _Nanny(reins, folder)
 
     def _fork_plain(self, reins: int) -> int:
+        if self._apart:
+            return fork_first(
+                namespaces.enter_privileged,
+                lambda _entered: run_nanny(reins, self._lifeline, apart=True),
+            )
         pid = os.fork()
         if pid == 0:
             run_nanny(reins, self._lifeline)

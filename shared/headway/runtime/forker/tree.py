@@ -23,6 +23,9 @@ _MOST_PASSES: Final = 10
 OnExit = Callable[[int, int], None]
 """Told the process id and the wait status of each child that has ended."""
 
+Kill = Callable[[int, OnExit], None]
+"""Kills a child and all that it has left behind; returns once nothing of it lives."""
+
 
 def reap(on_exit: OnExit) -> bool:
     """Bury every child that has ended, without waiting; return whether any child is left."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker.records import Exit, Limits
-from headway.runtime.forker.tree import OnExit, descendants, kill_tree, reap, signal_group
+from headway.runtime.forker.tree import Kill, descendants, kill_tree, reap, signal_group
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
 from headway.runtime.frames import send_frame
@@ -17,11 +17,6 @@ from headway.runtime.frames import send_frame
 _CLOCK: Final = SystemClock()
 
 UNLIMITED: Final = Limits()
-
-_COUNT_SECONDS: Final = 0.15
-_COUNT_SELDOM_SECONDS: Final = 1.0
-"""How often what a child has become is looked at, where there is a limit to it: a sandboxed
-child, and any other, which is trusted more and lives longer."""
 
 
 class Watch:
@@ -32,7 +27,7 @@ class Watch:
         reins: socket.socket,
         lifeline: int,
         wakeup: Wakeup,
-        kill: Callable[[int, OnExit], None] = kill_tree,
+        kill: Kill = kill_tree,
         limits: Limits = UNLIMITED,
         tidy: Callable[[], None] = lambda: None,
     ) -> None:
@@ -42,7 +37,7 @@ class Watch:
         self._kill = kill
         self._limits = limits
         self._tidy = tidy
-        self._every = _COUNT_SELDOM_SECONDS if kill is kill_tree else _COUNT_SECONDS
+        self._every = limits.look_seconds
         bounded = limits.processes is not None or limits.memory_bytes is not None
         self._count_at = _CLOCK.monotonic() + self._every if bounded else None
         self._child = 0

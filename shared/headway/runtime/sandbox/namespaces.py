@@ -9,7 +9,9 @@ from headway.runtime.linux import become_dumpable, become_undumpable, call
 _NEW_MOUNTS: Final = 0x00020000
 _NEW_USERS: Final = 0x10000000
 _NEW_PROCESSES: Final = 0x20000000
-_RECURSIVELY_PRIVATE: Final = 0x4000 | 0x40000
+_RECURSIVELY_SLAVE: Final = 0x4000 | 0x80000
+"""What is mounted outside later appears in here too, and nothing the other way."""
+
 _NO_SUID_DEV_EXEC: Final = 0x2 | 0x4 | 0x8
 
 
@@ -21,16 +23,21 @@ def enter() -> bool:
     whether that was so.
     """
     try:
-        call("unshare", _NEW_PROCESSES | _NEW_MOUNTS)
+        enter_privileged()
     except PermissionError:
         _enter_as_same_user()
         return True
     return False
 
 
+def enter_privileged() -> None:
+    """Do so without a user namespace, in which programs may do less; PermissionError if need be."""
+    call("unshare", _NEW_PROCESSES | _NEW_MOUNTS)
+
+
 def mount_proc() -> None:
     """Mount a /proc that shows the processes of this namespace, for this process 1 and its own."""
-    call("mount", b"none", b"/", None, _RECURSIVELY_PRIVATE, None)
+    call("mount", b"none", b"/", None, _RECURSIVELY_SLAVE, None)
     call("mount", b"proc", b"/proc", b"proc", _NO_SUID_DEV_EXEC, None)
 
 

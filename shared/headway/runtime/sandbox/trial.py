@@ -32,6 +32,21 @@ def find_out(sandbox: Sandbox, without: Collection[Layer], scratch: Path) -> Iso
     return Isolation(user or _own_name(), in_force, missing, sandbox.network)
 
 
+def can_live_apart() -> bool:
+    """Whether processes may have a PID namespace and a /proc of their own, and lose nothing by it.
+
+    They would in a user namespace: programs that become another user, and the names of users.
+    """
+
+    def look() -> None:
+        namespaces.enter_privileged()
+        why = attempt(_look_at_own_proc)
+        if why is not None:
+            raise OSError(why)
+
+    return sys.platform == "linux" and attempt(look) is None
+
+
 def account_for(sandbox: Sandbox, scratch: Path) -> pwd.struct_passwd | None:
     """Return the user that can be become, and then can read what it must; None if there is none."""
     if os.geteuid() != 0 or attempt(partial(_other_user, sandbox, scratch)) is not None:
@@ -102,11 +117,12 @@ def _namespace(_sandbox: Sandbox, _scratch: Path) -> None:
 
 
 def _proc(_sandbox: Sandbox, _scratch: Path) -> None:
-    def look() -> None:
-        namespaces.mount_proc()
-        _expect(str(Path("/proc/self").readlink()) == "1", "the old /proc is still there")
+    _in_namespace(_look_at_own_proc)
 
-    _in_namespace(look)
+
+def _look_at_own_proc() -> None:
+    namespaces.mount_proc()
+    _expect(str(Path("/proc/self").readlink()) == "1", "the old /proc is still there")
 
 
 def _in_namespace(action: Action) -> None:

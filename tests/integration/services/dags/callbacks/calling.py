@@ -15,6 +15,12 @@ def folder(context: Any) -> Path:
     return Path(context["params"]["folder"])
 
 
+def itself() -> str:
+    """Return which process this is: its id, and the namespace which that is of."""
+    namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    return f"{os.getpid()} {namespace}"
+
+
 def note(name: str) -> Callable[[Any], None]:
     """Make a function that adds a line to a file of that name."""
 
@@ -31,7 +37,7 @@ def note(name: str) -> Callable[[Any], None]:
             "reason": context["reason"],
             "exception": repr(context["exception"]) if "exception" in context else None,
             "left": ti and ti.xcom_pull("lands"),
-            "pid": os.getpid(),
+            "process": itself(),
             "key": os.environ["HEADWAY_CALLBACK"],
         }
         with (folder(context) / name).open("a") as file:
@@ -51,7 +57,7 @@ def hang(context: Any) -> None:
 
 
 def before(context: Any) -> None:
-    (folder(context) / "before").write_text(f"{context['ti'].state} {os.getpid()}")
+    (folder(context) / "before").write_text(f"{context['ti'].state} {itself()}")
     raise RuntimeError("nothing comes of this")
 
 
@@ -68,7 +74,7 @@ with DAG(
 
     @task(on_execute_callback=before)
     def lands() -> str:
-        return str(os.getpid())
+        return itself()
 
     @task(
         retries=2,

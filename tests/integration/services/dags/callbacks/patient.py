@@ -11,7 +11,8 @@ from headway.sdk import DAG, task
 def wait_for(folder: Path, name: str) -> None:
     """Note who waits, and wait for the file of that name."""
     with (folder / "waiting").open("a") as noted:
-        noted.write(f"{os.getpid()}\n")
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+        noted.write(f"{os.getpid()} {namespace}\n")
     while not (folder / name).exists():
         sleep(0.02)
 

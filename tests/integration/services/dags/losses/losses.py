@@ -10,6 +10,11 @@ from typing import Any
 from headway.sdk import DAG, task
 
 
+def note(file: Path, pid: int) -> None:
+    namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    file.write_text(f"{pid} {namespace}")
+
+
 def wait_for(folder: Path, name: str) -> None:
     while not (folder / name).exists():
         sleep(0.02)
@@ -21,8 +26,8 @@ with DAG("waits"):
     def waits(params: dict[str, Any], try_number: int) -> str:
         folder = Path(params["folder"])
         sleeper = subprocess.Popen(["sleep", "600"], start_new_session=True)
-        (folder / f"sleeper-{try_number}").write_text(str(sleeper.pid))
-        (folder / f"self-{try_number}").write_text(str(os.getpid()))
+        note(folder / f"sleeper-{try_number}", sleeper.pid)
+        note(folder / f"self-{try_number}", os.getpid())
         wait_for(folder, f"go-{try_number}")
         return f"attempt {try_number}"
 
@@ -33,7 +38,7 @@ with DAG("asks_nothing"):
     @task
     def asks_nothing(params: dict[str, Any], try_number: int) -> None:
         folder = Path(params["folder"])
-        (folder / f"self-{try_number}").write_text(str(os.getpid()))
+        note(folder / f"self-{try_number}", os.getpid())
         wait_for(folder, f"go-{try_number}")
 
     asks_nothing()
@@ -47,13 +52,11 @@ def shows_place(context: Any) -> None:
 with DAG("shows_itself"):
 
     @task(on_success_callback=shows_place)
-    def shows() -> dict[str, Any]:
-        parents, pid = [], os.getpid()
-        while pid > 1:
-            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            pid = int(stat[1])
-            parents.append(pid)
-        return {"parents": parents, "preloaded": "headway_worker.preload" in sys.modules}
+    def shows(params: dict[str, Any]) -> dict[str, Any]:
+        folder = Path(params["folder"])
+        note(folder / "shows", os.getpid())
+        wait_for(folder, "shown")
+        return {"preloaded": "headway_worker.preload" in sys.modules}
 
     shows()
 

@@ -12,14 +12,19 @@ from typing import Any
 from headway.sdk import DAG, task
 
 
+def note(folder: str, name: str, pid: int) -> None:
+    namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    (Path(folder) / name).write_text(f"{pid} {namespace}")
+
+
 def start_sleeper(folder: str, name: str, *, session: bool) -> None:
     """Start a process that would live for long, and note its id."""
     sleeper = subprocess.Popen(["sleep", "600"], start_new_session=session)
-    (Path(folder) / name).write_text(str(sleeper.pid))
+    note(folder, name, sleeper.pid)
 
 
 def note_self(folder: str) -> None:
-    (Path(folder) / "self").write_text(str(os.getpid()))
+    note(folder, "self", os.getpid())
 
 
 with DAG("leaves"):

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from headway.sdk import DAG, BashOperator, task
@@ -14,21 +15,12 @@ def readable(path: Path) -> str:
         return f"{type(error).__name__}"
 
 
-def ancestors() -> list[int]:
-    """The processes above this one, the nearest first."""
-    found, pid = [], os.getppid()
-    while pid > 1:
-        found.append(pid)
-        pid = int(readable(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[1])
-    return found
-
-
 def targets(folder: Path) -> dict[str, str]:
     """What each open descriptor leads to; that of the listing itself is closed by then."""
     return {link.name: str(link.readlink()) for link in list(folder.iterdir()) if link.is_symlink()}
 
 
-with DAG("looks_around"):
+with DAG("looks_around", params={"folder": ""}):
 
     @task
     def itself() -> dict[str, Any]:
@@ -41,15 +33,15 @@ with DAG("looks_around"):
         }
 
     @task
-    def above() -> list[Any]:
-        return [
-            {
-                "command": readable(Path(f"/proc/{pid}/cmdline")),
-                "environment": readable(Path(f"/proc/{pid}/environ")),
-            }
-            for pid in ancestors()
-        ]
+    def others(params: dict[str, str]) -> list[str]:
+        """Tell which process this is, wait, and return the command of each process to be seen."""
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+        folder = Path(params["folder"])
+        (folder / "itself").write_text(f"{os.getpid()} {namespace}")
+        while not (folder / "go").exists():
+            sleep(0.02)
+        return [readable(entry / "cmdline") for entry in Path("/proc").glob("[0-9]*")]
 
     itself()
-    above()
+    others()
     BashOperator(task_id="command", bash_command="env | tr '\\n' ' '")

@@ -12,7 +12,8 @@ from headway.sdk import DAG, BaseOperator, task
 
 
 def note(params: dict[str, Any], name: str, pid: int) -> None:
-    (Path(params["folder"]) / name).write_text(str(pid))
+    namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    (Path(params["folder"]) / name).write_text(f"{pid} {namespace}")
 
 
 with DAG("stops"):
