@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -91,7 +92,7 @@ def grab_memory(argument: Argument, channel: socket) -> None:
 
 def wait_for_end(argument: Argument, channel: socket) -> None:
     """Live until the supervisor closes the channel."""
-    send_frame(channel, {"pids": [os.getpid()]})
+    send_frame(channel, {"pids": [os.getpid()], "namespace": _namespace()})
     receive_frame(channel)
 
 
@@ -103,10 +104,21 @@ def hang(argument: Argument, channel: socket) -> None:
     _fork_sleeper(writer, new_session=True)
     _fork_daemon(writer)
     pids = [int(os.read(reader, 8)) for _ in range(3)]
-    send_frame(channel, {"pids": [os.getpid(), *pids], "nanny": os.getppid()})
+    pids = [os.getpid(), *pids]
+    send_frame(channel, {"pids": pids, "nanny": os.getppid(), "namespace": _namespace()})
     if argument.get("stay", True):
         while True:
             signal.pause()
+
+
+def kill_above(argument: Argument, channel: socket) -> None:
+    """Tell what there is to be seen; if that is little, try to kill all of it."""
+    seen = sorted(int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
+    if len(seen) == 2:
+        os.kill(os.getppid(), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # there is nobody else
+            os.kill(-1, signal.SIGKILL)
+    send_frame(channel, {"seen": seen, "itself": os.getpid(), "nanny": os.getppid()})
 
 
 def flee(argument: Argument, channel: socket) -> None:
@@ -115,6 +127,10 @@ def flee(argument: Argument, channel: socket) -> None:
         while True:
             if os.fork():
                 os._exit(0)
+
+
+def _namespace() -> str:
+    return os.readlink("/proc/self/ns/pid")  # noqa: PTH115
 
 
 def _fork_sleeper(writer: int, *, new_session: bool) -> None:

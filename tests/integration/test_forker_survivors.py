@@ -16,15 +16,21 @@ import pytest
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.frames import Frame, receive_frame
+from headway.runtime.sandbox.trial import can_live_apart
+from headway.testing.told import find
 
 LONG = 20.0
 HERE = Path(__file__).parent
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
 
 
-@pytest.fixture
-def forker() -> Iterator[Forker]:
-    with Forker.start(["forker_targets"], ENVIRONMENT) as started:
+@pytest.fixture(params=["below", "apart"])
+def forker(request: pytest.FixtureRequest) -> Iterator[Forker]:
+    """A fork server whose children's trees are below it only, or in PID namespaces as well."""
+    apart = request.param == "apart"
+    if apart and not can_live_apart():
+        pytest.skip("there is no PID namespace to be had")
+    with Forker.start(["forker_targets"], ENVIRONMENT, apart=apart) as started:
         yield started
 
 
@@ -36,9 +42,12 @@ def start(forker: Forker, function: str, **argument: object) -> Child:
 
 
 def told(child: Child) -> Frame:
+    """Return what a child tells, with the processes as they are called here, but for dead ones."""
     frame = receive_frame(child.channel)
     assert frame is not None
-    return frame
+    here = {pid: find(f"{pid} {frame['namespace']}") for pid in frame["pids"]}
+    nanny = find(f"{frame['nanny']} {frame['namespace']}") if "nanny" in frame else None
+    return {"pids": [pid for pid in here.values() if pid is not None], "nanny": nanny}
 
 
 def alive(pid: int) -> bool:
@@ -93,7 +102,7 @@ def test_a_child_that_obeys_ends_within_its_grace(forker: Forker) -> None:
     pids = told(child)["pids"]
     assert select.select([child], [], [], LONG)[0]  # the nanny's word may come after the child's
     assert child.poll() is None
-    assert child.pid == pids[0]
+    assert child.pid in (None, pids[0])  # one of a namespace would mean another process here
 
     child.stop(grace_seconds=1000)
 
@@ -165,7 +174,7 @@ def test_letting_go_of_a_child_kills_it_and_keeps_no_file_of_it(forker: Forker) 
 def test_a_nanny_raises_the_next_child_and_heeds_no_late_order(forker: Forker) -> None:
     first = start(forker, "hang", stay=False)
     found = told(first)
-    assert eventually(lambda: not Path("/proc", str(found["pids"][0])).exists())
+    assert eventually(lambda: survivors(found["pids"][:1]) == [])
     first.stop(grace_seconds=0)  # crosses the news of the end
     assert first.wait(LONG) == Exit(code=0)
     first.close()
@@ -235,6 +244,21 @@ def test_a_child_dies_with_its_nanny_even_if_the_forker_cannot_help(forker: Fork
     os.kill(forker.pid, signal.SIGCONT)
     assert child.wait(LONG) == Exit(lost="Its nanny died, and the child was killed.")
     assert survivors(found["pids"]) == []
+
+
+@pytest.mark.skipif(not can_live_apart(), reason="there is no PID namespace to be had")
+def test_one_that_is_apart_sees_and_kills_nobody_but_its_own() -> None:
+    with Forker.start(["forker_targets"], ENVIRONMENT, apart=True) as forker:
+        other = start(forker, "hang")
+        pids = told(other)["pids"]
+        child = start(forker, "kill_above")
+        frame = receive_frame(child.channel)
+
+        assert frame is not None
+        assert frame["seen"] == [frame["nanny"], frame["itself"]]
+        assert child.wait(LONG) == Exit(code=0)
+        assert child.pid is None
+        assert survivors(pids) == pids
 
 
 def test_closing_the_forker_ends_all_children_first(forker: Forker) -> None:

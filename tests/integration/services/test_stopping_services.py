@@ -24,7 +24,7 @@ def start(stack: Stack, dag_id: str, folder: Path) -> StackRun:
     """Start a run, and return it when its task has noted its process."""
     run = stack.trigger(dag_id, {"folder": str(folder)})
     noted = folder / "self"
-    stack.until(lambda _: noted.exists() and noted.read_text(), f"the task of {dag_id}")
+    stack.until(lambda _: (noted.exists() and noted.read_text()) or None, f"the task of {dag_id}")
     return run
 
 

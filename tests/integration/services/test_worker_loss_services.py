@@ -68,7 +68,7 @@ def start(staff: Crew, notes: Path, dag_id: str = "waits") -> StackRun:
 
 
 def noted(staff: Crew, notes: Path, attempt: int) -> None:
-    staff.until(lambda _: read(notes / f"self-{attempt}"), f"attempt {attempt}")
+    staff.until(lambda _: read(notes / f"self-{attempt}") or None, f"attempt {attempt}")
 
 
 def living(notes: Path, attempt: int) -> set[str]:
