@@ -1,11 +1,13 @@
-"""Frames: maps of plain data over a stream socket, each behind its length.
+"""Frames: maps of plain data over a stream socket, each behind its length and checksum.
 
-A frame is four bytes, its length in network order, and that many bytes of
-msgpack.  Its reader trusts nothing: the length is checked before anything is
-buffered, and the content is decoded within the bounds of `decoding`.
+A frame is eight bytes, its length and its CRC-32 in network order, and that many bytes
+of msgpack.  Its reader trusts nothing: the length is checked before anything is buffered,
+what something else has written between is not taken for data, and the content is decoded
+within the bounds of `decoding`.
 """
 
 import struct
+from binascii import crc32
 from collections.abc import Iterator, Mapping
 from socket import socket
 from typing import Any, Final, TypeAlias
@@ -17,7 +19,7 @@ from headway.serialization.decoding import decode
 
 Frame: TypeAlias = dict[str, Any]
 
-HEADER: Final = struct.Struct("!I")
+HEADER: Final = struct.Struct("!II")
 LARGEST_FRAME: Final = 16 * 2**20
 """Bytes of a frame beyond which it is refused, unless its reader says otherwise."""
 
@@ -28,7 +30,7 @@ def encode_frame(payload: Mapping[str, object]) -> bytes:
     """Return the frame of `payload`; SerializationError if it is not plain data."""
     try:
         content: bytes = msgpack.packb(dict(payload))
-        return HEADER.pack(len(content)) + content
+        return HEADER.pack(len(content), crc32(content)) + content
     except (TypeError, ValueError, OverflowError, struct.error) as error:
         raise SerializationError(f"This cannot be sent as a frame: {error}.") from error
 
@@ -50,7 +52,7 @@ def receive_frame(sock: socket, limit_bytes: int = LARGEST_FRAME) -> Frame | Non
     content = receive_exactly(sock, content_length(header, limit_bytes))
     if content is None:
         raise _cut_off()
-    return decode_content(content)
+    return decode_content(header, content)
 
 
 class FrameReader:
@@ -72,17 +74,18 @@ class FrameReader:
 
     def _complete(self) -> Iterator[Frame]:
         while len(self._buffer) >= HEADER.size:
-            end = HEADER.size + content_length(self._buffer[: HEADER.size], self._limit)
+            header = bytes(self._buffer[: HEADER.size])
+            end = HEADER.size + content_length(header, self._limit)
             if len(self._buffer) < end:
                 return
             content = bytes(self._buffer[HEADER.size : end])
             del self._buffer[:end]
-            yield decode_content(content)
+            yield decode_content(header, content)
 
 
-def content_length(header: bytes | bytearray, limit_bytes: int) -> int:
+def content_length(header: bytes, limit_bytes: int) -> int:
     """Return the length that a header announces; SerializationError if it is over the limit."""
-    (length,) = HEADER.unpack(header)
+    length, _ = HEADER.unpack(header)
     if length > limit_bytes:
         raise SerializationError(
             f"A frame of {length:,} bytes was announced; {limit_bytes:,} is the limit."
@@ -90,8 +93,11 @@ def content_length(header: bytes | bytearray, limit_bytes: int) -> int:
     return int(length)
 
 
-def decode_content(content: bytes) -> Frame:
-    """Return the map that a frame's bytes hold."""
+def decode_content(header: bytes, content: bytes) -> Frame:
+    """Return the map that a frame's bytes hold; SerializationError if they were changed."""
+    _, checksum = HEADER.unpack(header)
+    if crc32(content) != checksum:
+        raise SerializationError("A frame was damaged: something else has written to its socket.")
     payload = decode(content)
     if not isinstance(payload, dict):
         raise SerializationError(f"A frame must hold a map, not {type(payload).__name__}.")

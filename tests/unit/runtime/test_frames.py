@@ -1,4 +1,5 @@
 import socket
+from binascii import crc32
 from collections.abc import Iterator
 
 import pytest
@@ -49,7 +50,7 @@ def test_a_death_with_unread_bytes_is_the_end(pair: Pair) -> None:
     assert receive_frame(pair[1]) is None
 
 
-@pytest.mark.parametrize("cut", [1, 3, 4, 5])
+@pytest.mark.parametrize("cut", [1, 7, 8, 9])
 def test_the_end_within_a_frame_is_an_error(pair: Pair, cut: int) -> None:
     pair[0].sendall(encode_frame({"a": 1})[:cut])
     pair[0].close()
@@ -59,7 +60,7 @@ def test_the_end_within_a_frame_is_an_error(pair: Pair, cut: int) -> None:
 
 
 def test_a_long_frame_is_refused_by_its_header_alone(pair: Pair) -> None:
-    pair[0].sendall(HEADER.pack(1001))
+    pair[0].sendall(HEADER.pack(1001, 0))
 
     with pytest.raises(SerializationError, match="1,001 bytes was announced; 1,000 is the limit"):
         receive_frame(pair[1], limit_bytes=1000)
@@ -67,10 +68,22 @@ def test_a_long_frame_is_refused_by_its_header_alone(pair: Pair) -> None:
 
 @pytest.mark.parametrize("content", [b"\x90", b"\x01", b"", b"\x81"])
 def test_a_frame_holds_a_map(pair: Pair, content: bytes) -> None:
-    pair[0].sendall(HEADER.pack(len(content)) + content)
+    pair[0].sendall(HEADER.pack(len(content), crc32(content)) + content)
 
     with pytest.raises(SerializationError):
         receive_frame(pair[1])
+
+
+@pytest.mark.parametrize("place", [4, 8, -1])
+def test_a_frame_into_which_something_else_was_written_is_refused(pair: Pair, place: int) -> None:
+    frame = bytearray(encode_frame({"state": "success"}))
+    frame[place] ^= 1
+    pair[0].sendall(frame)
+
+    with pytest.raises(SerializationError, match="was damaged"):
+        receive_frame(pair[1])
+    with pytest.raises(SerializationError, match="was damaged"):
+        FrameReader().feed(bytes(frame))
 
 
 @pytest.mark.parametrize("value", [object(), 2**64, {1, 2}, "\ud800"])
@@ -95,7 +108,7 @@ def test_a_reader_finds_the_frames_however_the_stream_is_cut(
 
 def test_a_reader_refuses_a_long_frame_before_it_comes() -> None:
     with pytest.raises(SerializationError, match="is the limit"):
-        FrameReader(limit_bytes=10).feed(HEADER.pack(11))
+        FrameReader(limit_bytes=10).feed(HEADER.pack(11, 0))
 
 
 def test_a_reader_refuses_a_stream_that_ends_within_a_frame() -> None:

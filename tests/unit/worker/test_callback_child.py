@@ -15,7 +15,7 @@ from headway.db.callback_claims import CallbackKey, ClaimedCallback
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.runtime.frames import Frame, decode_content, encode_frame, receive_frame, send_frame
+from headway.runtime.frames import Frame, FrameReader, encode_frame, receive_frame, send_frame
 from headway_worker.callbacks import child
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.callbacks.ordering import order_of
@@ -198,5 +198,5 @@ def test_code_that_has_nothing_to_call_says_so(
 def test_an_order_travels_in_a_frame(its: ClaimedCallback) -> None:
     order = order_of(its, Path("/code"), "etl.py")
 
-    assert CallbackOrder.from_frame(decode_content(encode_frame(order.to_frame())[4:])) == order
+    assert CallbackOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
     assert order.environment == {"HEADWAY_CALLBACK": "5"}

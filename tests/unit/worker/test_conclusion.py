@@ -10,7 +10,7 @@ from headway.domain.retry import MOST_LOSSES, Next
 from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.forker import Exit
-from headway.runtime.frames import decode_content, encode_frame
+from headway.runtime.frames import FrameReader, encode_frame
 from headway.runtime.masking import Masker
 from headway.sdk.execution import Result
 from headway_worker.conclusion import LONGEST_ERROR, Ending, conclude, masked, report_of
@@ -190,7 +190,7 @@ def test_a_report_says_what_a_branch_decided_against() -> None:
     ],
 )
 def test_a_result_travels_in_a_frame(result: Result) -> None:
-    assert result_from_frame(decode_content(encode_frame(result_to_frame(result))[4:])) == result
+    assert result_from_frame(*FrameReader().feed(encode_frame(result_to_frame(result)))) == result
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, Outcome.TIMED_OUT, "won"])

@@ -17,11 +17,14 @@ HERE, THERE = Path("/run/forker/socket"), Path("/run/spark/socket")
 def found(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
 
-    def start(preload: tuple[str, ...], _environment: Mapping[str, str]) -> None:
-        found.append(preload)
+    def start(preload: tuple[str, ...], _environment: Mapping[str, str], *, apart: bool) -> None:
+        found.append((preload, apart))
+
+    def connect(path: Path, *, apart: bool) -> None:
+        found.append((path, apart))
 
     monkeypatch.setattr(Forker, "start", start)
-    monkeypatch.setattr(Forker, "connect", found.append)
+    monkeypatch.setattr(Forker, "connect", connect)
     return found
 
 
@@ -42,4 +45,4 @@ def test_what_runs_elsewhere_is_never_replaced_by_one_beside_the_secrets(
     fork_server(settled, {})
     spark_fork_server(settled, {})
 
-    assert found == chosen
+    assert found == [(each, True) for each in chosen]

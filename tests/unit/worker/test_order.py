@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState, RunType, TaskState
-from headway.runtime.frames import decode_content, encode_frame
+from headway.runtime.frames import FrameReader, encode_frame
 from headway.sdk.facts import RunFacts
 from headway_worker.order import Order
 
@@ -42,7 +42,7 @@ ORDERS = st.builds(
 
 @given(ORDERS)
 def test_an_order_travels_in_a_frame(order: Order) -> None:
-    assert Order.from_frame(decode_content(encode_frame(order.to_frame())[4:])) == order
+    assert Order.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
 
 
 @pytest.mark.parametrize("zone", [UTC, NEW_YORK])

@@ -1,13 +1,13 @@
 """An endpoint travels as plain data and keeps its token to itself."""
 
-from headway.runtime.frames import decode_content, encode_frame
+from headway.runtime.frames import FrameReader, encode_frame
 from headway_worker.spark.endpoint import ConnectEndpoint, release_argument
 
 ENDPOINT = ConnectEndpoint("sc://localhost:15002", "canary")
 
 
 def test_it_travels_in_a_frame() -> None:
-    argument = decode_content(encode_frame(release_argument(ENDPOINT, "id"))[4:])
+    [argument] = FrameReader().feed(encode_frame(release_argument(ENDPOINT, "id")))
 
     assert ConnectEndpoint.from_frame(argument["endpoint"]) == ENDPOINT
     assert argument["session_id"] == "id"

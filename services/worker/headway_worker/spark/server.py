@@ -10,17 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.masking import Masker
-from headway.runtime.settings import WorkerSettings
 from headway.runtime.tether import tethered
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
 from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
 from headway_worker.spark.server_log import ServerLog, follow
+
+if TYPE_CHECKING:  # attempts do without what it imports
+    from headway.runtime.settings import WorkerSettings
 
 _CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _FOLDERS: Final = ("events", "local", "tmp", "warehouse")
@@ -62,7 +64,7 @@ class ServerSettings:
 
     @classmethod
     def of(
-        cls, given: WorkerSettings, java_home: Path, scratch: Path, environment: Mapping[str, str]
+        cls, given: "WorkerSettings", java_home: Path, scratch: Path, environment: Mapping[str, str]
     ) -> Self:
         """Return what the settings of a worker say of its own Spark."""
         return cls(

@@ -38,7 +38,7 @@ def receive_message(sock: socket.socket) -> tuple[Frame, list[int]] | None:
         content = receive_exactly(sock, content_length(header, LARGEST_FRAME))
     except (ConnectionResetError, SerializationError):
         return None
-    return (decode_content(content), files) if content else None
+    return (decode_content(header, content), files) if content else None
 
 
 def close_all(files: Iterable[int]) -> None:
