@@ -20,6 +20,7 @@ from headway.serialization.decoding import decode
 Frame: TypeAlias = dict[str, Any]
 
 HEADER: Final = struct.Struct("!II")
+_LENGTH: Final = struct.Struct("!I")
 LARGEST_FRAME: Final = 16 * 2**20
 """Bytes of a frame beyond which it is refused, unless its reader says otherwise."""
 
@@ -73,7 +74,7 @@ class FrameReader:
             raise _cut_off()
 
     def _complete(self) -> Iterator[Frame]:
-        while len(self._buffer) >= HEADER.size:
+        while len(self._buffer) >= _LENGTH.size:  # what is too long is refused before more comes
             header = bytes(self._buffer[: HEADER.size])
             end = HEADER.size + content_length(header, self._limit)
             if len(self._buffer) < end:
@@ -85,7 +86,7 @@ class FrameReader:
 
 def content_length(header: bytes, limit_bytes: int) -> int:
     """Return the length that a header announces; SerializationError if it is over the limit."""
-    length, _ = HEADER.unpack(header)
+    (length,) = _LENGTH.unpack_from(header)
     if length > limit_bytes:
         raise SerializationError(
             f"A frame of {length:,} bytes was announced; {limit_bytes:,} is the limit."
