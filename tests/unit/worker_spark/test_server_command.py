@@ -79,6 +79,15 @@ def test_a_folder_that_cannot_be_made_is_said_to_be(tmp_path: Path) -> None:
         ConnectServer.start(impossible)
 
 
+def test_code_has_room_for_hundreds_of_sessions_unless_the_user_says_otherwise() -> None:
+    mine = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=64m")
+
+    options = conf(server_command(settings(java_options=mine)))
+    said = options["spark.driver.defaultJavaOptions"]
+
+    assert said.index("ReservedCodeCacheSize=240m") < said.index("ReservedCodeCacheSize=64m")
+
+
 def test_what_a_user_says_about_the_log_comes_last() -> None:
     mine = "-Dlog4j2.configurationFile=/mine"
 

@@ -242,6 +242,8 @@ def server_command(settings: ServerSettings) -> list[str]:
     # A server that is out of memory would go on, and fail its jobs in odd ways.
     options = ["-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + str(scratch / "tmp")]
     options += ["-Dlog4j2.configurationFile=" + settings.logging.as_uri()]
+    # With one compiler only Java reserves a fifth of it; hundreds of sessions fill that, and fail.
+    options += ["-XX:ReservedCodeCacheSize=240m"]
     options += settings.java_options
     conf = {
         "spark.connect.progress.reportInterval": "200ms",
