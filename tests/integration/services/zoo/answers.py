@@ -7,7 +7,7 @@ from tests.integration.services.zoo.ends import ended
 from tests.integration.services.zoo.keeper import ANSWER, Fault
 
 TOOLS = """
-import dataclasses, os, struct, msgpack
+import binascii, dataclasses, os, struct, msgpack
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
 
@@ -25,8 +25,11 @@ def put(data):
     while data:
         data = data[os.write(channel(), data):]
 
+def framed(content):
+    return struct.pack("!II", len(content), binascii.crc32(content)) + content
+
 def say(content):
-    put(struct.pack("!I", len(content)) + content)
+    put(framed(content))
 
 def answer(*dags, files=None, **more):
     files = {HERE: open(__file__, "rb").read()} if files is None else files
@@ -95,6 +98,9 @@ ANSWERS: Mapping[str, Fault] = {
         f"{UNUSABLE} A frame of 524,288,000 bytes was announced; {ANSWER:,} is the limit.",
     ),
     "sends_half_a_frame": hostile("put(struct.pack('!I', 1000) + b'x' * 10)", ended("exit code 0")),
+    "spoils_its_answer": hostile(
+        "put(framed(b'success')[:-1] + b'!')", f"{UNUSABLE} A frame was damaged…"
+    ),
     "sends_half_a_header": hostile("put(b'xx')", ended("exit code 0")),
     "sends_a_list": hostile("say(msgpack.packb([1]))", f"{UNUSABLE} A frame must hold a map, …"),
     "sends_an_empty_map": hostile("say(msgpack.packb({}))", f"{UNUSABLE} it has no DAGs, …"),
@@ -103,7 +109,7 @@ ANSWERS: Mapping[str, Fault] = {
     "answers_twice": hostile(
         """
         twice = [msgpack.packb({"error": error}) for error in ("first", "second")]
-        put(b"".join(struct.pack("!I", len(content)) + content for content in twice))
+        put(b"".join(framed(content) for content in twice))
         """,
         "first",
     ),
