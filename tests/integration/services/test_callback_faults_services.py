@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from headway.db import views
 from headway.db.engine import is_transient
 from headway.db.views import Row
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 
@@ -62,7 +62,7 @@ def test_what_a_killed_worker_was_calling_is_called_again_by_another(
     [first] = until(lambda: noted(tmp_path, "waiting"), "the callback")
 
     os.kill(stack.until(worker, "the worker"), signal.SIGKILL)
-    until(lambda: not told.find(first), "the end of what it was calling")
+    until(lambda: not task_processes.find(first), "the end of what it was calling")
     assert noted(tmp_path, "called") == []
     until(lambda: len(noted(tmp_path, "waiting")) == 2, "the second try")
     (tmp_path / "go").touch()

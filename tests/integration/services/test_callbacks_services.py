@@ -9,7 +9,7 @@ import pytest
 
 from headway.db import views
 from headway.db.views import Row
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -123,7 +123,7 @@ def test_they_run_in_processes_of_their_own(called: StackRun, folder: Path) -> N
         services = {row["pid"] for row in views.processes(conn)}
 
     assert len({it["process"] for it in its}) == len({it["key"] for it in its}) == len(its)
-    assert not services & {told.find(it["process"]) for it in its}
+    assert not services & {task_processes.find(it["process"]) for it in its}
     assert called.xcom("lands") not in {it["process"] for it in its}
 
 
@@ -191,7 +191,7 @@ def test_one_that_hangs_is_stopped_and_one_that_leaves_its_process_has_failed(
     }
     assert run.state == "success"
     [hung] = noted(tmp_path, "hung")
-    assert told.find(hung["process"]) is None
+    assert task_processes.find(hung["process"]) is None
 
 
 def test_a_run_that_takes_too_long_says_so_and_its_tasks_do_not(

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.engine import URL, make_url
 
 from headway.runtime.sandbox.trial import can_live_apart
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
@@ -28,14 +28,7 @@ class Above:
 
     @classmethod
     def of(cls, pid: int) -> "Above":
-        return cls(*(readable(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ")))
-
-
-def readable(path: Path) -> str:
-    try:
-        return path.read_bytes().decode(errors="replace").replace("\0", "\n")
-    except OSError as error:
-        return type(error).__name__
+        return cls(*(task_processes.shown(pid, what) for what in ("cmdline", "environ")))
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +44,8 @@ def looking(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Sta
     folder = tmp_path_factory.mktemp("looking")
     run = stack.trigger("looks_around", {"folder": str(folder)})
     file = folder / "itself"
-    task = until(lambda: told.find(file.read_text() if file.exists() else ""), "the task")
-    above = [Above.of(pid) for pid in told.ancestors(task)]
+    task = until(lambda: task_processes.find(file.read_text() if file.exists() else ""), "the task")
+    above = [Above.of(pid) for pid in task_processes.ancestors(task)]
     (folder / "go").touch()
     return run.wait(), above
 

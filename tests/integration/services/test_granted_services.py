@@ -12,6 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from headway.db.schema import METADATA
+from headway.runtime.forker.linux import processes
+from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -124,18 +126,11 @@ def test_no_environment_and_no_command_line_shows_any_of_it(run: StackRun) -> No
 
 def shown() -> Iterator[tuple[str, str]]:
     """Yield in what of which of the processes here a secret stands."""
-    for process in Path("/proc").glob("[0-9]*"):
-        command = readable(process / "cmdline")
-        for name, there in (("cmdline", command), ("environ", readable(process / "environ"))):
+    for pid in processes():
+        for what in ("cmdline", "environ"):
+            there = task_processes.shown(pid, what)
             if any(secret in there for secret in ALL):
-                yield name, command
-
-
-def readable(path: Path) -> str:
-    try:
-        return path.read_bytes().decode(errors="replace").replace("\0", " ")
-    except OSError:
-        return ""
+                yield what, task_processes.shown(pid, "cmdline")
 
 
 @pytest.mark.parametrize(

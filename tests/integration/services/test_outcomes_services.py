@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -37,7 +37,7 @@ def pauses(run: StackRun, task_id: str) -> list[float]:
 
 def living(folder: Path) -> set[str]:
     """The noted processes that still exist."""
-    return {note.name for note in folder.iterdir() if told.find(note.read_text())}
+    return {note.name for note in folder.iterdir() if task_processes.find(note.read_text())}
 
 
 @pytest.fixture(scope="module")

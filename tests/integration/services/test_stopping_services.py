@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 
@@ -36,7 +36,7 @@ def command(run: StackRun, *arguments: str) -> None:
 
 def living(folder: Path) -> set[str]:
     """The noted processes that still exist."""
-    return {note.name for note in folder.iterdir() if told.find(note.read_text())}
+    return {note.name for note in folder.iterdir() if task_processes.find(note.read_text())}
 
 
 def test_a_running_task_that_is_cleared_stops_and_runs_again(stack: Stack, tmp_path: Path) -> None:

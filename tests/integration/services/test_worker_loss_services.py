@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.runtime.tether import tethered
-from headway.testing import told
+from headway.testing import task_processes
 from headway.testing.crew import Crew, Member, crew
 from headway.testing.live_attempts import LiveAttempts
 from headway.testing.machine import until
@@ -75,7 +75,7 @@ def living(notes: Path, attempt: int) -> set[str]:
     """The noted processes of an attempt that still exist."""
     names = {f"self-{attempt}", f"sleeper-{attempt}"}
     found = [note for note in notes.iterdir() if note.name in names]
-    return {note.name for note in found if told.find(note.read_text())}
+    return {note.name for note in found if task_processes.find(note.read_text())}
 
 
 def outcomes(run: StackRun) -> list[str | None]:
@@ -263,8 +263,8 @@ def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
     until(lambda: "action=await_forker" in worker.logged(), "a worker without fork server")
     with ExitStack() as ending:
         first = ending.enter_context(fork_server(path))
-        pid = until(lambda: told.find(read(notes / "shows") or ""), "the task's process")
-        above = told.ancestors(pid)
+        pid = until(lambda: task_processes.find(read(notes / "shows") or ""), "the task's process")
+        above = task_processes.ancestors(pid)
         assert first.pid in above
         assert worker.process.pid not in above
         (notes / "shown").touch()

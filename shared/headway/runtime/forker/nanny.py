@@ -44,11 +44,12 @@ def run_nanny(
         become_subreaper()
         go_on_without_parent()  # to find the lifeline cut
         prepare_output()
+        kill: Kill = kill_namespace if apart else kill_tree
         if apart:
             namespaces.mount_proc()
         if room is not None:
             room.settle()
-        kill = kill_namespace if apart else kill_tree
+            kill = room.kill
         _Nanny(socket.socket(fileno=reins), lifeline, room, kill).serve()
         if room is not None:
             room.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
@@ -107,9 +108,7 @@ class _Nanny:
             return Watch(self._reins, self._lifeline, self._wakeup, self._kill, spec.limits)
         processes = spec.sandbox.processes if spec.sandbox else None
         limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
-        return Watch(
-            self._reins, self._lifeline, self._wakeup, self._room.kill, limits, self._room.tidy
-        )
+        return Watch(self._reins, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy)
 
     def _confinement(self, spec: ChildSpec) -> Confinement | None:
         """Return the sandbox of the child; ValueError if it asks for one that is not to be had."""

@@ -37,9 +37,8 @@ class Watch:
         self._kill = kill
         self._limits = limits
         self._tidy = tidy
-        self._every = limits.look_seconds
         bounded = limits.processes is not None or limits.memory_bytes is not None
-        self._count_at = _CLOCK.monotonic() + self._every if bounded else None
+        self._count_at = _CLOCK.monotonic() + limits.look_seconds if bounded else None
         self._child = 0
         self._exit: Exit | None = None
         self._kill_at: float | None = None
@@ -90,7 +89,7 @@ class Watch:
             return
         if _CLOCK.monotonic() < self._count_at:
             return
-        self._count_at = _CLOCK.monotonic() + self._every
+        self._count_at = _CLOCK.monotonic() + self._limits.look_seconds
         there, limits = descendants().values(), self._limits
         if limits.processes is not None and sum(it.threads for it in there) > limits.processes:
             self._exit = Exit(exceeded=f"{limits.processes} processes and threads")

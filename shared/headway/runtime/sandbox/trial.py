@@ -37,13 +37,7 @@ def can_live_apart() -> bool:
 
     They would in a user namespace: programs that become another user, and the names of users.
     """
-
-    def look() -> None:
-        namespaces.enter_privileged()
-        why = attempt(_look_at_own_proc)
-        if why is not None:
-            raise OSError(why)
-
+    look = partial(_in_namespace, _look_at_own_proc, namespaces.enter_privileged)
     return sys.platform == "linux" and attempt(look) is None
 
 
@@ -125,8 +119,8 @@ def _look_at_own_proc() -> None:
     _expect(str(Path("/proc/self").readlink()) == "1", "the old /proc is still there")
 
 
-def _in_namespace(action: Action) -> None:
-    namespaces.enter()
+def _in_namespace(action: Action, enter: Action = namespaces.enter) -> None:
+    enter()
     why = attempt(action)
     if why is not None:
         raise OSError(why)

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from headway.runtime.forker.linux import processes
+
 
 def find(told: str) -> int | None:
     """Return the process id here; None if the process is not there any more."""
@@ -16,10 +18,18 @@ def find(told: str) -> int | None:
 
 def ancestors(pid: int) -> list[int]:
     """Return the processes above this one, the nearest first, but for process 1."""
-    found: list[int] = []
-    while (pid := int(_stat(pid)[1])) > 1:
+    known, found = processes(), list[int]()
+    while (pid := known[pid].parent) > 1:
         found.append(pid)
     return found
+
+
+def shown(pid: int, what: str) -> str:
+    """Return what /proc shows of a process, such as its environ, with spaces for its NULs."""
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes().decode(errors="replace").replace("\0", " ")
+    except OSError:
+        return ""
 
 
 def _in_namespace(namespace: str) -> Iterator[int]:
@@ -37,7 +47,3 @@ def _innermost(pid: int) -> str:
     except OSError:
         return ""
     return next(line for line in lines if line.startswith("NSpid:")).split()[-1]
-
-
-def _stat(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
