@@ -90,6 +90,10 @@ def grab_memory(argument: Argument, channel: socket) -> None:
     bytearray(argument["bytes"])
 
 
+def kill_itself(argument: Argument, channel: socket) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def wait_for_end(argument: Argument, channel: socket) -> None:
     """Live until the supervisor closes the channel."""
     send_frame(channel, {"pids": [os.getpid()], "namespace": _namespace()})

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, leases
+from headway.db import attempts, handles, leases
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.db.processes import Identity
 from headway.domain.interval import DataInterval
@@ -256,15 +256,15 @@ def test_another_token_changes_nothing(engine: Engine, key: AttemptKey) -> None:
 
     assert seed.report(engine, [other]) == set()
     with engine.begin() as conn:
-        assert not attempts.set_handle(conn, other, {"app": 1})
-        assert attempts.set_handle(conn, key, {"app": 2})
+        assert not handles.save(conn, other, {"app": 1})
+        assert handles.save(conn, key, {"app": 2})
 
     assert reported(engine, other) is None
     assert seed.task_states(engine) == {"work": "running"}
     seed.report(engine, [key])
     assert reported(engine, other) is None
     with engine.begin() as conn:
-        assert not attempts.set_handle(conn, key, {"app": 3})
+        assert not handles.save(conn, key, {"app": 3})
         found = conn.execute(ATTEMPT, {"id": key.task_instance_id, "attempt": 1}).one()
         assert found.handle == {"app": 2}
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
-from headway.db import attempts, spark_work, tasks
+from headway.db import handles, spark_work, tasks
 from headway.db.attempts import AttemptKey, Claimed
 from headway.db.spark_work import Earlier, Said
 from headway.decide.clear import Selection
@@ -30,7 +30,7 @@ def keys(engine: Engine) -> list[AttemptKey]:
     found = seed.running(engine, seed.wide(2))
     with engine.begin() as conn:
         for key in found:
-            assert attempts.set_handle(conn, key, HANDLE)
+            assert handles.save(conn, key, HANDLE)
     return found
 
 
@@ -125,7 +125,7 @@ def begun(engine: Engine) -> AttemptKey:
     """Return an attempt that has something in Spark."""
     [key] = seed.running(engine, seed.dag())
     with engine.begin() as conn:
-        attempts.set_handle(conn, key, HANDLE)
+        handles.save(conn, key, HANDLE)
     return key
 
 
@@ -183,7 +183,7 @@ def test_what_was_before_a_clear_is_called_off_and_what_came_since_is_not(engine
 
     for outcome in (Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT):
         with engine.begin() as conn:
-            attempts.set_handle(conn, last.key, HANDLE)
+            handles.save(conn, last.key, HANDLE)
         seed.report(engine, [last.key], outcome, RETRY)
         last = retried(engine, [first.task_instance_id])
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from headway.domain.handle import Handle
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.runtime.clock import SystemClock
@@ -27,7 +28,6 @@ from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import Prior
-from headway_worker.spark.handle import Handle
 from headway_worker.spark.remote import RemoteRun
 from headway_worker.spark.whereabouts import Whereabouts
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.sdk.runtime import SparkApplication
@@ -20,7 +21,6 @@ from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import Fate
-from headway_worker.spark.handle import Handle
 from headway_worker.spark.remote import RemoteRun
 
 pytestmark = pytest.mark.spark

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.handle import Handle
 from headway_worker.spark.modules import send_bundle
 from headway_worker.spark.server import ConnectServer, ServerSettings
 

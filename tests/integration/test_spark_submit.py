@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.handle import Handle
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark")

@@ -1,6 +1,6 @@
 """The content of files as hashes: what tells that something has changed, on any machine."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -30,12 +30,13 @@ class Contents:
     clock: Clock
     _known: dict[Stamp, str] = field(default_factory=dict)
 
-    def hashes(self, root: Path, paths: Iterable[str]) -> dict[str, str]:
-        """Return the content of each of these relative paths; ABSENT where there is none."""
-        return {path: self.hash(root / path) for path in paths}
+    def hash(self, file: Path, stamp: Stamp | None = None) -> str:
+        """Return the hash of a file's content, by whichever of its names; ABSENT without any.
 
-    def hash(self, file: Path) -> str:
-        """Return the hash of a file's content, by whichever of its names."""
+        `stamp` is what it had a moment ago: of one that is known the file is not looked at.
+        """
+        if stamp is not None and stamp in self._known:
+            return self._known[stamp]
         stamp = stamp_of(file)
         if stamp is None:
             return ABSENT

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -35,11 +36,12 @@ class Listing:
     """The files of a folder that may hold DAGs, as sorted relative paths.
 
     `complete` is False when the folder, or a part of it, could not be read: then a
-    file that is missing proves nothing.
+    file that is missing proves nothing.  `stamps` are the files', of the moment of the listing.
     """
 
     paths: tuple[str, ...]
     complete: bool
+    stamps: Mapping[str, Stamp] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Lister:
         for _ in range(_TRIES):
             before = _identity(root)
             walk = Walk(root, self._rules, self.clock, deadline)
-            listing = self._list(walk)
+            found = self._list(walk)
             if walk.late:
                 break
             if not walk.changed and before is not None and _identity(root) == before:
@@ -77,22 +79,23 @@ class Lister:
             walk.problems.append(f"{root}: is missing, or files go while it is listed")
         self._miss_mounts(walk, before)
         self._say(walk)
-        return Listing(listing, complete=not walk.problems)
+        return Listing(tuple(sorted(found)), not walk.problems, found)
 
-    def _list(self, walk: Walk) -> tuple[str, ...]:
+    def _list(self, walk: Walk) -> dict[str, Stamp]:
         seen: set[str] = set()
-        found: list[str] = []
+        found: dict[str, Stamp] = {}
         try:
             for path, status in walk.files():
                 seen.add(path)
-                if self._may_hold_dags(walk, path, status):
-                    found.append(path)
+                stamp = Stamp.of(status)
+                if self._may_hold_dags(walk, path, status, stamp):
+                    found[path] = stamp
         except LateError:
             walk.problems.append(f"{walk.root}: listing it takes more than {LONGEST:g} s")
-            return tuple(sorted(found))
+            return found
         if len(seen) < len(self._verdicts):
             self._verdicts = {path: self._verdicts[path] for path in seen & self._verdicts.keys()}
-        return tuple(sorted(found))
+        return found
 
     def _miss_mounts(self, walk: Walk, root: Identity | None) -> None:
         """Note which volumes there are, and which are no longer.
@@ -113,10 +116,9 @@ class Lister:
         if mounts or root in self._mounts:
             self._mounts[root] = known | mounts
 
-    def _may_hold_dags(self, walk: Walk, path: str, status: os.stat_result) -> bool:
+    def _may_hold_dags(self, walk: Walk, path: str, status: os.stat_result, stamp: Stamp) -> bool:
         if status.st_size > LARGEST:
             return True
-        stamp = Stamp.of(status)
         known = self._verdicts.get(path)
         if known is not None and known[0] == stamp:
             return known[1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -64,12 +65,16 @@ class Shelf:
         others: Collection[int],
         wanted: Mapping[str, tuple[int, ...]],
     ) -> Iterator[Job]:
-        """Yield what is to be parsed, given what is stored; `wanted` has the runs that wait."""
+        """Yield what is to be parsed, given what is stored; `wanted` has the runs that wait.
+
+        Each file is looked at once, however many others have imported it.
+        """
+        there = cache(lambda it: self.contents.hash(place.root / it, listing.stamps.get(it)))
         for path in listing.paths:
             row, before = rows.get(path), self.considered.get(path)
-            hashes = self.contents.hashes(place.root, {path, *(row.paths if row else ())})
+            hashes = {name: there(name) for name in {path, *(row.paths if row else ())}}
             mine = signature_of(hashes, self.release)
-            changed = self._changed(place, before)
+            changed = before is None or any(there(name) != it for name, it in before.items())
             reason = why(row, mine, self.me, others, changed=changed)
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
@@ -101,11 +106,6 @@ class Shelf:
         """
         last, times = self._parsed.get(path, ({}, 0))
         return times if all(hashes.get(name, it) == it for name, it in last.items()) else 0
-
-    def _changed(self, place: Place, before: Mapping[str, str] | None) -> bool:
-        if before is None:
-            return True
-        return any(self.contents.hash(place.root / path) != it for path, it in before.items())
 
     def gone(
         self, place: Place, listing: Listing, rows: Mapping[str, Row], others: Collection[int]

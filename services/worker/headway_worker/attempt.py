@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from headway.domain.handle import outliving
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, Limits
 from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
@@ -17,7 +18,6 @@ from headway_worker.conclusion import Ending
 from headway_worker.log_file import LogFile
 from headway_worker.program import Program
 from headway_worker.scratch import remove_scratch
-from headway_worker.spark.handle import outliving
 from headway_worker.words import result_from_frame
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Attempt(Generic[W]):
 
     def learn(self, question: Frame, answer: Frame) -> None:
         """Remember which application of an earlier attempt the child is told of, if of any."""
-        if question.get("ask") == "prior_handle":
+        if question.get("ask") == "prior_handle" and "found" in answer:
             self.outlived_by = outliving(answer.get("handle"))
 
     def fence(self) -> None:

@@ -27,8 +27,9 @@ class AwaitingSpark:
         self._waiting.append(work)
 
     def cancelled(self) -> list[Work]:
-        """Return those that need not start any more: they were told to stop."""
-        stopping = [work for work in self._waiting if self.tenure.is_stopping(work.claimed.key)]
+        """Return those that need not start any more: they were told to stop, and mind nothing."""
+        told = [work for work in self._waiting if self.tenure.is_stopping(work.claimed.key)]
+        stopping = [work for work in told if not work.claimed.handle]
         self._waiting = [work for work in self._waiting if work not in stopping]
         return stopping
 

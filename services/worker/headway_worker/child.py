@@ -12,7 +12,7 @@ from headway.domain.errors import DagError
 from headway.domain.prior_run import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, receive_frame, send_frame
-from headway.sdk.execution import Result, execute
+from headway.sdk.execution import Result, end_application, execute
 from headway.sdk.loading import load_dag_file
 from headway.sdk.operator import BaseOperator
 from headway.sdk.runtime import SparkApplication
@@ -186,7 +186,8 @@ def _run(order: Order, runtime: ChannelRuntime) -> Result:
         traceback = traceback_of(error, __file__)
         return Result(outcome=Outcome.FAILED, error=message, traceback=traceback)
     try:
-        return runtime.explained(execute(operator, order.facts, runtime))
+        do = end_application if order.is_called_off else execute
+        return runtime.explained(do(operator, order.facts, runtime))
     finally:
         runtime.close()
 

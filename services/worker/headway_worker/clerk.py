@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headway.db import (
     attempts,
     callbacks,
+    handles,
     leases,
     prior_runs,
     processes,
@@ -114,11 +115,15 @@ class Clerk:
             return Renewal(leases.renew(conn, keys, seconds) if keys else {}, drain)
 
     def report(self, reports: Sequence[Report]) -> None:
-        """End attempts.  One that was given away meanwhile is refused, which is only logged."""
+        """End attempts, or leave them to others in their place.
+
+        One that was given away meanwhile is refused, which is only logged.
+        """
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me)
-            accepted = attempts.report(conn, reports)
-            for report in reports:
+            ended = [report for report in reports if report.left is None]
+            accepted = set(attempts.report(conn, ended))
+            for report in ended:
                 if report.key in accepted:
                     continue
                 if attempts.reported(conn, report.key) is not report.outcome:
@@ -129,6 +134,7 @@ class Clerk:
                         report.key.attempt,
                         report.outcome,
                     )
+        self._give_up([report for report in reports if report.left is not None])
         self.notify(SCHEDULER)
         if any(report.callbacks for report in reports):
             self.notify(CALLBACK)
@@ -161,7 +167,7 @@ class Clerk:
     def save_handle(self, claimed: Claimed, handle: Mapping[str, JsonValue]) -> None:
         """Record what the attempt has running elsewhere."""
         with self.engine.begin() as conn:
-            if not attempts.set_handle(conn, claimed.key, handle):
+            if not handles.save(conn, claimed.key, handle):
                 raise ConflictError(GIVEN_AWAY)
 
     def tell(self, said: Sequence[Said]) -> None:
@@ -182,6 +188,13 @@ class Clerk:
             dag = self._dag(conn, version_id)
             return dag, self.code.fetch(conn, manifest_hash)
 
+    def _give_up(self, reports: Sequence[Report]) -> None:
+        """Leave attempts to others; in a transaction of its own, as it locks tasks."""
+        if reports:
+            with self.engine.begin() as conn:
+                processes.confirm(conn, self.me)
+                handles.give_up(conn, reports)
+
     def _prepare(self, claimed: Claimed) -> Work | None:
         try:
             dag, folder = self.fetch(claimed.version_id, claimed.manifest_hash)
@@ -189,7 +202,7 @@ class Clerk:
         except (HeadwayError, OSError, SQLAlchemyError, KeyError) as error:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
-            self.report([report_of(claimed, self._stand_in(claimed), lost)])
+            self.report([report_of(claimed, self._stand_in(claimed), lost, began=False)])
             return None
 
     def _stand_in(self, claimed: Claimed) -> TaskSpec:

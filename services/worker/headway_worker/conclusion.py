@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headway.db.attempts import Claimed, Report
+from headway.domain.handle import outliving
 from headway.domain.retry import after_attempt, after_loss
 from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome
@@ -21,6 +22,11 @@ CANCELLED: Final = Result(
 
 HANDED_BACK: Final = Result(
     outcome=Outcome.LOST, error="The worker was stopped, and handed it back."
+)
+
+_NOTHING_LEFT: Final = Result(
+    outcome=Outcome.CANCELLED,
+    error="It was only to end what an earlier attempt had left on a cluster, which has ended.",
 )
 
 LONGEST_ERROR = 4000
@@ -46,15 +52,18 @@ class Ending:
     outlived_by: str | None = None
 
 
-def conclude(ending: Ending, task: TaskSpec) -> Result:
+def conclude(ending: Ending, task: TaskSpec, *, called_off: bool = False) -> Result:
     """Return the attempt's result.  A child's word counts, unless it was stopped before.
 
     For what its task retries, one that ran too long, or whose process ended, counts as having
     raised AirflowTaskTimeout or AirflowTaskTerminated; one that is lost has raised nothing.
 
     A child that was told to stop may say that it has failed; that it was told is the reason,
-    whether a user wanted it or its worker ends.
+    whether a user wanted it or its worker ends.  One that was `called_off` before it began was
+    there for nothing but to end what earlier ones have left.
     """
+    if called_off:
+        return _called_off(ending)
     if ending.timed_out:
         return Result(
             outcome=Outcome.TIMED_OUT,
@@ -65,16 +74,34 @@ def conclude(ending: Ending, task: TaskSpec) -> Result:
     told_to_stop = ending.cancelled or ending.handed_back
     if ending.said is not None and not (told_to_stop and ending.said.outcome is Outcome.FAILED):
         return ending.said
-    if ending.cancelled:
-        return replace(CANCELLED, error=f"{CANCELLED.error}{_what_is_left(ending)}")
-    if ending.handed_back:
-        return HANDED_BACK
+    if told_to_stop:
+        return _stopped(ending)
     if ending.exit.lost is not None:
         return Result(outcome=Outcome.LOST, error=f"Its process was lost: {ending.exit.lost}")
     return Result(
         outcome=Outcome.FAILED,
-        error=ending.stopped_for or explain(ending.exit),
+        error=f"{ending.stopped_for or explain(ending.exit)}{_what_is_left(ending)}",
         may_retry=may_retry(task, AirflowTaskTerminated),
+    )
+
+
+def _called_off(ending: Ending) -> Result:
+    if ending.outlived_by is None:
+        return _NOTHING_LEFT
+    if ending.timed_out or ending.handed_back or ending.said is None or ending.said.error is None:
+        return _not_in_time(ending)
+    return Result(outcome=Outcome.LOST, error=ending.said.error)
+
+
+def _stopped(ending: Ending) -> Result:
+    if not ending.cancelled:
+        return HANDED_BACK
+    return CANCELLED if ending.outlived_by is None else _not_in_time(ending)
+
+
+def _not_in_time(ending: Ending) -> Result:
+    return Result(
+        outcome=Outcome.LOST, error=f"It was not seen in time that {ending.outlived_by} has ended."
     )
 
 
@@ -95,13 +122,24 @@ def masked(result: Result, masker: Masker) -> Result:
     return replace(result, error=error, traceback=traceback)
 
 
-def report_of(claimed: Claimed, task: TaskSpec, result: Result, *, began: bool = True) -> Report:
+def report_of(
+    claimed: Claimed,
+    task: TaskSpec,
+    result: Result,
+    *,
+    began: bool = True,
+    left: str | None = None,
+) -> Report:
     """Return the report of an attempt's result, with what follows for its task.
 
-    One that was lost before any code of it `began` is tried again, whatever its task says.
+    One that was lost before any code of it `began` is tried again, whatever its task says, and
+    leaves what it was to mind.  `left` names what one that began has left on a cluster.
     """
+    if not began:
+        left = outliving(claimed.handle)
     if result.outcome is Outcome.LOST:
-        following = after_loss(claimed.losses + 1, task.on_lost if began else OnLost.RETRY)
+        again = not began or left is not None  # the scheduler decides how it is followed
+        following = after_loss(claimed.losses + 1, OnLost.RETRY if again else task.on_lost)
     else:
         failures = claimed.failures + 1
         number = claimed.key.task_instance_id, claimed.key.attempt
@@ -115,6 +153,7 @@ def report_of(claimed: Claimed, task: TaskSpec, result: Result, *, began: bool =
         error=storable(result.error),
         skips=result.skip_tasks,
         callbacks=task.callbacks,
+        left=left if result.outcome is Outcome.LOST else None,
     )
 
 
@@ -135,8 +174,20 @@ def explain(exit_status: Exit, what: str = "task") -> str:
     except ValueError:
         name = f"signal {exit_status.signal}"
     if exit_status.signal == signal.SIGKILL:
-        return f"The {what}'s process was killed by {name}; it may have run out of memory."
+        return f"The {what}'s process was killed by {name}{_for_memory(exit_status.oom_kills)}"
     return f"The {what}'s process was killed by {name}."
+
+
+def _for_memory(oom_kills: int | None) -> str:
+    match oom_kills:
+        case None:
+            return "; it may have run out of memory."
+        case 0:
+            return ". The kernel has killed nothing here for want of memory: somebody has sent it."
+    return (
+        f": memory ran out, and the kernel killed {oom_kills} of the processes here (oom_kill in "
+        "the memory cgroup). Give the task, or its worker, more memory."
+    )
 
 
 def storable(text: str | None) -> str | None:

@@ -6,9 +6,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from headway.db.attempts import Claimed
 from headway.domain.callbacks import MOST_TRIES
+from headway.domain.handle import outliving
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey
 from headway.runtime.clock import Clock
@@ -24,6 +26,9 @@ from headway_worker.logs import Logs
 from headway_worker.order import Order
 
 log = logging.getLogger(__name__)
+
+LEAST_TO_END: Final = 60.0
+"""Seconds that an attempt gets which has nothing to do but to end an application."""
 
 
 @dataclass(slots=True)
@@ -88,6 +93,7 @@ class Launcher:
             facts=facts_of(claimed),
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
+            is_called_off=claimed.is_called_off,
         )
         scratch = self.scratch / name
         limits = limits_of(self.settings)
@@ -99,7 +105,10 @@ class Launcher:
             attempt_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
         attempt.cluster_grace = self.settings.cluster_kill_grace
+        attempt.outlived_by = outliving(claimed.handle)
         timeout = work.task.execution_timeout
+        if claimed.is_called_off:
+            timeout = max(attempt.cluster_grace, LEAST_TO_END)
         attempt.deadline = None if timeout is None else self.clock.monotonic() + timeout
         attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
         return attempt

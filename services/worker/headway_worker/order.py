@@ -20,6 +20,7 @@ class Order:
 
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
+    One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
     target: ClassVar = "headway_worker.child:run"
@@ -30,6 +31,7 @@ class Order:
     attempt_key: str
     max_xcom_bytes: int
     spark: Mapping[str, JsonValue] | None = None
+    is_called_off: bool = False
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -45,6 +47,7 @@ class Order:
             "max_xcom_bytes": self.max_xcom_bytes,
             "spark": None if self.spark is None else dict(self.spark),
             "facts": facts_to_frame(self.facts),
+            "is_called_off": self.is_called_off,
         }
 
     @classmethod
@@ -57,6 +60,7 @@ class Order:
             max_xcom_bytes=frame["max_xcom_bytes"],
             spark=frame["spark"],
             facts=facts_from_frame(frame["facts"]),
+            is_called_off=frame["is_called_off"],
         )
 
 

@@ -71,16 +71,12 @@ class Worker:
         self._draining = False
         self._idle_since: float | None = None
         self.failed = 0
-
         self._selector = selectors.DefaultSelector()
         self._bell, self._button = socket.socketpair()
         self._bell.setblocking(False)
         self._button.setblocking(False)
         self._selector.register(self._bell, selectors.EVENT_READ)
-
-        self._threads = [
-            ThreadPoolExecutor(1, name) for name in ("claim", "renew", "report", "tell")
-        ]
+        self._threads = [ThreadPoolExecutor(1, it) for it in ("claim", "renew", "report", "tell")]
         claims, renewals, reports, tellings = self._threads
         self._answering = Answering(means.questions, settings.slots, self._ring)
         claiming: Chore[list[Work]] = Chore("claim", claims, self._ring, clock)
@@ -197,7 +193,9 @@ class Worker:
             forker = self._means.spark.forker() if work.task.needs_spark else None
             attempt = self._means.launcher.launch(work, forker)
         except (EmbeddedError, SerializationError) as error:
-            self._report(work, Result(outcome=Outcome.FAILED, error=str(error)))
+            minds = work.claimed.handle is not None
+            outcome = Outcome.LOST if minds else Outcome.FAILED
+            self._report(work, Result(outcome=outcome, error=str(error)), began=not minds)
             return
         except (OSError, ForkerError) as error:
             log.warning("action=hand_back task=%s error=%s", work.claimed.task_id, error)
@@ -235,9 +233,10 @@ class Worker:
         return open_still
 
     def _enforce(self, attempt: Attempt[Work]) -> None:
-        if self._tenure.has_ended(attempt.work.claimed.key):
+        work = attempt.work
+        if self._tenure.has_ended(work.claimed.key):
             attempt.fence()
-        elif self._tenure.is_stopping(attempt.work.claimed.key):
+        elif self._tenure.is_stopping(work.claimed.key) and not work.claimed.is_called_off:
             attempt.cancel(self._settings.kill_grace)
         else:
             attempt.enforce_timeout(self._clock.monotonic(), self._settings.kill_grace)
@@ -249,7 +248,8 @@ class Worker:
     def _finish(self, attempt: Attempt[Work], exited: Exit) -> None:
         work = attempt.work
         attempt.unwatch(self._selector)
-        result = masked(conclude(attempt.ending(exited), work.task), attempt.masker)
+        ending, called_off = attempt.ending(exited), work.claimed.is_called_off
+        result = masked(conclude(ending, work.task, called_off=called_off), attempt.masker)
         del self._attempts[work.claimed.key]
         self._claims.ended()
         if attempt.result is None:
@@ -277,11 +277,11 @@ class Worker:
         if lost:
             self._tenure.forget(key)
         else:
-            self._report(work, result)
+            self._report(work, result, left=attempt.outlived_by or "")
 
-    def _report(self, work: Work, result: Result, *, began: bool = True) -> None:
+    def _report(self, work: Work, result: Result, *, began: bool = True, left: str = "") -> None:
         log.info("action=end %s outcome=%s", _told(work), result.outcome)
-        report = report_of(work.claimed, work.task, result, began=began)
+        report = report_of(work.claimed, work.task, result, began=began, left=left or None)
         self.failed += report.following.state is TaskState.FAILED
         self._reporter.add(report)
 

@@ -1,4 +1,4 @@
-"""SQL on task attempts: claim, handle, report."""
+"""SQL on task attempts: claim, report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from headway.db.prepared import hot
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.callbacks import CallbackEvent
+from headway.domain.handle import Handle
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.states import TERMINAL, Outcome, RunType, TaskState
@@ -49,16 +50,18 @@ CLAIM = hot("""
                   FOR NO KEY UPDATE SKIP LOCKED) AS it
     ), claimed AS (
         UPDATE task_attempt AS it
-           SET phase = 'running', token = gen_random_uuid(), process_id = :process,
+           SET phase = CASE WHEN stop_to IS NULL THEN 'running' ELSE 'stopping' END,
+               token = gen_random_uuid(), process_id = :process,
                started_at = clock_timestamp(),
                claimed_until = now() + make_interval(secs => :seconds)
           FROM task
          WHERE it.task_instance_id = task.id AND it.attempt = task.attempt
            AND it.phase = task.phase
-     RETURNING it.task_instance_id, it.attempt, it.token, task.state
+     RETURNING it.task_instance_id, it.attempt, it.token, it.stop_to, task.state
     )
     UPDATE task_instance AS task
-       SET state = 'running', started_at = clock_timestamp(), ended_at = NULL
+       SET state = CASE stop_to WHEN 'none' THEN 'restarting' ELSE 'running' END,
+           started_at = clock_timestamp(), ended_at = NULL
       FROM claimed
      WHERE task.id = claimed.task_instance_id AND task.attempt = claimed.attempt
        AND task.state = claimed.state
@@ -69,18 +72,14 @@ FACTS = hot("""
     SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures, task.losses,
            run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
-           run.started_at AS run_started_at, version.manifest_hash
+           run.started_at AS run_started_at, version.manifest_hash,
+           it.handle, it.stop_to IS NOT NULL AS is_called_off
       FROM task_instance AS task
+      JOIN task_attempt AS it ON (it.task_instance_id, it.attempt) = (task.id, task.attempt)
       JOIN dag_run AS run ON run.id = task.dag_run_id
       JOIN dag_version AS version ON version.id = run.version_id
      WHERE task.id = ANY (:ids)
      ORDER BY task.rank, task.id
-""")
-
-SET_HANDLE = text("""
-    UPDATE task_attempt SET handle = CAST(:handle AS json)
-     WHERE task_instance_id = :task_id AND attempt = :attempt AND token = :token
-       AND phase IN ('running', 'stopping')
 """)
 
 # A report may wait, so it locks in the one order: tasks, then attempts, each by id.
@@ -128,8 +127,9 @@ REPORT = hot("""
                failures = failures + CASE WHEN held.counts
                                            AND held.outcome IN ('failed', 'timed_out')
                                           THEN 1 ELSE 0 END,
-               losses = losses + CASE WHEN held.counts AND held.outcome = 'lost'
-                                      THEN 1 ELSE 0 END,
+               losses = CASE WHEN held.state = 'none' THEN 0
+                             WHEN held.counts AND held.outcome = 'lost' THEN losses + 1
+                             ELSE losses END,
                skips = CASE WHEN held.skips IS NULL THEN '{}'
                             ELSE ARRAY(SELECT json_array_elements_text(CAST(held.skips AS json)))
                        END
@@ -154,7 +154,6 @@ REPORTED = text("""
        AND phase = 'ended'
 """)
 
-
 _TERMINAL: Final = sorted(map(str, TERMINAL))
 
 
@@ -169,7 +168,11 @@ class AttemptKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A claimed attempt with all that a worker must know to run it."""
+    """A claimed attempt with all that a worker must know to run it.
+
+    `handle` is of what an attempt before it has left on a cluster; one that is called off runs
+    nothing, and ends that.
+    """
 
     key: AttemptKey
     dag_run_id: int
@@ -187,11 +190,16 @@ class Claimed:
     schedule_date: datetime
     run_after: datetime
     run_started_at: datetime
+    handle: Handle | None = None
+    is_called_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How a claimed attempt ended, what follows for its task, and what that has functions for."""
+    """How a claimed attempt ended, what follows for its task, and what that has functions for.
+
+    `left` names what it has left on a cluster: then it is for another attempt, in its place.
+    """
 
     key: AttemptKey
     outcome: Outcome
@@ -199,6 +207,7 @@ class Report:
     error: str | None = None
     skips: Sequence[str] = ()
     callbacks: Sequence[CallbackEvent] = ()
+    left: str | None = None
 
 
 def any_queued(conn: Connection, queues: Sequence[str]) -> bool:
@@ -225,20 +234,13 @@ def claim(
     tokens = {row.id: row.token for row in claimed}
     if not tokens:
         return []
-    return [_claimed(row, tokens[row.id]) for row in conn.execute(FACTS, {"ids": list(tokens)})]
-
-
-def set_handle(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue]) -> bool:
-    """Record what the attempt has running elsewhere; False when the attempt is no longer ours."""
-    moved = conn.execute(SET_HANDLE, {**_key(key), "handle": dumps(dict(handle))})
-    return moved.rowcount > 0
+    return [_claimed(row, tokens[row.id]) for row in conn.execute(FACTS, {"ids": [*tokens]})]
 
 
 def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, TaskState]:
     """End attempts in one statement; return those that were still the reporter's to end.
 
     With each comes the state that its task is in now.
-
     The task of one that was told to stop takes the state that it was told to stop for,
     whatever the report says, and nothing is counted against it.
     """
@@ -289,12 +291,10 @@ def _claimed(row: Row[Any], token: UUID) -> Claimed:
         schedule_date=row.schedule_date,
         run_after=row.run_after,
         run_started_at=row.run_started_at,
+        handle=row.handle,
+        is_called_off=row.is_called_off,
     )
 
 
 def _key(key: AttemptKey) -> dict[str, object]:
-    return {
-        "task_id": key.task_instance_id,
-        "attempt": key.attempt,
-        "token": str(key.token),
-    }
+    return {"task_id": key.task_instance_id, "attempt": key.attempt, "token": str(key.token)}

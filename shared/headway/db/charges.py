@@ -45,14 +45,14 @@ ADOPT = text("""
 """)
 
 # State and phase are judged on the locked rows: an attempt that was claimed in between is
-# running, and is left alone.
+# running, and is left alone.  One with a handle minds what a lost one has left on a cluster.
 REVOKE = text("""
     WITH stale AS MATERIALIZED (
         SELECT it.task_instance_id, it.attempt
           FROM task_attempt AS it
           JOIN task_instance AS task ON task.id = it.task_instance_id
                                     AND task.attempt = it.attempt
-         WHERE it.phase = 'queued' AND task.state = 'queued'
+         WHERE it.phase = 'queued' AND task.state = 'queued' AND it.handle IS NULL
            AND it.queued_at < CAST(:now AS timestamptz) - make_interval(secs => :seconds)
          ORDER BY it.task_instance_id
          LIMIT :limit
@@ -102,7 +102,7 @@ def adopt(conn: Connection, owners: Sequence[int], adopter: int, limit: int) -> 
 def revoke(
     conn: Connection, now: datetime, seconds: float, aging: float, limit: int
 ) -> dict[str, int]:
-    """End attempts that were queued for longer; return how many, by queue.
+    """End attempts that were queued for longer, and mind nothing; return how many, by queue.
 
     Their tasks are scheduled anew, with a new place in the line; nothing is counted against
     them.

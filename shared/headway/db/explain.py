@@ -18,6 +18,7 @@ from headway.decide.situation import (
     RunRow,
     TaskRow,
 )
+from headway.domain.handle import outliving
 from headway.domain.states import TERMINAL, Outcome, Phase, RunState, TaskState
 
 READ_ONLY = text("SET TRANSACTION READ ONLY")
@@ -67,7 +68,8 @@ INSTANCES_BY_STATE = text("""
 
 ATTEMPT = text("""
     SELECT it.attempt, it.phase, it.outcome, it.error, it.queued_at, it.started_at, it.ended_at,
-           it.process_id, coalesce(lease.expires_at, it.claimed_until) AS lease_until, it.stop_to
+           it.process_id, coalesce(lease.expires_at, it.claimed_until) AS lease_until, it.stop_to,
+           it.handle
       FROM task_attempt AS it
       LEFT JOIN lease
         ON (lease.task_instance_id, lease.attempt) = (it.task_instance_id, it.attempt)
@@ -169,7 +171,8 @@ def attempt(conn: Connection, task: int) -> AttemptRow | None:
         "outcome": row["outcome"] and Outcome(row["outcome"]),
         "stop_to": row["stop_to"] and TaskState(row["stop_to"]),
     }
-    return AttemptRow(**{**row, **kinds})
+    known = {name: value for name, value in row.items() if name != "handle"}
+    return AttemptRow(**{**known, **kinds}, left=outliving(row["handle"]))
 
 
 def processes(

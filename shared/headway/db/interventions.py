@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, text
 from headway.db.choice import ANY_RUN, Choice
 from headway.db.reservations import Scope
 from headway.decide.intervene import Instance, Intervention
+from headway.domain.handle import outliving
 from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
 
 LOCK_RUN = text("""
@@ -66,7 +67,8 @@ LOCK_TASKS = text("""
 
 # Nobody moves an attempt without a lock on its task.
 LIVE = text("""
-    SELECT task_instance_id, phase
+    SELECT task_instance_id, phase,
+           CASE WHEN phase = 'queued' OR stop_to IS NOT NULL THEN handle END AS handle
       FROM task_attempt
      WHERE task_instance_id = ANY (:ids) AND ended_at IS NULL
 """)
@@ -83,16 +85,24 @@ WITHDRAW = text("""
      WHERE task_instance_id = ANY (:ids) AND phase = 'queued'
 """)
 
+# One in the queue that minds what is left on a cluster stays there: whoever claims it ends that.
 STOP = text("""
     UPDATE task_attempt
-       SET phase = 'stopping', stop_to = :target
-     WHERE task_instance_id = ANY (:ids) AND phase IN ('running', 'stopping')
+       SET phase = CASE phase WHEN 'queued' THEN phase ELSE 'stopping' END, stop_to = :target
+     WHERE task_instance_id = ANY (:ids)
+       AND (phase IN ('running', 'stopping') OR phase = 'queued' AND handle IS NOT NULL)
 """)
 
 RESTART = text("""
     UPDATE task_instance
-       SET state = 'restarting', failures = 0, losses = 0
-     WHERE id = ANY (:ids) AND state = ANY (:sources)
+       SET state = CASE state WHEN 'queued' THEN state ELSE 'restarting' END,
+           failures = 0, losses = 0
+     WHERE id = ANY (:ids)
+       AND (state = ANY (:sources)
+            OR state = 'queued'
+               AND EXISTS (SELECT FROM task_attempt
+                            WHERE task_instance_id = task_instance.id AND stop_to = 'none'
+                              AND phase = 'queued'))
 """)
 
 MOVE = text("""
@@ -220,18 +230,20 @@ def _lock(
     parameters = {"runs": [run.id for run in runs], "tasks": wanted, "without": sorted(without)}
     rows = conn.execute(LOCK_TASKS, parameters).all()
     live = conn.execute(LIVE, {"ids": [row.id for row in rows]})
-    phases = {row.task_instance_id: Phase(row.phase) for row in live}
+    found = {row.task_instance_id: (Phase(row.phase), outliving(row.handle)) for row in live}
     return [row.dag_run_id for row in rows], [
         Instance(
             row.id,
             row.task_id,
             row.map_index,
             TaskState(row.state),
-            phases.get(row.id),
+            phase,
             row.started_at,
             row.ended_at,
+            left is not None,
         )
         for row in rows
+        for phase, left in [found.get(row.id, (None, None))]
     ]
 
 

@@ -15,8 +15,9 @@ from headway.db.callbacks import events_of
 from headway.db.prepared import hot
 from headway.decide.lost import Survey
 from headway.domain.callbacks import CallbackEvent
+from headway.domain.handle import outliving
 from headway.domain.retry import Next
-from headway.domain.states import OnLost, Outcome
+from headway.domain.states import OnLost, Outcome, TaskState
 
 # FOR SHARE, which the update of whoever takes the attempt away conflicts with.  It waits for
 # a report or a user's action, so it locks in the order of ids, as they do.  A lease that has
@@ -92,7 +93,7 @@ LOCK = text("""
 
 # Judged again, in a statement after the lock: until it the worker may have renewed the lease.
 JUDGE = text("""
-    SELECT it.task_instance_id, it.attempt, it.token, task.losses,
+    SELECT it.task_instance_id, it.attempt, it.token, it.error, it.stop_to, it.handle, task.losses,
            coalesce(definition.on_lost, 'retry') AS on_lost, definition.callbacks
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
@@ -111,12 +112,18 @@ LOST = "The worker stopped renewing its lease on this attempt: it died, or lost 
 
 @dataclass(frozen=True, slots=True)
 class LostAttempt:
-    """An attempt whose lease has run out; `losses` counts those of its task, this one included."""
+    """An attempt whose lease has run out; `losses` counts those of its task, this one included.
+
+    `left` names what it may have left on a cluster; `stop_to` is what it was told to stop for.
+    """
 
     key: AttemptKey
     losses: int
     on_lost: OnLost
     callbacks: Sequence[CallbackEvent] = ()
+    error: str = LOST
+    left: str | None = None
+    stop_to: TaskState | None = None
 
 
 def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[AttemptKey, bool]:
@@ -162,6 +169,9 @@ def take_expired(
             row.losses + 1,
             OnLost(row.on_lost),
             events_of(row.callbacks),
+            row.error or LOST,
+            outliving(row.handle),
+            row.stop_to and TaskState(row.stop_to),
         )
         for row in conn.execute(JUDGE, {"ids": locked, "grace": grace})
     ]
@@ -174,9 +184,16 @@ def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None
             key=attempt.key,
             outcome=Outcome.LOST,
             following=following,
-            error=LOST,
+            error=_told(attempt),
             callbacks=attempt.callbacks,
         )
         for attempt, following in lost
     ]
     report(conn, reports)
+
+
+def _told(attempt: LostAttempt) -> str:
+    """Return its error: nobody asks any more about what it may have left."""
+    if attempt.left is None:
+        return attempt.error
+    return f"{attempt.error} Look on its cluster: {attempt.left} may still run."

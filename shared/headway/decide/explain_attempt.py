@@ -1,7 +1,7 @@
 """What a task instance does that has been queued: it waits for a worker, runs, stops, has ended."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headway.decide.explain_run import no_scheduler
@@ -50,7 +50,21 @@ def explain_attempt(it: AttemptSituation) -> Explanation:
 
 
 def _queued(it: AttemptSituation) -> Explanation:
-    return single(_held_in_queue(it), lambda: _claimed_next(it))
+    queued = single(_held_in_queue(it), lambda: _claimed_next(it))
+    return replace(queued, facts=(*_minded(it), *queued.facts))
+
+
+def _minded(it: AttemptSituation) -> Iterator[str]:
+    if it.attempt is None or it.attempt.left is None:
+        return
+    left = f"An attempt before it was lost, and has left {it.attempt.left} on its cluster"
+    if it.attempt.stop_to is None:
+        yield f"{left}: attempt {it.attempt.attempt} takes that up."
+    else:
+        yield (
+            f"{left}: attempt {it.attempt.attempt} only ends that, and then the task is "
+            f"{_becomes(it)}."
+        )
 
 
 def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
@@ -91,7 +105,7 @@ def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
 
 
 def _revoked(it: AttemptSituation) -> Iterator[str]:
-    if it.revoked_at is not None:
+    if it.revoked_at is not None and (it.attempt is None or it.attempt.left is None):
         yield (
             "Unclaimed, it goes back into the line of its pool at "
             f"{timed(it.revoked_at, it.now)}, by task_queued_timeout."
@@ -137,18 +151,22 @@ def _running(it: AttemptSituation) -> Explanation:
 def _stopping(it: AttemptSituation) -> Explanation:
     attempt = it.attempt
     assert attempt is not None
-    assert attempt.stop_to is not None
     by = f" by {_told(it.event, it.now)}" if it.event is not None else ""
-    becomes = {TaskState.NONE: "decided anew"}.get(attempt.stop_to, str(attempt.stop_to))
     where = "a worker that has ended" if it.worker is None else it.worker.name
     return Explanation(
         reason=Reason.STOPPING,
         sentence=f"Attempt {attempt.attempt} was told to stop{by}, and has not yet. The task is "
-        f"{becomes} when it has.",
+        f"{_becomes(it)} when it has.",
         change=f"The end of its process on {where}, which is killed when it does not end by "
         "itself.",
         facts=tuple(_lease(it, attempt)),
     )
+
+
+def _becomes(it: AttemptSituation) -> str:
+    assert it.attempt is not None
+    assert it.attempt.stop_to is not None
+    return {TaskState.NONE: "decided anew"}.get(it.attempt.stop_to, str(it.attempt.stop_to))
 
 
 def _lease(it: AttemptSituation, attempt: AttemptRow) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """What a user's wish, or a run's timeout, does to task instances: who moves, who is told to stop.
 
 An attempt that has begun cannot be moved by anybody but its worker: it is told to stop, and
-its task moves when it has.  One that waits in the queue is ended on the spot.
+its task moves when it has.  One that waits in the queue is ended on the spot, unless it minds
+what an attempt before it has left on a cluster: then it is still to be claimed, and to end that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,11 @@ _BEGUN = frozenset({Phase.RUNNING, Phase.STOPPING})
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A task instance of a locked run; `phase` is that of its live attempt, if it has one."""
+    """A task instance of a locked run; `phase` is that of its live attempt, if it has one.
+
+    `minds` tells whether that is one which is to end an application on a cluster, or is in the
+    queue to mind what a lost one has left there.
+    """
 
     id: int
     task_id: str
@@ -25,11 +30,12 @@ class Instance:
     phase: Phase | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    minds: bool = False
 
     @property
     def begun(self) -> bool:
-        """Whether a worker has begun it, and has not said yet that it has ended."""
-        return self.phase in _BEGUN
+        """Whether something of it may run, and no worker has said yet that it has ended."""
+        return self.phase in _BEGUN or self.minds
 
     @property
     def name(self) -> str:
@@ -70,7 +76,7 @@ def bring(wanted: Iterable[tuple[Instance, TaskState]]) -> Intervention:
     withdrawn: list[int] = []
     for it, target in wanted:
         (stops if it.begun else moves).setdefault(target, []).append(it.id)
-        if it.phase is Phase.QUEUED:
+        if it.phase is Phase.QUEUED and not it.begun:
             withdrawn.append(it.id)
     return Intervention(moves, stops, withdrawn)
 

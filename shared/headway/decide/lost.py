@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+from headway.domain.retry import MOST_LOSSES, Next, after_loss
+from headway.domain.states import OnLost, TaskState
+
 FEW: Final = 10
 """How many may fall silent at once without that being taken for a storm."""
 
@@ -31,3 +34,28 @@ def is_storm(silent: int, of: int) -> bool:
     come at the very time at which the database can bear it least.
     """
     return silent > max(FEW, SHARE * of)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A lost attempt is followed at once by another one, which keeps its slot.
+
+    With a state the other one runs nothing: it ends what was left on a cluster, and the task
+    gets that state afterwards.
+    """
+
+    stop_to: TaskState | None = None
+
+
+def what_follows(
+    losses: int, on_lost: OnLost, *, leaves: bool, stop_to: TaskState | None
+) -> Next | Followed:
+    """Return what follows an attempt whose worker is dead; `losses` counts it, too.
+
+    One that `leaves` an application on a cluster is followed until there have been too many:
+    it may still have to be waited for, or, if the attempt was told to stop, to be killed.
+    """
+    following = after_loss(losses, on_lost)
+    if not leaves or losses > MOST_LOSSES:
+        return following
+    return Followed(stop_to or (TaskState.FAILED if following.state is TaskState.FAILED else None))

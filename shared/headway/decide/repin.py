@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from headway.decide.clear import Besides, Selection, clear, selected
 from headway.decide.graph import DagGraph
 from headway.decide.intervene import Instance, Intervention, bring, together
+from headway.domain.errors import ConflictError
 from headway.domain.states import TERMINAL, TaskState
 
 
@@ -16,7 +17,15 @@ def repin(
     What that version lacks is removed; what runs of it is told to stop, and is removed when
     it has.  What was removed and is in it comes back.  Of all others, those that have not
     begun are decided anew, those that run go on, and those that have ended stay.
+    ConflictError when one minds what is left on a cluster: its own version can end that.
     """
+    for it in instances:
+        if it.minds:
+            raise ConflictError(
+                f"Task {it.name} minds an application on a cluster, which is for the version to do "
+                "that the run has now: give it another one when that has ended, to which "
+                "`headway tasks cancel` brings it."
+            )
     here = [it for it in instances if it.task_id in graph.tasks]
     gone = [it for it in instances if it.task_id not in graph.tasks]
     cleared = clear(graph, here, selection, _besides(was, graph, here, selection))

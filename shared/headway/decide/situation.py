@@ -101,7 +101,10 @@ class InstancesRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRow:
-    """The last attempt of a task instance; `lease_until` is how long it is its worker's."""
+    """The last attempt of a task instance; `lease_until` is how long it is its worker's.
+
+    `left` names what runs on a cluster for it, or for the one in whose place it is.
+    """
 
     attempt: int
     phase: Phase
@@ -113,6 +116,7 @@ class AttemptRow:
     process_id: int | None
     lease_until: datetime | None
     stop_to: TaskState | None
+    left: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,6 +120,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
     },
     _S.QUEUED: {
         _S.RUNNING: _WORKER,
+        _S.RESTARTING: _WORKER,  # its attempt only ends what earlier ones have left
         _S.SCHEDULED: _SCHEDULER,
         _S.SKIPPED: _SCHEDULER | _USER,
         _S.FAILED: _SCHEDULER | _USER,
@@ -128,6 +129,7 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.REMOVED: _USER,
     },
     # A user has a running attempt told to stop; the task moves when the attempt has ended.
+    # One that is lost and has left something on a cluster is followed by another at once.
     _S.RUNNING: {
         _S.SUCCESS: _WORKER | _SCHEDULER,
         _S.FAILED: _WORKER | _SCHEDULER,
@@ -135,8 +137,10 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.UP_FOR_RETRY: _WORKER | _SCHEDULER,
         _S.DEFERRED: _WORKER,
         _S.RESTARTING: _USER,
+        _S.QUEUED: _SCHEDULER,
     },
     _S.RESTARTING: {
+        _S.QUEUED: _SCHEDULER,
         _S.NONE: _WORKER | _SCHEDULER,
         _S.SUCCESS: _WORKER | _SCHEDULER,
         _S.FAILED: _WORKER | _SCHEDULER,
@@ -181,7 +185,11 @@ RUN_MOVES: Final[Mapping[RunState, Mapping[RunState, frozenset[Role]]]] = {
 }
 
 PHASE_MOVES: Final[Mapping[Phase, Mapping[Phase, frozenset[Role]]]] = {
-    Phase.QUEUED: {Phase.RUNNING: _WORKER, Phase.ENDED: _SCHEDULER | _USER},
+    Phase.QUEUED: {
+        Phase.RUNNING: _WORKER,
+        Phase.STOPPING: _WORKER,
+        Phase.ENDED: _SCHEDULER | _USER,
+    },
     Phase.RUNNING: {Phase.STOPPING: _SCHEDULER | _USER, Phase.ENDED: _WORKER | _SCHEDULER},
     Phase.STOPPING: {Phase.ENDED: _WORKER | _SCHEDULER},
     Phase.ENDED: {},

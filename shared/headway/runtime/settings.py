@@ -187,7 +187,7 @@ class WorkerSettings(Settings):
         600.0,
         ge=0,
         description="Seconds that a task which must stop gets to have its application in cluster "
-        "mode killed, and to see that it has ended.",
+        "mode killed, and to see that it has ended; then another attempt goes on with that.",
     )
     drain_grace: float = Field(
         30.0, ge=0, description="Seconds that running attempts get when the worker stops."

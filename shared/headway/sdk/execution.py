@@ -1,9 +1,10 @@
 """Run one task in this process, and say how it ended."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headway.domain.arguments import RETURN_VALUE
+from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.sdk import callbacks
 from headway.sdk.context import Context, build_context, running_in
@@ -13,6 +14,7 @@ from headway.sdk.facts import RunFacts
 from headway.sdk.killing import minding_kill
 from headway.sdk.mapped import MappedOperator
 from headway.sdk.operator import BaseOperator
+from headway.sdk.operators.spark_submit import SparkSubmitOperator
 from headway.sdk.retrying import may_retry
 from headway.sdk.runtime import TaskRuntime
 from headway.sdk.templates import rendered
@@ -42,21 +44,54 @@ def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Re
     becomes a Result; only an interrupt goes through.  The time limit of the task is the
     supervisor's to enforce.
     """
+    return _isolated(operator, facts, runtime, _run)
+
+
+def end_application(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Result:
+    """Have what an earlier attempt of the task has left on a cluster ended, and run nothing.
+
+    Its templates say how the cluster is reached; the runtime knows that it is called off.
+    """
+    return _isolated(operator, facts, runtime, _end)
+
+
+def _isolated(
+    operator: BaseOperator,
+    facts: RunFacts,
+    runtime: TaskRuntime,
+    do: Callable[[BaseOperator, Context], tuple[str, ...]],
+) -> Result:
+    """Do that with the rendered task, or the instance of a mapped one; it returns what to skip."""
+    task, items = operator, Items({})
     try:
-        items = Items({})
         if isinstance(operator, MappedOperator):
-            operator, items = operator.instance(runtime, facts.map_index)
-        context = build_context(operator, facts, runtime)
+            task, items = operator.instance(runtime, facts.map_index)
+        context = build_context(task, facts, runtime)
         with running_in(context):
-            operator = rendered(operator, context, items.untouched)
-            callbacks.call(operator.calls_first, context)
-            with minding_kill(operator):
-                returned = operator.execute(context)
-            skips = operator.skips(returned)
-            _push(operator, returned, context)
+            task = rendered(task, context, items.untouched)
+            skips = do(task, context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated
-        return _failure(error, operator)
+        return _failure(error, task)
     return Result(outcome=Outcome.SUCCESS, skip_tasks=skips)
+
+
+def _run(task: BaseOperator, context: Context) -> tuple[str, ...]:
+    callbacks.call(task.calls_first, context)
+    with minding_kill(task):
+        returned = task.execute(context)
+    skips = task.skips(returned)
+    _push(task, returned, context)
+    return skips
+
+
+def _end(task: BaseOperator, context: Context) -> tuple[str, ...]:
+    if not isinstance(task, SparkSubmitOperator):
+        raise DagError(
+            f"In the run's version of the DAG the task {task.task_id!r} is none of spark-submit, "
+            "so that what an earlier attempt has left on a cluster cannot be ended by it."
+        )
+    context.runtime.submit_spark(task.spark_application())
+    return ()
 
 
 def _push(operator: BaseOperator, returned: object, context: Context) -> None:

@@ -57,6 +57,12 @@ class Scene:
         until(lambda: "submitted" in (self.handle(run) or {}), "an application that runs")
         return run
 
+    def await_second(self, run: StackRun) -> None:
+        """Wait until a second attempt runs, and has asked how the application is."""
+        until(lambda: sum(it["started_at"] is not None for it in run.attempts("job")) == 2, "it")
+        before = len(self.cluster.commands("-status"))
+        until(lambda: len(self.cluster.commands("-status")) > before, "its question")
+
     def handle(self, run: StackRun) -> dict[str, str] | None:
         attempts = run.attempts("job")
         return attempts[-1]["handle"] if attempts else None
@@ -106,7 +112,7 @@ def test_an_application_outlives_its_worker_and_the_next_attempt_waits_for_it(
     run = scene.start("remote")
 
     scene.kill_the_worker()
-    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.await_second(run)
     scene.cluster.finish()
     run.wait()
 
@@ -140,7 +146,7 @@ def test_a_worker_dies_before_it_hears_that_its_application_was_accepted(scene: 
 
     scene.kill_the_worker()
     scene.cluster.stop("hanging")
-    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.await_second(run)
     scene.cluster.finish()
     run.wait()
 
@@ -161,7 +167,7 @@ def test_a_success_that_a_dead_worker_has_not_reported_is_taken(scene: Scene) ->
 def test_a_worker_that_is_told_to_stop_leaves_its_application_to_the_next(scene: Scene) -> None:
     run = scene.start("remote")
     os.kill(scene.worker(), signal.SIGTERM)
-    until(lambda: len(run.attempts("job")) == 2 and scene.handle(run), "a second attempt")
+    scene.await_second(run)
     scene.cluster.finish()
     run.wait()
 
@@ -250,8 +256,67 @@ def test_a_cleared_tasks_application_is_killed_even_if_its_worker_dies_before_th
     scene.cluster.finish()
     run.wait()
 
-    assert outcomes(run) == ["lost", "success"]
+    assert outcomes(run) == ["lost", "cancelled", "success"]
     assert [it["state"] for it in scene.cluster.applications()] == ["KILLED", "FINISHED"]
+
+
+def mark(scene: Scene, run: StackRun, target: str) -> None:
+    """Mark the job, as a user does."""
+    marked = scene.stack.headway(
+        "tasks", "mark", run.dag_id, run.run_id, "job", "--as", target, "--yes"
+    )
+    assert marked.returncode == 0, marked.stderr
+
+
+def test_a_marked_tasks_application_is_killed_even_if_its_worker_dies_before_that_is_done(
+    scene: Scene,
+) -> None:
+    scene.cluster.begin("clinging")
+    run = scene.start("remote")
+    mark(scene, run, "success")
+    until(scene.kills, "the application being killed")
+
+    scene.kill_the_worker()
+    until(lambda: len(run.attempts("job")) == 2, "another attempt")
+    before = scene.kills()
+    until(lambda: scene.kills() > before, "the application being killed by that one")
+    assert run.attempts("job")[-1]["phase"] == "stopping"
+    scene.cluster.stop("clinging")
+    run.wait()
+
+    assert outcomes(run) == ["lost", "cancelled"]
+    assert run.states() == {"job": "success"}
+    assert scene.submissions() == 1
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
+    assert "What it had on the cluster has ended" in run.log("job", 2)
+
+
+def test_a_task_that_is_marked_when_its_worker_is_dead_has_its_application_killed(
+    scene: Scene,
+) -> None:
+    """By whichever attempt: that which has died, or that which was to wait for the application."""
+    run = scene.start("remote")
+    scene.kill_the_worker()
+
+    mark(scene, run, "failed")
+    run.wait()
+
+    assert outcomes(run)[0] == "lost"
+    assert outcomes(run)[-1] == "cancelled"
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
+
+
+def test_a_task_that_must_not_run_twice_has_its_application_killed_with_its_worker(
+    scene: Scene,
+) -> None:
+    run = scene.start("remote_once")
+    scene.kill_the_worker()
+    run.wait()
+
+    assert outcomes(run) == ["lost", "cancelled"]
+    assert run.states() == {"job": "failed"}
+    assert scene.submissions() == 1
+    assert scene.cluster.applications()[0]["state"] == "KILLED"
 
 
 def test_an_overdue_application_whose_driver_hangs_has_one_outcome_once_it_is_dead(

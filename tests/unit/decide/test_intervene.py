@@ -42,6 +42,13 @@ def test_an_attempt_that_is_stopping_is_told_again() -> None:
     assert bring([(stopping, SUCCESS)]).stops == {SUCCESS: [1]}
 
 
+def test_one_in_the_queue_that_minds_something_is_told_to_stop_as_if_it_had_begun() -> None:
+    minding = Instance(1, "t", -1, TaskState.QUEUED, Phase.QUEUED, minds=True)
+
+    found = bring([(minding, TaskState.FAILED)])
+    assert (found.stops, found.moves, found.withdrawn) == ({TaskState.FAILED: [1]}, {}, [])
+
+
 def test_nothing_to_do_is_false() -> None:
     assert not bring([])
     assert not end([it("success")], FAILED)

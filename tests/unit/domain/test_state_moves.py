@@ -38,6 +38,8 @@ SCHEDULER = """
     running failed
     running skipped
     running up_for_retry
+    running queued
+    restarting queued
     restarting none
     restarting success
     restarting failed
@@ -51,6 +53,7 @@ SCHEDULER = """
 """
 WORKER = """
     queued running
+    queued restarting
     running success
     running failed
     running skipped
@@ -117,6 +120,7 @@ RUNS = """
 """
 PHASES = """
     queued running by worker
+    queued stopping by worker
     queued ended by scheduler
     queued ended by user
     running stopping by scheduler

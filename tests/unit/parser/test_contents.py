@@ -40,6 +40,16 @@ def test_what_has_not_changed_is_not_read_again(
     assert known.hash(file) == first
 
 
+def test_of_a_known_stamp_the_file_is_not_even_looked_at(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, stamp = Contents(later(file)), stamp_of(file)
+    first = known.hash(file)
+    monkeypatch.setattr(contents, "stamp_of", lambda _: pytest.fail("it was looked at"))
+
+    assert known.hash(file, stamp) == first
+
+
 def test_a_file_that_was_just_written_is_read_again(file: Path) -> None:
     """Its times may not tell the next change: they are coarse."""
     clock = FakeClock()

@@ -6,10 +6,12 @@ import pytest
 
 from headway.db.files import Row
 from headway.testing.clock import FakeClock
+from headway_parser import contents
 from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason
 from headway_parser.listing import Lister, Listing
 from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, MOST_REPEATS, Place, Shelf
+from headway_parser.stamps import Stamp, stamp_of
 
 ME, OTHER = 1, 2
 ROW = Row(
@@ -194,7 +196,9 @@ def stored_as(shelf: Shelf, root: Path, *paths: str) -> Row:
     """Return the row of a file that has read these, as they are now."""
     return replace(
         ROW,
-        signature=signature_of(shelf.contents.hashes(root, paths), shelf.release),
+        signature=signature_of(
+            {path: shelf.contents.hash(root / path) for path in paths}, shelf.release
+        ),
         paths=paths,
         parser_id=OTHER,
     )
@@ -212,6 +216,27 @@ def test_a_file_is_parsed_when_what_it_read_has_changed(shelf: Shelf, tmp_path: 
     (tmp_path / "lib" / "none").unlink()
     (tmp_path / "lib" / "sql").write_text("2")
     assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+
+
+def test_what_many_files_have_imported_is_looked_at_once(
+    shelf: Shelf, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("a.py", "b.py", "c.py", "helper"):
+        (tmp_path / path).write_text("dag")
+    stored = {path: stored_as(shelf, tmp_path, path, "helper") for path in ("a.py", "b.py", "c.py")}
+    assert reasons(shelf, tmp_path, stored) == {}
+    clock.advance(tmp_path.stat().st_ctime + 10 - clock.now().timestamp())
+    assert reasons(shelf, tmp_path, stored) == {}  # from now on they are known by their stamps
+    looked_at: list[str] = []
+
+    def look(file: Path) -> Stamp | None:
+        looked_at.append(file.name)
+        return stamp_of(file)
+
+    monkeypatch.setattr(contents, "stamp_of", look)
+
+    assert reasons(shelf, tmp_path, stored) == {}
+    assert looked_at == ["helper"]  # the listing has told of the others
 
 
 def test_what_was_found_stored_counts_as_parsed(shelf: Shelf, tmp_path: Path) -> None:
@@ -247,7 +272,7 @@ def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
         stored = {"a.py": replace(ROW, signature="lies", paths=("a.py", name))}
         if reasons(shelf, tmp_path, stored):
             parsed += 1
-            here = shelf.contents.hashes(tmp_path, ("a.py", name))
+            here = {it: shelf.contents.hash(tmp_path / it) for it in ("a.py", name)}
             shelf.conclude("a.py", {"a.py": here["a.py"], name: "lies"}, here)
     assert parsed == MOST_REPEATS
 

@@ -60,6 +60,7 @@ def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
         map_index: int = -1,
         conf: dict[str, JsonValue] | None = None,
         interval: DataInterval = DAY,
+        do: Callable[..., Result] = execute,
         **runtime: Any,
     ) -> Result:
         operator = task.as_operator()
@@ -73,6 +74,6 @@ def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
             map_index=map_index,
         )
         local = LocalRuntime(operator.task_id, xcoms, mapped=mapped, map_index=map_index, **runtime)
-        return execute(operator, facts, local)
+        return do(operator, facts, local)
 
     return run_task

@@ -10,8 +10,9 @@ import pytest
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.sdk import DAG, BashOperator, SparkSubmitOperator
+from headway.sdk import task as decorated
 from headway.sdk.exceptions import AirflowException
-from headway.sdk.execution import Result
+from headway.sdk.execution import Result, end_application
 from headway.sdk.loading import load_dag_file
 from headway.sdk.runtime import SparkApplication
 from headway.sdk.specification import to_spec
@@ -84,6 +85,37 @@ def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
             conn_id="yarn",
         )
     ]
+
+
+def test_to_end_an_application_nothing_is_rendered_but_what_names_it_and_no_user_code_runs(
+    dag: DAG, run: Run
+) -> None:
+    class Careful(SparkSubmitOperator):
+        def execute(self, context: Any) -> None:
+            raise AssertionError("it runs")
+
+    def callback(_context: object) -> None:
+        raise AssertionError("it is called")
+
+    submitted: list[SparkApplication] = []
+    task = Careful(
+        task_id="submit", application="{{ ds }}.py", conn_id="far", on_execute_callback=callback
+    )
+
+    assert run(task, submit=submitted.append, do=end_application).outcome is Outcome.SUCCESS
+    assert [(it.application, it.conn_id) for it in submitted] == [("2013-01-01.py", "far")]
+
+
+def test_a_task_that_submits_nothing_in_this_version_says_so_instead_of_running(
+    dag: DAG, run: Run
+) -> None:
+    @decorated
+    def work() -> None:
+        raise AssertionError("it runs")
+
+    result = run(work(), do=end_application)
+    assert result.outcome is Outcome.FAILED
+    assert "the task 'work' is none of spark-submit" in (result.error or "")
 
 
 def test_the_name_is_the_tasks_unless_given(dag: DAG) -> None:

@@ -55,6 +55,16 @@ def claimed(failures: int = 0, losses: int = 0) -> Claimed:
         (Ending(exit=Exit(signal=11)), Outcome.FAILED, "was killed by SIGSEGV."),
         (Ending(exit=Exit(signal=9)), Outcome.FAILED, "by SIGKILL; it may have run out of memory"),
         (
+            Ending(exit=Exit(signal=9, oom_kills=0)),
+            Outcome.FAILED,
+            "by SIGKILL. The kernel has killed nothing here for want of memory",
+        ),
+        (
+            Ending(exit=Exit(signal=9, oom_kills=2)),
+            Outcome.FAILED,
+            "by SIGKILL: memory ran out, and the kernel killed 2 of the processes here",
+        ),
+        (
             Ending(exit=Exit(exceeded="5 bytes of memory")),
             Outcome.FAILED,
             "The task had more than 5 bytes of memory, and was killed with all that it had started",
@@ -155,6 +165,14 @@ def test_a_task_that_must_not_be_tried_again_is_not() -> None:
     result = Result(outcome=Outcome.FAILED, may_retry=False)
 
     assert report_of(claimed(), TASK, result).following == Next(TaskState.FAILED)
+
+
+def test_a_pause_comes_before_who_takes_up_what_was_left_whatever_its_task_says() -> None:
+    once = replace(TASK, on_lost=OnLost.FAIL)
+    report = report_of(claimed(losses=3), once, Result(outcome=Outcome.LOST), left="application a")
+
+    assert report.following == Next(TaskState.UP_FOR_RETRY, timedelta(seconds=4))
+    assert report.left == "application a"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ LEFT: Frame = {
     "handle": {"kind": "submit", "mode": "cluster", "tag": "t", "application_id": "application_1"},
 }
 REMOTE: Frame = {"ask": "save_handle", "handle": {"kind": "submit", "mode": "cluster", "tag": "t"}}
+ENDED: Frame = {**REMOTE, "handle": {**REMOTE["handle"], "ended": "yes"}}
 NEAR: Frame = {"ask": "save_handle", "handle": {"kind": "submit", "tag": "t"}}
 
 
@@ -56,11 +57,10 @@ class Scene:
         """Return the grace of the last order to stop; None is to kill."""
         return FrameReader(limit_bytes=2**16).feed(self.reins.recv(4096))[-1]["stop"]
 
-    def error(self) -> str:
-        """End as a child that was killed; return what is told of it."""
+    def result(self, *, called_off: bool = False) -> Result:
+        """End as a child that was killed; return what comes of it."""
         self.channel.close()
-        ending = self.attempt.ending(Exit(signal=9))
-        return conclude(ending, TASK).error or ""
+        return conclude(self.attempt.ending(Exit(signal=9)), TASK, called_off=called_off)
 
 
 @pytest.fixture
@@ -71,26 +71,30 @@ def scene(tmp_path: Path, clock: FakeClock) -> Iterator[Scene]:
     scene.reins.close()
 
 
+POINTS: dict[str, list[tuple[Frame, Frame | None]]] = {
+    "it has nothing": [],
+    "it has submitted one": [(REMOTE, None)],
+    "it has seen to its end": [(REMOTE, None), (ENDED, None)],
+    "it asks what the earlier one has left": [(ASKS, None)],
+    "it follows the earlier one's": [(ASKS, LEFT)],
+    "the earlier one has left none": [(ASKS, {"found": False})],
+    "it submits in client mode after an earlier one": [(ASKS, LEFT), (NEAR, None)],
+    "its user was asked to look": [
+        (ASKS, {**LEFT, "handle": {**LEFT["handle"], "refused": "yes"}}),
+    ],
+    "nobody can tell": [(ASKS, {"error": "the database is away"})],
+}
+
+
 def prepare(scene: Scene, what: str) -> None:
     """Bring an attempt to that point of its life."""
-    match what:
-        case "it has submitted one":
-            scene.asks(REMOTE)
-        case "it asks what the earlier one has left":
-            scene.asks(ASKS)
-        case "it follows the earlier one's":
-            scene.asks(ASKS, LEFT)
-        case "the earlier one has left none":
-            scene.asks(ASKS, {"found": False})
-        case "it submits in client mode after an earlier one":
-            scene.asks(ASKS, LEFT)
-            scene.asks(NEAR)
-        case "nobody can tell":
-            scene.asks(ASKS, {"error": "the database is away"})
+    for question, answer in POINTS[what]:
+        scene.asks(question, answer)
 
 
 HAS_ONE = (
     "it has submitted one",
+    "nobody can tell",
     "it asks what the earlier one has left",
     "it follows the earlier one's",
 )
@@ -98,7 +102,8 @@ HAS_NONE = (
     "it has nothing",
     "the earlier one has left none",
     "it submits in client mode after an earlier one",
-    "nobody can tell",
+    "it has seen to its end",
+    "its user was asked to look",
 )
 
 
@@ -151,31 +156,70 @@ def test_an_attempt_learns_what_its_child_is_told(scene: Scene) -> None:
     assert FrameReader(limit_bytes=2**16).feed(scene.channel.recv(4096)) == [{"found": False}]
 
 
-def test_an_application_that_was_not_seen_to_end_is_told_of(scene: Scene) -> None:
+@pytest.mark.parametrize("said", [None, Result(outcome=Outcome.FAILED, error="It broke.")])
+def test_one_that_must_stop_and_has_not_seen_it_end_is_lost(
+    scene: Scene, said: Result | None
+) -> None:
+    """And so it is followed by another one."""
     prepare(scene, "it follows the earlier one's")
     scene.attempt.cancel(KILL_GRACE)
+    scene.attempt.result = said
 
-    assert "application application_1 has ended: it may still run" in scene.error()
+    result = scene.result()
+    assert result.outcome is Outcome.LOST
+    assert result.error == "It was not seen in time that application application_1 has ended."
+
+
+@pytest.mark.parametrize("what", ["it has nothing", "it has seen to its end"])
+def test_one_that_must_stop_and_has_nothing_left_was_cancelled(scene: Scene, what: str) -> None:
+    prepare(scene, what)
+    scene.attempt.cancel(KILL_GRACE)
+    scene.attempt.result = Result(outcome=Outcome.FAILED, error="It was told to stop.")
+
+    result = scene.result()
+    assert result.outcome is Outcome.CANCELLED
+    assert "may still run" not in (result.error or "")
+
+
+SAID = Result(outcome=Outcome.FAILED, error="There is no such connection.")
+
+
+@pytest.mark.parametrize("said", [None, SAID, Result(outcome=Outcome.SUCCESS)])
+@pytest.mark.parametrize("what", HAS_ONE)
+def test_one_that_was_called_off_is_lost_until_nothing_is_left(
+    scene: Scene, what: str, said: Result | None
+) -> None:
+    prepare(scene, what)
+    scene.attempt.result = said
+
+    result = scene.result(called_off=True)
+    assert result.outcome is Outcome.LOST
+    assert (said is SAID) == (result.error == SAID.error)
+
+
+@pytest.mark.parametrize("what", ["the earlier one has left none", "it has seen to its end"])
+def test_one_that_was_called_off_is_done_when_nothing_is_left(scene: Scene, what: str) -> None:
+    prepare(scene, what)
+    scene.attempt.enforce_timeout(1.0, KILL_GRACE)
+    scene.attempt.result = SAID
+
+    result = scene.result(called_off=True)
+    assert result.outcome is Outcome.CANCELLED
+    assert "had left on a cluster, which has ended" in (result.error or "")
+
+
+def test_one_whose_process_crashed_tells_what_may_run(scene: Scene) -> None:
+    prepare(scene, "it has submitted one")
+
+    result = scene.result()
+    assert result.outcome is Outcome.FAILED
+    assert "application t has ended: it may still run" in (result.error or "")
 
 
 def test_one_that_is_overdue_tells_of_it_too(scene: Scene) -> None:
     prepare(scene, "it has submitted one")
     scene.attempt.enforce_timeout(1.0, KILL_GRACE)
 
-    told = scene.error()
+    told = scene.result().error or ""
     assert "longer than its execution_timeout of 1.5 s" in told
     assert "application t has ended: it may still run" in told
-
-
-def test_one_without_an_application_tells_of_none(scene: Scene) -> None:
-    scene.attempt.cancel(KILL_GRACE)
-
-    assert "may still run" not in scene.error()
-
-
-def test_one_that_has_seen_it_end_tells_of_none(scene: Scene) -> None:
-    prepare(scene, "it has submitted one")
-    scene.attempt.cancel(KILL_GRACE)
-    scene.attempt.result = Result(outcome=Outcome.FAILED, error="What it had has ended.")
-
-    assert "may still run" not in scene.error()

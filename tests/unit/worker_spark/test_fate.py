@@ -1,5 +1,7 @@
 """What clusters tell of an application, and what a new attempt does about it."""
 
+from dataclasses import replace
+
 import pytest
 
 from headway.db.spark_work import Earlier
@@ -138,6 +140,26 @@ def test_a_success_has_settled_what_came_before() -> None:
 
     assert prior_of([lost, success]) is None
     assert prior_of([success, attempt(3, None, mode="cluster")]) == Prior({"mode": "cluster"}, None)
+
+
+def test_what_was_seen_to_end_is_settled_but_for_what_it_may_have_done_by_a_time_out() -> None:
+    lost = attempt(1, "lost", mode="cluster")
+    late = attempt(1, "timed_out", mode="cluster", ended="yes")
+
+    assert prior_of([lost, attempt(2, "cancelled", mode="cluster", ended="yes")]) is None
+    assert prior_of([late]) == Prior(late.handle, Outcome.TIMED_OUT)
+    assert prior_of([replace(late, is_called_off=True)]) is None
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
+def test_what_had_to_stop_had_to_whoever_minds_it_since(outcome: Outcome) -> None:
+    minded = attempt(2, "lost", mode="cluster", stopped=str(outcome))
+    ended = attempt(2, "lost", mode="cluster", stopped=str(outcome), ended="yes")
+    first = attempt(1, str(outcome), mode="cluster")
+
+    assert prior_of([first, minded]) == Prior(minded.handle, outcome)
+    late = Prior(ended.handle, outcome) if outcome is Outcome.TIMED_OUT else None
+    assert prior_of([first, ended]) == late
 
 
 def test_a_submission_in_client_mode_has_asked_about_what_came_before() -> None:

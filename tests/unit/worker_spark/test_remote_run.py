@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.domain.handle import Handle
 from headway.domain.states import Outcome
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
@@ -16,7 +17,6 @@ from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings, Submitted
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import Fate, Prior, Told
-from headway_worker.spark.handle import Handle
 from headway_worker.spark.remote import RemoteRun, ToldToStop
 
 APPLICATION = SparkApplication(application="job.py", deploy_mode="cluster")
@@ -28,6 +28,7 @@ PRIOR: Handle = {
     "master": "yarn",
     "application_id": "application_1_1",
 }
+ENDED = {**PRIOR, "ended": "yes"}
 Answer = Fate | Callable[[], Fate]
 
 
@@ -81,6 +82,7 @@ class Scene:
     handles: list[Handle] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     clock: FakeClock = field(default_factory=FakeClock)
+    called_off: bool = False
 
     def __post_init__(self) -> None:
         connection = SparkConnection(kind=SparkKind.CLUSTER, master="yarn")
@@ -110,6 +112,7 @@ class Scene:
             prior=prior or (lambda: self.prior),
             say=self.said.append,
             clock=self.clock,
+            called_off=self.called_off,
             patience=100.0,
         ).run(self.application)
         return self
@@ -247,6 +250,7 @@ def test_a_stop_kills_the_application_and_waits_until_it_has_ended() -> None:
     with pytest.raises(SparkError, match="has ended"):
         scene.run()
     assert len(kills) == 4
+    assert scene.handles[-1]["ended"] == "yes"
     assert scene.clock.monotonic() == APPLICATION.status_poll_interval + 3
 
 
@@ -280,7 +284,7 @@ def test_what_an_earlier_attempt_has_left_is_this_ones_before_anything_is_asked(
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
-    assert scene.handles == [PRIOR]
+    assert scene.handles == [PRIOR, ENDED]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
@@ -289,7 +293,8 @@ def test_what_had_to_stop_stays_the_earlier_attempts(outcome: Outcome) -> None:
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
-    assert scene.handles == []
+    stopped = {**PRIOR, "stopped": str(outcome)}
+    assert scene.handles == [stopped, {**stopped, "ended": "yes"}]
 
 
 def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application() -> None:
@@ -303,7 +308,39 @@ def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application
     with pytest.raises(SparkError, match="told to stop"):
         scene.run(answer)
     assert (scene.cluster.killed, scene.submission.submitted) == ([PRIOR], [])
-    assert scene.handles == [PRIOR]
+    assert scene.handles == [PRIOR, ENDED]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, None])
+@pytest.mark.parametrize("fate", [Fate.RUNNING, Fate.SUCCEEDED, Fate.FAILED, Fate.ABSENT])
+@pytest.mark.parametrize("application", [APPLICATION, NEAR])
+def test_one_that_is_called_off_ends_what_an_earlier_one_has_left_and_nothing_else(
+    application: SparkApplication, fate: Fate, outcome: Outcome | None
+) -> None:
+    """It needs nobody to stop it for that, and takes nothing for its own success."""
+    scene = Scene([fate], Prior(PRIOR, outcome), application=application, called_off=True)
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert scene.cluster.killed == ([PRIOR] if fate is Fate.RUNNING else [])
+    assert (scene.submission.submitted, scene.handles) == ([], [ENDED])
+
+
+@pytest.mark.parametrize("prior", [None, earlier(refused="yes")])
+def test_one_that_is_called_off_has_nothing_to_do(prior: Prior | None) -> None:
+    scene = Scene([Fate.RUNNING], prior, called_off=True)
+
+    with pytest.raises(SparkError, match="told to stop"):
+        scene.run()
+    assert (scene.cluster.asked, scene.submission.submitted, scene.handles) == ([], [], [])
+
+
+def test_one_that_is_called_off_does_not_say_that_it_ended_while_nobody_can_tell() -> None:
+    scene = Scene([Fate.UNKNOWN], earlier(), called_off=True)
+
+    with pytest.raises(SparkError, match="The cluster does not tell"):
+        scene.run()
+    assert scene.handles == []
 
 
 def test_a_stop_that_comes_with_the_answer_that_there_is_none_submits_nothing() -> None:

@@ -1,16 +1,18 @@
 """The pass that takes over what dead processes leave."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import charges, events, leases, processes
+from headway.db import charges, events, handles, leases, processes
 from headway.db.events import Event
-from headway.decide.lost import is_storm
+from headway.db.leases import LostAttempt
+from headway.decide.lost import Followed, is_storm, what_follows
 from headway.domain.arguments import JsonValue
-from headway.domain.retry import after_loss
+from headway.domain.retry import Next
+from headway.domain.states import TaskState
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -25,7 +27,8 @@ def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
 
     Their attempts become the charges of this scheduler, the runs that they have reserved
     are released.  An attempt is given up once its lease ran out `lease_grace` seconds ago:
-    by then its worker, if it is alive, has killed it.
+    by then its worker, if it is alive, has killed it.  One that has left an application on a
+    cluster is followed by another one in its place.
     """
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me)
@@ -77,9 +80,25 @@ def _take_lost(conn: Connection, replica: Replica) -> int:
         _tell_of_storm(conn, replica, "attempts", survey.expired, survey.running)
     lost = leases.take_expired(conn, grace, LIMIT, storm=storm)
     if lost:
-        leases.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
+        _end_lost(conn, replica, lost)
         log.warning("action=lost attempts=%d", len(lost))
     return len(lost)
+
+
+def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -> None:
+    ended: list[tuple[LostAttempt, Next]] = []
+    followed: list[tuple[LostAttempt, TaskState | None]] = []
+    for it in lost:
+        leaves = it.left is not None
+        match what_follows(it.losses, it.on_lost, leaves=leaves, stop_to=it.stop_to):
+            case Followed(stop_to):
+                followed.append((it, stop_to))
+            case Next() as following:
+                ended.append((it, following))
+    if ended:
+        leases.end_lost(conn, ended)
+    if followed:
+        handles.follow(conn, followed, replica.me.id)
 
 
 def _tell_of_storm(conn: Connection, replica: Replica, what: str, silent: int, of: int) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headway.domain.connection import Connection
+from headway.domain.handle import OnHandle
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.clock import SystemClock
 from headway.runtime.starting import uninterrupted
@@ -22,10 +23,9 @@ from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import Prior
-from headway_worker.spark.handle import OnHandle
 from headway_worker.spark.modules import send_bundle
 from headway_worker.spark.progress import ProgressMeter
-from headway_worker.spark.remote import RemoteRun
+from headway_worker.spark.remote import PATIENCE, PATIENCE_OF_ENDING, RemoteRun
 from headway_worker.spark.server import ConnectServer, ServerSettings
 from headway_worker.spark.session import SERVER_IS_GONE, close_session, open_session
 from headway_worker.spark.submit import completed
@@ -45,7 +45,8 @@ class SparkAccess:
     server needs to start.  `on_handle` is told of each session and application before it
     can do anything.  `bundle_root` is the folder that holds user code; `scratch` is the
     attempt's own, and `environment` is what its drivers may see.  `prior` returns the handle
-    of the last earlier attempt that may have left an application on a cluster.
+    of the last earlier attempt that may have left an application on a cluster: to end that is
+    all that is done for an attempt that was `called_off` before it began.
     """
 
     locate: Locate
@@ -55,6 +56,7 @@ class SparkAccess:
     scratch: Path
     environment: Mapping[str, str]
     prior: Callable[[], Prior | None]
+    called_off: bool = False
     on_progress: Callable[[SparkProgress], None] = lambda _progress: None
     on_figures: Callable[[SparkFigures], None] = lambda _figures: None
     _session: AnySession | None = field(default=None, init=False)
@@ -69,6 +71,7 @@ class SparkAccess:
         On a cluster that is the session of a driver of its own.
         """
         if self._session is None:
+            self._refuse_if_called_off()
             where = self.locate(conn_id, True)
             if where.endpoint is None:
                 return self._open_driver(where)
@@ -82,6 +85,7 @@ class SparkAccess:
 
     def spark_driver(self, conn_id: str) -> AnySession:
         """Return the session of a driver of the attempt's own, started at the first call."""
+        self._refuse_if_called_off()
         return self._session or self._open_driver(self.locate(conn_id, False))
 
     def submit_spark(self, application: SparkApplication) -> None:
@@ -103,6 +107,8 @@ class SparkAccess:
             prior=self.prior,
             say=say,
             clock=SystemClock(),
+            called_off=self.called_off,
+            patience=PATIENCE_OF_ENDING if self.called_off else PATIENCE,
         ).run(application)
 
     def explain(self, error: str) -> str | None:
@@ -120,6 +126,10 @@ class SparkAccess:
             close_session(session)
         elif session is not None:
             close_driver(session, self._watch)
+
+    def _refuse_if_called_off(self) -> None:
+        if self.called_off:
+            raise SparkError("The attempt was told to stop before it began: it gets no Spark.")
 
     def _keeping(self, where: Whereabouts) -> OnHandle:
         """Return what keeps a handle, together with the name of its connection."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
+from headway.domain.handle import Handle
 from headway.domain.states import Outcome
 from headway.runtime import settings
 from headway.runtime.clock import Clock, SystemClock
@@ -13,7 +14,6 @@ from headway.runtime.loop import Pace
 from headway_worker.order import Order
 from headway_worker.spark.access import SparkAccess, say
 from headway_worker.spark.fate import Prior
-from headway_worker.spark.handle import Handle
 from headway_worker.spark.whereabouts import Whereabouts
 
 _ALWAYS_RUNNING: Final = Event()
@@ -69,4 +69,5 @@ def spark_of(
         scratch=Path.cwd() / "spark-submit",
         environment=settings.environment(),
         prior=prior,
+        called_off=order.is_called_off,
     )

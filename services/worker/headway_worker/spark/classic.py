@@ -15,10 +15,10 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headway.domain.handle import OnHandle
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.errors import SparkError, how_it_ended
-from headway_worker.spark.handle import OnHandle
 from headway_worker.spark.installation import CLIENT_VARIABLES
 from headway_worker.spark.submit import new_tag, own_driver, properties, with_free_port
 from headway_worker.spark.watch import Watch

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from headway.domain.handle import Handle
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.fate import Fate, Told, kubernetes_status, yarn_list, yarn_report
-from headway_worker.spark.handle import Handle
 
 _SECONDS: Final = 120.0
 """After which a tool is taken to hang, and killed."""

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import IO, Final
 from uuid import uuid4
 
+from headway.domain.handle import CLUSTER, Handle, OnHandle
 from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.errors import SparkError, how_it_ended
 from headway_worker.spark.events import Tally
-from headway_worker.spark.handle import CLUSTER, Handle, OnHandle
 from headway_worker.spark.installation import driver_environment, spark_home
 from headway_worker.spark.ledger import FOLDER, Ledger
 from headway_worker.spark.rest import Announcement

@@ -11,13 +11,13 @@ from typing import Final
 from headway.db.attempts import Claimed
 from headway.db.spark_work import Earlier
 from headway.domain.errors import HeadwayError
+from headway.domain.handle import CLUSTER
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway_worker.clerk import Clerk
 from headway_worker.spark.connection import SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.fate import Prior
-from headway_worker.spark.handle import CLUSTER
 from headway_worker.spark.identity import kill, may_live
 from headway_worker.spark.service import SparkService
 
@@ -55,15 +55,19 @@ def remedy(earlier: Earlier) -> Remedy:
 def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
     """Return the last of these attempts, the oldest of which is first, that was in cluster mode.
 
-    None if one since, or that one itself, has succeeded: that has settled what came before.
+    None if one since, or that one itself, has succeeded, or has seen to the end of what it had:
+    that has settled what came before; but what has ended after a time-out may be a success.
     So has one since that has submitted in client mode, for that it did after asking.
     One that is called off counts as cancelled, even if it was lost before that was done.
     """
     for each in reversed(earlier):
         if each.outcome == Outcome.SUCCESS:
             return None
+        outcome = _outcome(each)
+        if "ended" in each.handle and outcome is not Outcome.TIMED_OUT:
+            return None
         if each.handle.get("mode") == CLUSTER:
-            return Prior(each.handle, _outcome(each))
+            return Prior(each.handle, outcome)
         if each.handle.get("kind") == "submit":
             return None
     return None
@@ -72,6 +76,8 @@ def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
 def _outcome(each: Earlier) -> Outcome | None:
     if each.is_called_off:
         return Outcome.CANCELLED
+    if "stopped" in each.handle:
+        return Outcome(each.handle["stopped"])
     return None if each.outcome is None else Outcome(each.outcome)
 
 

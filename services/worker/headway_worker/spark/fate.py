@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from headway.domain.handle import Handle
 from headway.domain.states import Outcome
-from headway_worker.spark.handle import Handle
 
 _STATE: Final = re.compile(r"^\s*State : (\w+)", re.MULTILINE)
 _FINAL_STATE: Final = re.compile(r"^\s*Final-State : (\w+)", re.MULTILINE)

@@ -8,19 +8,21 @@ Nothing is submitted, in any mode, before the application of the last handle in 
 known to have ended, or never to have arrived, or a user was asked to look.  Of an application in
 client mode nothing is asked: its driver has ended with its attempt, and its executors on a
 cluster end when they have lost it.  Told to stop, this has the application killed, and waits
-until it has ended.
+until it has ended.  An attempt that was called off before it began does nothing else.
 """
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 from uuid import uuid4
 
+from headway.domain.handle import CLUSTER, Handle, name_of
+from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
@@ -28,11 +30,15 @@ from headway_worker.spark.cluster import Cluster
 from headway_worker.spark.driver import Submission
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import ENDED, Fate, Prior, Step, Told, first_step
-from headway_worker.spark.handle import CLUSTER, Handle, name_of
 from headway_worker.spark.submit import new_tag, placed, submission_id
 
 PATIENCE: Final = 600.0
 """Seconds for which a cluster that does not answer is asked again."""
+
+PATIENCE_OF_ENDING: Final = 300.0
+"""The same for an attempt that is there for nothing else: the next one asks on."""
+
+STOPPED: Final = "The attempt was told to stop. What it had on the cluster has ended."
 
 _KILL_PAUSE: Final = 1.0
 _ALWAYS_RUNNING: Final = Event()
@@ -54,6 +60,7 @@ class RemoteRun:
     prior: Callable[[], Prior | None]
     say: Callable[[str], None]
     clock: Clock
+    called_off: bool = False
     patience: float = PATIENCE
 
     def run(self, application: SparkApplication) -> None:
@@ -61,6 +68,8 @@ class RemoteRun:
 
         What runs on a cluster is killed when this process gets SIGTERM, or is interrupted.
         """
+        if self.called_off:
+            self._settle()
         in_cluster = application.deploy_mode == CLUSTER
         handles: list[Handle] = []
         with _stop_signals() as signals, self._ending_at_a_stop(handles):
@@ -84,9 +93,20 @@ class RemoteRun:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # that was heard
             if handles:
                 self._end(handles[-1])
-            raise SparkError(
-                "The attempt was told to stop. What it had on the cluster has ended."
-            ) from None
+                self._note_end(handles[-1])
+            raise SparkError(STOPPED) from None
+
+    def _settle(self) -> NoReturn:
+        """See to the end of what earlier attempts have left; SparkError when that has come."""
+        prior = self.prior()
+        if prior is not None and not prior.refused:
+            self._first_step(replace(prior, outcome=Outcome.CANCELLED))
+            self._note_end(prior.handle)
+        raise SparkError(STOPPED)
+
+    def _note_end(self, handle: Handle) -> None:
+        """Tell whoever minds the application that it need not be minded any more."""
+        self.submission.on_handle({**handle, "ended": "yes"})
 
     def _prior(self, handles: list[Handle]) -> Prior | None:
         """Return what an earlier attempt has left, which is to be ended if this one must stop.
@@ -97,9 +117,9 @@ class RemoteRun:
         prior = self.prior()
         if prior is None or prior.refused:
             return None
-        handles.append(prior.handle)
-        if not prior.stopped:
-            self.submission.on_handle(prior.handle)
+        mark = {"stopped": str(prior.outcome)} if prior.stopped else {}
+        handles.append({**prior.handle, **mark})
+        self.submission.on_handle(handles[-1])
         return prior
 
     def _has_done(self, prior: Prior, application: SparkApplication) -> bool:
@@ -107,8 +127,6 @@ class RemoteRun:
         step = self._first_step(prior)
         if step not in (Step.TAKE, Step.ATTACH):
             return False
-        if prior.stopped:
-            self.submission.on_handle(prior.handle)  # so that a success of this one settles it
         if step is Step.ATTACH:
             self._await_end(prior.handle, application)
         return True

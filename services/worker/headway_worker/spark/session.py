@@ -21,10 +21,10 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.proto import GetStatusResponse
 from pyspark.sql.connect.session import SparkSession
 
+from headway.domain.handle import OnHandle
 from headway.runtime.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.handle import OnHandle
 
 _CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
 _GOING_ON: Final = (

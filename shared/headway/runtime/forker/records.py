@@ -69,12 +69,16 @@ class Exit:
     """How a child ended: with a code, by a signal, or, where `lost` says why, unknown.
 
     Where it was killed for having more of something than it may, `exceeded` says than what.
+    Of one that was killed otherwise, `oom_kills` is how many processes of its memory cgroup the
+    kernel has killed meanwhile for want of memory, None where nobody tells; that does not make
+    it another end.
     """
 
     code: int | None = None
     signal: int | None = None
     lost: str | None = None
     exceeded: str | None = None
+    oom_kills: int | None = field(default=None, compare=False)
 
     @classmethod
     def from_wait_status(cls, status: int) -> "Exit":

@@ -5,9 +5,11 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from headway.runtime.clock import SystemClock
+from headway.runtime.forker.oom import oom_kills
 from headway.runtime.forker.records import Exit, Limits
 from headway.runtime.forker.tree import Kill, descendants, kill_tree, reap, signal_group
 from headway.runtime.forker.wakeup import Wakeup
@@ -40,6 +42,7 @@ class Watch:
         bounded = limits.processes is not None or limits.memory_bytes is not None
         self._count_at = _CLOCK.monotonic() + limits.look_seconds if bounded else None
         self._child = 0
+        self._oom_kills = oom_kills()
         self._exit: Exit | None = None
         self._kill_at: float | None = None
 
@@ -108,7 +111,13 @@ class Watch:
 
     def _bury(self, pid: int, status: int) -> None:
         if pid == self._child and self._exit is None:
-            self._exit = Exit.from_wait_status(status)
+            end = Exit.from_wait_status(status)
+            killed = end.signal == signal.SIGKILL
+            self._exit = replace(end, oom_kills=self._oom_kills_meanwhile()) if killed else end
+
+    def _oom_kills_meanwhile(self) -> int | None:
+        now = oom_kills()
+        return None if now is None or self._oom_kills is None else now - self._oom_kills
 
     def _tell(self, frame: dict[str, object]) -> None:
         with suppress(OSError):  # the supervisor is gone; there is nobody to tell

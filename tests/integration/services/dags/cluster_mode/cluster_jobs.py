@@ -22,3 +22,6 @@ with DAG("remote_overdue", schedule=None):
 
 with DAG("near_overdue", schedule=None):
     SparkSubmitOperator(task_id="job", execution_timeout=timedelta(seconds=15), **OPTIONS)
+
+with DAG("remote_once", schedule=None):
+    SparkSubmitOperator(task_id="job", deploy_mode="cluster", on_lost="fail", **OPTIONS)
