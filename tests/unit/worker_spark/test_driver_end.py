@@ -7,6 +7,12 @@ import pytest
 
 from headway_worker.spark.errors import how_it_ended
 
+pytest.importorskip("pyspark")
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+
+from headway_worker.spark import classic
+
 
 @pytest.mark.parametrize(
     ("code", "told"),
@@ -21,26 +27,45 @@ def test_it_is_told_as_what_it_is(code: int, told: str) -> None:
     assert how_it_ended(code) == told
 
 
+class _Machine:
+    """A Java virtual machine that answers as py4j has it do."""
+
+    def __init__(self, refusal: Exception | None) -> None:
+        self._refusal = refusal
+        self.proc = SimpleNamespace(wait=lambda _seconds: 52)
+        runtime = SimpleNamespace(removeShutdownHook=self._forget)
+        java = SimpleNamespace(Runtime=SimpleNamespace(getRuntime=lambda: runtime), Thread=object)
+        self.jvm = SimpleNamespace(java=SimpleNamespace(lang=java))
+
+    def _forget(self, _hook: object) -> bool:
+        if self._refusal is not None:
+            raise self._refusal
+        return False
+
+
+_JAVA = "Py4JJavaError: An error occurred while calling o36.collectToPython.\n: "
+
+
 @pytest.mark.parametrize(
-    ("error", "is_its_end"),
+    ("error", "refusal", "is_its_end"),
     [
-        ("py4j.protocol.Py4JNetworkError: Answer from Java side is empty", True),
-        ("ConnectionRefusedError: [Errno 111] Connection refused", True),
-        ("py4j.protocol.Py4JJavaError: <exception str() failed>", True),
-        ("py4j.protocol.Py4JJavaError: An error occurred: java.io.IOException: no room", False),
-        ("Py4JJavaError: Job aborted\nCaused by: java.lang.OutOfMemoryError: heap", True),
-        ("Py4JJavaError: Job 0 cancelled because SparkContext was shut down", True),
-        ("ValueError: no such day", False),
+        ("Py4JNetworkError: Answer from Java side is empty", ConnectionRefusedError(), True),
+        (_JAVA + "java.lang.NullPointerException", Py4JError("Shutdown in progress"), True),
+        (_JAVA + "java.lang.NullPointerException", None, False),
+        (_JAVA + "java.io.IOException: no room", None, False),
+        (_JAVA + "java.lang.OutOfMemoryError: heap", None, True),
+        ("LoadError: no day was loaded", Py4JError("Shutdown in progress"), True),
+        ("ValueError: no such day", None, False),
     ],
 )
-def test_an_error_is_the_drivers_end_when_java_could_not_tell_more(
-    monkeypatch: pytest.MonkeyPatch, error: str, is_its_end: bool
+def test_an_error_is_the_drivers_end_when_its_machine_is_ending(
+    monkeypatch: pytest.MonkeyPatch, error: str, refusal: Exception | None, is_its_end: bool
 ) -> None:
-    classic = pytest.importorskip("headway_worker.spark.classic")
-    machine = SimpleNamespace(wait=lambda _seconds: 52)
-    monkeypatch.setattr(classic.SparkContext, "_gateway", SimpleNamespace(proc=machine))
+    monkeypatch.setattr(SparkContext, "_gateway", _Machine(refusal))
 
     told = classic.explain_driver(error)
 
     assert (told is not None) == is_its_end
-    assert told is None or "ran out of memory, and exited with 52" in told
+    if told is not None:
+        assert "ran out of memory, and exited with 52" in told
+        assert told.endswith(f"The task was told: {error.splitlines()[0]}")

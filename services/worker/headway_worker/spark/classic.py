@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
@@ -29,14 +29,8 @@ _DEFAULTS: Final = {
     "spark.ui.showConsoleProgress": "false",
 }
 _SECONDS: Final = 10.0
-_SIGNS_OF_DEATH: Final = (
-    *("Py4JError", "Py4JNetworkError"),  # not Py4JJavaError: there Java tells what is wrong
-    *("ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError"),
-    "Py4JJavaError: <exception str() failed>",  # it could not be asked any more what was wrong
-    # A job may be told of what ends its driver just before that happens.
-    *("java.lang.OutOfMemoryError", "SparkContext was shut down"),
-)
-"""One of them is in what a session says whose driver has ended, or is about to."""
+_OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
+"""Spark's driver ends for it, but may tell its job of it first."""
 
 _SETTLING: Final = 5000
 """Milliseconds for which a driver may be busy with the account of its jobs."""
@@ -78,9 +72,13 @@ def watch_driver(spark: SparkSession, watch: Watch) -> None:
 
 
 def explain_driver(error: str) -> str | None:
-    """Return what to tell instead of a session's error when its driver has ended, else None."""
-    machine = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - as below
-    if machine is None or not any(sign in error for sign in _SIGNS_OF_DEATH):
+    """Return what to tell instead of a task's error when its driver has ended, else None.
+
+    A machine that ends breaks what runs in it in any way, so the error's text tells little.
+    """
+    gateway = SparkContext._gateway  # noqa: SLF001 - as below
+    machine = getattr(gateway, "proc", None)
+    if machine is None or not (_OUT_OF_MEMORY in error or _is_ending(gateway)):
         return None
     try:
         code = machine.wait(_SECONDS)  # its connections end before it does
@@ -88,7 +86,8 @@ def explain_driver(error: str) -> str | None:
         return None
     return (
         f"The attempt's Spark driver {how_it_ended(code)}; what it printed is in the log. "
-        "What the attempt was running there is lost; a retry gets a new driver."
+        "What the attempt was running there is lost; a retry gets a new driver. "
+        f"The task was told: {_first_line(error)}"
     )
 
 
@@ -103,6 +102,23 @@ def close_driver(spark: SparkSession, watch: Watch) -> None:
     with suppress(PySparkException, Py4JError, OSError):
         spark.stop()
     _end_machine()
+
+
+def _is_ending(gateway: Any) -> bool:
+    """Return whether the Java virtual machine has ended, or has begun to.
+
+    It refuses to forget a hook for its end as soon as it runs them, even one it never had.
+    """
+    try:
+        java = gateway.jvm.java.lang
+        java.Runtime.getRuntime().removeShutdownHook(java.Thread())
+    except (Py4JError, OSError):
+        return True
+    return False
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
 
 
 def _login(application: SparkApplication) -> list[str]:
