@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
-from headway.sdk.operator import BaseOperator, accepted_names
+from headway.sdk.operator import BaseOperator, accepted_names, check_arguments
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
 from headway.sdk.signatures import signature
@@ -62,10 +62,7 @@ class OperatorBlueprint:
     def check_complete(self, names: Collection[str], where: str) -> None:
         """Refuse to leave out an argument of the operator that has no default."""
         given = {**self.filled(dict.fromkeys(names)), "task_id": ""}
-        try:
-            signature(self.operator.__init__).bind(None, **given)
-        except TypeError as error:
-            raise DagError(f"{where}: {self.operator.__name__}: {error}.") from None
+        check_arguments(self.operator, given, where)
 
     def filled(self, items: Mapping[str, object]) -> dict[str, Any]:
         """Return the arguments with the items beside them."""

@@ -1,7 +1,7 @@
 """Callbacks: the functions that a DAG file has for what happens to its tasks and runs."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from headway.domain.callbacks import CallbackEvent
@@ -39,14 +39,14 @@ _RUN: Final = {
 }
 
 
-def of_task(options: Mapping[str, Any], where: str) -> Callbacks:
+def of_task(options: Mapping[str, Any]) -> Callbacks:
     """Return the functions among a task's options, by the event that they are for."""
-    return _given(_TASK, options, where)
+    return _given(_TASK, options)
 
 
-def of_runs(options: Mapping[str, Any], where: str) -> Callbacks:
+def of_runs(options: Mapping[str, Any]) -> Callbacks:
     """Return the functions among a DAG's options, which are for its runs."""
-    return _given(_RUN, options, where)
+    return _given(_RUN, options)
 
 
 def functions(value: object, where: str) -> tuple[Callback, ...]:
@@ -93,11 +93,12 @@ def events(given: Callbacks) -> tuple[CallbackEvent, ...]:
     return tuple(sorted(given))
 
 
-def _given(names: Mapping[str, CallbackEvent], options: Mapping[str, Any], where: str) -> Callbacks:
-    found: dict[CallbackEvent, Sequence[Callback]] = {
-        event: functions(options.get(name), f"{where}: {name}") for name, event in names.items()
+def _given(names: Mapping[str, CallbackEvent], options: Mapping[str, Any]) -> Callbacks:
+    return {
+        event: found
+        for name, event in names.items()
+        if name in options and (found := functions(options[name], name))
     }
-    return {event: tuple(given) for event, given in found.items() if given}
 
 
 def _name(function: Callback) -> str:

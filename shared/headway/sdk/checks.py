@@ -4,7 +4,7 @@ A check takes a value and the place where it was passed, and returns the value i
 its stored form, or raises a DagError that names the place.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
@@ -152,13 +152,11 @@ def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
-def known(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
+def known(names: Iterable[str], accepted: Collection[str], where: str) -> None:
     """Refuse the first of `names` that is not accepted, and show what was probably meant."""
-    accepted = sorted(accepted)
     for name in names:
         if name not in accepted:
-            near = get_close_matches(name, accepted)
-            hint = (
-                f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(accepted)}."
-            )
+            known = sorted(accepted)
+            near = get_close_matches(name, known)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}."
             raise DagError(f"{where} does not know the argument {name!r}; {hint}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headway.domain.arguments import JsonValue
+from headway.domain.callbacks import CallbackEvent
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.errors import DagError, TimetableError
 from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
@@ -128,9 +129,16 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         timetable=_encoded(timetable, where),
         timezone=zone,
         tasks=(),
-        callbacks=callbacks.events(callbacks.of_runs(given, where)),
+        callbacks=_events(given, where),
         **checked,
     )
+
+
+def _events(given: Mapping[str, Any], where: str) -> tuple[CallbackEvent, ...]:
+    try:
+        return callbacks.events(callbacks.of_runs(given))
+    except DagError as error:
+        raise DagError(f"{where}: {error}") from None
 
 
 def _schedule(given: Mapping[str, Any], where: str) -> object:

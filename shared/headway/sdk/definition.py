@@ -31,7 +31,7 @@ class DAG(DagTime):
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
         self.spec = specify(dag_id, options)
-        self.calls_on = callbacks.of_runs(options, where)
+        self.calls_on = callbacks.of_runs(options)
         self.params = dict(self.spec.params)
         self.task_dict: dict[str, BaseOperator] = {}
         self.partials: list[OperatorPartial] = []

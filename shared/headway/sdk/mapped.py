@@ -69,7 +69,7 @@ class MappedOperator(BaseOperator):
         self.blueprint.check_complete(items.arguments, where)
         arguments = {**self.blueprint.filled(items.arguments), "task_id": self.task_id}
         with self.dag or nullcontext():
-            operator = self.blueprint.operator.make_apart(arguments, where)
+            operator = self.blueprint.operator.make_apart(arguments, lambda: where)
         operator.dag, operator.spec = self.dag, self.spec
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids

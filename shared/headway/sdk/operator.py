@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
 from headway.domain.errors import DagError
+from headway.domain.names import check_key
 from headway.domain.spec import TaskSpec
 from headway.domain.trigger_rules import TriggerRule
 from headway.sdk import callbacks, checks
@@ -28,23 +29,25 @@ class OperatorType(type):
     def __call__(cls, *args: Any, **given: Any) -> Any:
         """Make a task; keyword arguments only, as for Airflow."""
         dag = given.get("dag") or current_dag()
-        where = place(dag, given.get("task_id"))
-        if args:
-            raise DagError(f"{where}: {cls.__name__} takes keyword arguments only: task_id=…")
-        checks.known(given, accepted_names(cls), f"{where}: {cls.__name__}")
-        operator = cls.make_apart({**defaults(cls, dag), **given}, where)
+        if args or not given.keys() <= accepted_names(cls):
+            where = f"{place(dag, given.get('task_id'))}: {cls.__name__}"
+            if args:
+                raise DagError(f"{where} takes keyword arguments only: task_id=…")
+            checks.known(given, accepted_names(cls), where)
+        arguments = {**defaults(cls, dag), **given}
+        operator = cls.make_apart(arguments, lambda: place(dag, given.get("task_id")))
         _join(operator, dag)
         return operator
 
-    def make_apart(cls, arguments: Mapping[str, Any], where: str) -> "BaseOperator":
+    def make_apart(cls, arguments: Mapping[str, Any], where: Callable[[], str]) -> "BaseOperator":
         """Make a task that joins no DAG, such as an instance of a mapped one."""
         try:
-            signature(cls.__init__).bind(None, **arguments)  # type: ignore[misc]
-        except TypeError as error:
-            raise DagError(f"{where}: {cls.__name__}: {error}.") from None
-        operator = super().__call__(**arguments)
+            operator = super().__call__(**arguments)
+        except TypeError:
+            check_arguments(cls, arguments, where())
+            raise
         if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec"):
-            raise DagError(f"{where}: {cls.__name__} must call super().__init__(**kwargs).")
+            raise DagError(f"{where()}: {cls.__name__} must call super().__init__(**kwargs).")
         operator.arguments = {
             name: value
             for name, value in arguments.items()
@@ -74,26 +77,30 @@ class BaseOperator(Dependent, metaclass=OperatorType):
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
         self.dag: DAG | None = options.get("dag") or current_dag()
-        where = place(self.dag, task_id)
-        self.task_id: str = checks.key("task")(task_id, where)
-        checks.known(options, TASK_OPTIONS, where)
+        self.task_id: str = task_id
+        if not options.keys() <= TASK_OPTIONS:
+            checks.known(options, TASK_OPTIONS, self.where)
         self.upstream_task_ids: set[str] = set()
         self.downstream_task_ids: set[str] = set()
-        self.do_xcom_push = checks.flag(options.get("do_xcom_push", True), where + ": do_xcom_push")
-        self.multiple_outputs = checks.flag(
-            options.get("multiple_outputs", False), where + ": multiple_outputs"
-        )
-        self.calls_on = callbacks.of_task(options, where)
-        self.calls_first = callbacks.functions(
-            options.get(callbacks.ON_EXECUTE), f"{where}: {callbacks.ON_EXECUTE}"
-        )
-        self.spec = TaskSpec(
-            task_id=task_id,
-            operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
-            needs_spark=self.needs_spark,
-            callbacks=callbacks.events(self.calls_on),
-            **stored(options, where),
-        )
+        try:
+            check_key("task", task_id)
+            self.do_xcom_push = checks.flag(options.get("do_xcom_push", True), "do_xcom_push")
+            self.multiple_outputs = checks.flag(
+                options.get("multiple_outputs", False), "multiple_outputs"
+            )
+            self.calls_on = callbacks.of_task(options)
+            self.calls_first = callbacks.functions(
+                options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE
+            )
+            self.spec = TaskSpec(
+                task_id=task_id,
+                operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
+                needs_spark=self.needs_spark,
+                callbacks=callbacks.events(self.calls_on),
+                **stored(options),
+            )
+        except DagError as error:  # it names the argument; most tasks need no text for the place
+            raise DagError(f"{self.where}: {error}") from None
 
     def execute(self, context: "Context") -> Any:
         """Do the work of the task; what is returned becomes its XCom."""
@@ -169,6 +176,14 @@ def place(dag: "DAG | None", task_id: object) -> str:
     return f"DAG {dag.dag_id!r}, {task}" if dag else task[0].upper() + task[1:]
 
 
+def check_arguments(operator: OperatorType, arguments: Mapping[str, Any], where: str) -> None:
+    """Refuse arguments that the constructor of an operator cannot be called with."""
+    try:
+        signature(operator.__init__).bind(None, **arguments)  # type: ignore[misc]
+    except TypeError as error:
+        raise DagError(f"{where}: {operator.__name__}: {error}.") from None
+
+
 @cache
 def accepted_names(operator: type) -> frozenset[str]:
     """Return the arguments that an operator class and its bases take."""
@@ -199,7 +214,7 @@ def _names_of(constructor: Callable[..., object]) -> tuple[frozenset[str], bool]
 
 def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
     """Return those of the DAG's default_args that an operator class takes."""
-    if dag is None:
+    if dag is None or not dag.default_args:
         return {}
     names = accepted_names(operator)
     return {name: value for name, value in dag.default_args.items() if name in names}

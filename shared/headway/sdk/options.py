@@ -77,10 +77,6 @@ STORED: Final[Mapping[str, checks.Check]] = {
 TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
 
 
-def stored(options: Mapping[str, Any], where: str) -> dict[str, Any]:
+def stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options that belong to the specification, checked."""
-    return {
-        name: check(options[name], f"{where}: {name}")
-        for name, check in STORED.items()
-        if name in options
-    }
+    return {name: check(options[name], name) for name, check in STORED.items() if name in options}

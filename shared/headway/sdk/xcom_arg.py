@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 """What holds nothing else."""
 
+_COLLECTIONS: Final = (list, tuple, set, frozenset)
+_MAPPINGS: Final = (dict, Mapping)
+"""Dictionaries are looked for first: to ask whether something is any Mapping takes long."""
+
 
 class XComArg(Dependent):
     """The value that `operator` will leave under `key`: the result of a TaskFlow call."""
@@ -65,15 +69,17 @@ def outputs_in(value: object) -> Iterator[XComArg]:
         item = ahead.pop()
         if isinstance(item, XComArg):
             yield item
-        elif isinstance(item, Mapping):
-            ahead += [inner for inner in item.values() if type(inner) not in _PLAIN]
-        elif isinstance(item, list | tuple | set | frozenset):
+        elif isinstance(item, _COLLECTIONS):
             ahead += [inner for inner in item if type(inner) not in _PLAIN]
+        elif type(item) not in _PLAIN and isinstance(item, _MAPPINGS):
+            ahead += [inner for inner in item.values() if type(inner) not in _PLAIN]
 
 
 def transform(value: object, leaf: Callable[[object], object]) -> object:
     """Rebuild an argument with `leaf` applied to everything that is no container."""
-    if isinstance(value, Mapping):
+    if type(value) in _PLAIN:
+        return leaf(value)
+    if isinstance(value, _MAPPINGS):
         return {name: transform(item, leaf) for name, item in value.items()}
     if isinstance(value, list):
         return [transform(item, leaf) for item in value]

@@ -47,14 +47,17 @@ class BashOperator(BaseOperator):
         self.cwd = given.pop("cwd", None)
         codes = given.pop("skip_on_exit_code", SKIP_EXIT_CODE)
         super().__init__(task_id, **given)
-        if not isinstance(bash_command, XComArg):
-            checks.text(bash_command, f"{self.where}: bash_command")
-        if self.env is not None and not isinstance(self.env, XComArg):
-            checks.mapping(self.env, f"{self.where}: env")
-        if self.cwd is not None and not isinstance(self.cwd, XComArg):
-            checks.text(self.cwd, f"{self.where}: cwd")
-        checks.flag(self.append_env, f"{self.where}: append_env")
-        self.skip_on_exit_code = _exit_codes(codes, f"{self.where}: skip_on_exit_code")
+        try:
+            if not isinstance(bash_command, XComArg):
+                checks.text(bash_command, "bash_command")
+            if self.env is not None and not isinstance(self.env, XComArg):
+                checks.mapping(self.env, "env")
+            if self.cwd is not None and not isinstance(self.cwd, XComArg):
+                checks.text(self.cwd, "cwd")
+            checks.flag(self.append_env, "append_env")
+            self.skip_on_exit_code = _exit_codes(codes, "skip_on_exit_code")
+        except DagError as error:
+            raise DagError(f"{self.where}: {error}") from None
 
     def execute(self, context: Context) -> str:  # noqa: ARG002
         """Run the command; return the last line of its output."""
@@ -106,7 +109,7 @@ class DecoratedBashOperator(BashOperator):
 
 
 def _exit_codes(value: object, where: str) -> frozenset[int]:
-    codes = [] if value is None else [value] if isinstance(value, int) else value
+    codes = () if value is None else (value,) if isinstance(value, int) else value
     if not isinstance(codes, Collection) or not all(isinstance(code, int) for code in codes):
         checks.refuse(where, "an exit code or a list of them", value)
     if 0 in codes:
