@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, get_origin, overload
 from headway.domain.errors import DagError
 from headway.sdk.blueprint import FunctionBlueprint
 from headway.sdk.checks import shown
+from headway.sdk.context import ASKED_NAMES
 from headway.sdk.current import current_dag
 from headway.sdk.definition import DAG
 from headway.sdk.mapped import expand, expand_kwargs, mapped_task
@@ -18,6 +19,7 @@ from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOpera
 from headway.sdk.operators.pyspark import PysparkOperator
 from headway.sdk.operators.python import PythonOperator, check_call
 from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
+from headway.sdk.signatures import fits
 from headway.sdk.xcom_arg import XComArg
 
 OperatorClass: TypeAlias = (
@@ -47,52 +49,65 @@ class TaskFactory:
 
     def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
         """Make a task; a second one of the same name is called `name__1`."""
-        dag, task_id, where = self._place()
-        self._blueprint(dag).check(kwargs.keys() & self.fixed.keys(), where)
+        dag, task_id = self._dag_and_id()
+        options = self._options()
+        if twice := kwargs.keys() & self.fixed.keys():
+            self._blueprint(dag).check(twice, self._where(dag))
         kwargs = {**self.fixed, **kwargs}
-        check_call(self.function, args, kwargs, where)
+        if not fits(self.function, args, kwargs, ASKED_NAMES):
+            check_call(self.function, args, kwargs, self._where(dag))
         task = self.operator(
             task_id=task_id,
             python_callable=self.function,
             op_args=args,
             op_kwargs=kwargs,
-            **self._options(),
+            **options,
         )
         return self._marked(task)
 
     def partial(self, **kwargs: Any) -> "TaskFactory":
         """Fix some arguments of the function; `expand` then gives the others."""
-        where = f"{place(current_dag(), self._name())}: partial()"
+        where = f"{self._where(current_dag())}: partial()"
         self._blueprint(None).check(kwargs, where)
-        return replace(self, fixed={**self.fixed, **kwargs})
+        return self._changed(fixed={**self.fixed, **kwargs})
 
     def expand(self, **kwargs: Any) -> XComArg:
         """Make a task with one instance for each combination of items of these arguments."""
-        dag, task_id, where = self._place()
+        dag, task_id = self._dag_and_id()
         blueprint = self._blueprint(dag)
-        return self._marked(mapped_task(task_id, blueprint, expand(blueprint, kwargs, where)))
+        expansion = expand(blueprint, kwargs, self._where(dag))
+        return self._marked(mapped_task(task_id, blueprint, expansion))
 
     def expand_kwargs(self, kwargs: Any) -> XComArg:
         """Make a task with one instance for each dictionary of arguments in a list."""
-        dag, task_id, where = self._place()
+        dag, task_id = self._dag_and_id()
         blueprint = self._blueprint(dag)
-        expansion = expand_kwargs(blueprint, kwargs, where)
+        expansion = expand_kwargs(blueprint, kwargs, self._where(dag))
         return self._marked(mapped_task(task_id, blueprint, expansion))
 
     def override(self, **options: Any) -> "TaskFactory":
         """Return the same decorated function with other options."""
-        return replace(self, options={**self.options, **options})
+        return self._changed(options={**self.options, **options})
+
+    def _changed(self, **fields: Any) -> "TaskFactory":
+        """Return a copy with other fields: of the same function, which is not looked at again."""
+        changed = object.__new__(type(self))
+        vars(changed).update(vars(self), **fields)
+        return changed
 
     def _name(self) -> str:
         return str(self.options.get("task_id", self.function.__name__))
 
-    def _place(self) -> tuple[DAG, str, str]:
-        """Return the DAG of a task to make, its id, and how messages name it."""
+    def _where(self, dag: DAG | None) -> str:
+        return place(dag, self._name())
+
+    def _dag_and_id(self) -> tuple[DAG, str]:
+        """Return the DAG of a task to make, and its id there."""
         name = self._name()
         dag = self.options.get("dag") or current_dag()
         if dag is None:
             raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
-        return dag, dag.free_task_id(name), place(dag, name)
+        return dag, dag.free_task_id(name)
 
     def _blueprint(self, dag: DAG | None) -> FunctionBlueprint:
         given = defaults(self.operator, dag)
@@ -167,7 +182,9 @@ def _factory(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
 
 
 def _returns_dictionary(function: Callable[..., Any]) -> bool:
-    annotation = function.__annotations__.get("return")
+    annotation: Any = function.__annotations__.get("return")
+    if annotation is None:
+        return False
     if isinstance(annotation, str):
         return annotation.split("[")[0] in ("dict", "Dict", "Mapping")
     return annotation in (dict, Mapping) or get_origin(annotation) in (dict, Mapping)
