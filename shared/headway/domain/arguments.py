@@ -43,11 +43,11 @@ def encode_argument(value: object, where: str, depth: int = 0) -> JsonValue:
     """Return `value` as plain data; `where` names the argument in the error message."""
     if depth > DEEPEST:
         raise DagError(f"{where} is nested more than {DEEPEST} levels deep; flatten it.")
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, (bool, int, float, str)):
         return _check_scalar(value, where)
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):  # to ask whether it is any Mapping takes longer
         return _encode_map(value, where, depth)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [encode_argument(item, f"{where}[{n}]", depth + 1) for n, item in enumerate(value)]
     if isinstance(value, set | frozenset):
         items = [encode_argument(item, where, depth + 1) for item in value]
@@ -60,7 +60,7 @@ def _check_scalar(value: float | str | None, where: str) -> float | str | None:
         raise DagError(f"{where} is {value}, which has no form as data; pass None instead.")
     if isinstance(value, int) and not SMALLEST_INTEGER <= value <= LARGEST_INTEGER:
         raise DagError(f"{where} is an integer of more than 64 bits; pass it as a string.")
-    if isinstance(value, str) and not _is_text(value):
+    if isinstance(value, str) and not value.isascii() and not _is_text(value):
         raise DagError(f"{where} holds half a surrogate pair, which is no text.")
     return value
 

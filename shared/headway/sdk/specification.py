@@ -57,20 +57,26 @@ def _operator_name(operator: type[BaseOperator]) -> str:
 
 
 def _arguments(task: BaseOperator) -> Mapping[str, JsonValue]:
+    try:
+        return _encoded(task)
+    except DagError as error:  # it names the argument
+        raise DagError(f"{task.where}: {error}") from None
+
+
+def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
     fields = _class_of(task).template_fields
     given = task.shared_arguments() if isinstance(task, MappedOperator) else task.arguments
     encoded: dict[str, JsonValue] = {}
     for name, value in given.items():
-        where = f"{task.where}: {name}"
         if name not in fields and any(outputs_in(value)):
             raise DagError(
-                f"{where} is the output of another task, but no template field; "
+                f"{name} is the output of another task, but no template field; "
                 f"these are: {', '.join(fields) or 'none'}."
             )
-        encoded[name] = encode_argument(_as_data(value), where)
+        encoded[name] = encode_argument(_as_data(value), name)
     if isinstance(task, MappedOperator):
         for name, value in task.expansion.data().items():
-            encoded[name] = encode_argument(_as_data(value), f"{task.where}: {name}")
+            encoded[name] = encode_argument(_as_data(value), name)
     return encoded
 
 
@@ -78,7 +84,11 @@ def _as_data(value: object) -> object:
     """Replace task outputs by references; code is part of the file, so its name will do."""
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
-    return transform(value, lambda leaf: leaf.reference if isinstance(leaf, XComArg) else leaf)
+    return transform(value, _reference)
+
+
+def _reference(leaf: object) -> object:
+    return leaf.reference if isinstance(leaf, XComArg) else leaf
 
 
 def _bundle_files(dag: DAG) -> tuple[str, ...]:
