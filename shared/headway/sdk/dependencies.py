@@ -92,6 +92,6 @@ def connect(upstream: "BaseOperator", downstream: "BaseOperator") -> None:
 def _operators(tasks: Tasks) -> "list[BaseOperator]":
     if isinstance(tasks, Dependent):
         return [tasks.as_operator()]
-    if isinstance(tasks, str) or not isinstance(tasks, Sequence):
+    if isinstance(tasks, str) or not isinstance(tasks, (list, tuple, Sequence)):
         raise DagError(f"A dependency must be a task or a list of tasks, not {shown(tasks)}.")
     return [operator for task in tasks for operator in _operators(task)]

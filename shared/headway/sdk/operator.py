@@ -15,7 +15,7 @@ from headway.sdk.dependencies import Dependent, Tasks, connect, cross_downstream
 from headway.sdk.options import TASK_OPTIONS, TaskOptions, stored
 from headway.sdk.runtime import DEFAULT_SPARK
 from headway.sdk.signatures import signature
-from headway.sdk.xcom_arg import XComArg, outputs_in
+from headway.sdk.xcom_arg import PLAIN, XComArg, outputs_in
 
 if TYPE_CHECKING:
     from headway.sdk.context import Context
@@ -126,7 +126,9 @@ class BaseOperator(Dependent, metaclass=OperatorType):
     def needed_outputs(self) -> Iterator[XComArg]:
         """Yield the outputs of other tasks that the arguments hold."""
         for field in self.template_fields:
-            yield from outputs_in(getattr(self, field))
+            value = getattr(self, field)
+            if type(value) not in PLAIN:
+                yield from outputs_in(value)
 
     @classmethod
     def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:  # noqa: ARG003

@@ -110,6 +110,6 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
 
 
 def _check_default_args(dag: DAG) -> None:
-    if dag.tasks:
+    if dag.default_args and dag.tasks:
         accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
         checks.known(dag.default_args, accepted, f"DAG {dag.dag_id!r}: default_args")

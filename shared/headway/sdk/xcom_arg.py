@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headway.sdk.operator import BaseOperator
 
 
-_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 """What holds nothing else."""
 
 _COLLECTIONS: Final = (list, tuple, set, frozenset)
@@ -70,14 +70,14 @@ def outputs_in(value: object) -> Iterator[XComArg]:
         if isinstance(item, XComArg):
             yield item
         elif isinstance(item, _COLLECTIONS):
-            ahead += [inner for inner in item if type(inner) not in _PLAIN]
-        elif type(item) not in _PLAIN and isinstance(item, _MAPPINGS):
-            ahead += [inner for inner in item.values() if type(inner) not in _PLAIN]
+            ahead += [inner for inner in item if type(inner) not in PLAIN]
+        elif type(item) not in PLAIN and isinstance(item, _MAPPINGS):
+            ahead += [inner for inner in item.values() if type(inner) not in PLAIN]
 
 
 def transform(value: object, leaf: Callable[[object], object]) -> object:
     """Rebuild an argument with `leaf` applied to everything that is no container."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return leaf(value)
     if isinstance(value, _MAPPINGS):
         return {name: transform(item, leaf) for name, item in value.items()}

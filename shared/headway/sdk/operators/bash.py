@@ -109,8 +109,12 @@ class DecoratedBashOperator(BashOperator):
 
 
 def _exit_codes(value: object, where: str) -> frozenset[int]:
-    codes = () if value is None else (value,) if isinstance(value, int) else value
-    if not isinstance(codes, Collection) or not all(isinstance(code, int) for code in codes):
+    codes: Collection[int] = ()
+    if isinstance(value, int):
+        codes = (value,)
+    elif isinstance(value, Collection) and all(isinstance(code, int) for code in value):
+        codes = value
+    elif value is not None:
         checks.refuse(where, "an exit code or a list of them", value)
     if 0 in codes:
         raise DagError(f"{where} holds 0, which means success; leave it out.")
