@@ -32,7 +32,12 @@ class Records(logging.Handler):
 
 
 def send_records() -> None:
-    """Have everything that the task logs, from INFO on, come into its log."""
+    """Have everything that the task logs, from INFO on, come into its log.
+
+    It is done once, at best before this process is forked from another one that has.
+    """
+    if any(isinstance(handler, Records) for handler in logging.root.handlers):
+        return
     logging.basicConfig(level=logging.INFO, handlers=[Records()], force=True)
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)

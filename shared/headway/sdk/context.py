@@ -184,6 +184,7 @@ def _dag_run(facts: RunFacts) -> DagRun:
 
 
 def _utc(date: datetime) -> "DateTime":
-    import pendulum
+    from pendulum import UTC, DateTime
 
-    return pendulum.instance(date).in_timezone("UTC")
+    there = date.astimezone(UTC)
+    return DateTime.combine(there.date(), there.time(), UTC)

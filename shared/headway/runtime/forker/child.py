@@ -73,7 +73,7 @@ def _take_files(channel: int, output: tuple[int, int], others: list[int]) -> Non
 
 
 def prepare_output() -> None:
-    """Make, in the nanny, what its children print with: descriptors 1 and 2, wherever they lead."""
+    """Make, in the forker, what children print with: descriptors 1 and 2, wherever they lead."""
     sys.stdout, sys.stderr = _output(1), _output(2)
 
 

@@ -21,6 +21,8 @@ def become_subreaper() -> None:
 
 def die_with(parent: int) -> None:
     """Have this process killed as soon as its parent, the process `parent`, is gone."""
+    if parent == 1:
+        return  # the first process of a namespace, of which the kernel leaves nothing without it
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the kernel was told
         os.kill(os.getpid(), signal.SIGKILL)

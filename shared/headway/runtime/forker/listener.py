@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from headway.runtime.forker.child import prepare_output
 from headway.runtime.forker.peer import credentials
 from headway.runtime.forker.records import ForkerError
 from headway.runtime.forker.server import attend, import_all, shield
@@ -33,6 +34,7 @@ def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()
     """
     become_undumpable()
     shield()
+    prepare_output()
     try:
         import_all(preload)
     except ImportError as error:

@@ -12,7 +12,7 @@ import traceback
 from dataclasses import replace
 from typing import Final, NoReturn
 
-from headway.runtime.forker.child import prepare_output, run_child
+from headway.runtime.forker.child import run_child
 from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
 from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
@@ -43,7 +43,6 @@ def run_nanny(
         close_all_but([0, 1, 2, reins, lifeline])
         become_subreaper()
         go_on_without_parent()  # to find the lifeline cut
-        prepare_output()
         kill: Kill = kill_namespace if apart else kill_tree
         if apart:
             namespaces.mount_proc()

@@ -93,7 +93,7 @@ class Exit:
 
     def to_frame(self) -> Frame:
         """Return this as plain data."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "Exit":

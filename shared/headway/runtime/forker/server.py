@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
+from headway.runtime.forker.child import prepare_output
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
 from headway.runtime.forker.nest import Nest, Room, fork_first, fork_nanny, make_folder
@@ -31,6 +32,7 @@ _END_SECONDS: Final = 5.0
 def serve(control: socket.socket, preload: Sequence[str]) -> None:
     """Import the modules `preload`, then fork nannies until the supervisor is gone."""
     shield()
+    prepare_output()
     try:
         import_all(preload)
     except (ImportError, ForkerError) as error:
@@ -47,7 +49,7 @@ def shield() -> None:
     everyone.  Blocked, and not ignored, so that a signal which reaches a child
     before it is set up is delivered once it is.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGCHLD})
+    signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGCHLD})
 
 
 def import_all(preload: Sequence[str]) -> None:

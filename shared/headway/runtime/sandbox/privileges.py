@@ -6,10 +6,9 @@ import resource
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
-from headway.runtime.linux import become_dumpable, become_undumpable, call, is_dumpable, prctl
+from headway.runtime.linux import become_dumpable, become_undumpable, call, prctl
 
 _PR_CAPBSET_READ: Final = 23
 _PR_CAPBSET_DROP: Final = 24
@@ -76,10 +75,16 @@ def limit(file_bytes: int, processes: int | None) -> None:
 
 def go_first() -> None:
     """Have this process and its children be the first to go when memory is short."""
-    dumpable = is_dumpable()
-    become_dumpable()  # or its own files in /proc would belong to root
     try:
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    finally:
-        if not dumpable:
+        _score_highest()
+    except PermissionError:  # its own files in /proc belong to root
+        become_dumpable()
+        try:
+            _score_highest()
+        finally:
             become_undumpable()
+
+
+def _score_highest() -> None:
+    with open("/proc/self/oom_score_adj", "wb", buffering=0) as score:  # noqa: PTH123 - cheaper
+        score.write(b"1000")
