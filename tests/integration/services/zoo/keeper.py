@@ -110,9 +110,14 @@ class Zoo:
     _edits: int = 1
 
     def write(self, name: str, source: str) -> Path:
+        """Write a file as a whole.
+
+        A hostile child does not tell that it has read half of one, which is parsed once more.
+        """
         file = self.stack.dags / name
-        file.write_text(dedent(source))
-        return file
+        part = file.with_name(f"{name}.part")
+        part.write_text(dedent(source))
+        return part.replace(file)
 
     @contextmanager
     def canary(self) -> Iterator[Song]:
@@ -137,8 +142,8 @@ class Zoo:
 
     def touch(self, path: str) -> None:
         """Have a file parsed once more, by an edit that says nothing new."""
-        before, file = self.file(path)["parsed_at"], self.stack.dags / path
-        file.write_text(file.read_text() + "#\n")
+        before = self.file(path)["parsed_at"]
+        self.write(path, (self.stack.dags / path).read_text() + "#\n")
         self.stack.until(
             lambda _: self.file(path)["parsed_at"] != before, f"another parse of {path}"
         )
