@@ -1,16 +1,16 @@
 """What the instances of a mapped task have in common: the operator and what partial() fixes."""
 
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
+from headway.sdk.context import ASKED_NAMES
 from headway.sdk.operator import BaseOperator, accepted_names, check_arguments
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
-from headway.sdk.signatures import signature
+from headway.sdk.signatures import fits, takes
 
 
 class Blueprint(Protocol):
@@ -104,7 +104,9 @@ class FunctionBlueprint:
 
     def check_complete(self, names: Collection[str], where: str) -> None:
         """Refuse to leave out an argument of the function that has no default."""
-        check_call(self.function, (), {**self.fixed, **dict.fromkeys(names)}, where)
+        given = {**self.fixed, **dict.fromkeys(names)}
+        if not fits(self.function, (), given, ASKED_NAMES):
+            check_call(self.function, (), given, where)
 
     def filled(self, items: Mapping[str, object]) -> dict[str, Any]:
         """Return the arguments, with the items among those of the function."""
@@ -113,15 +115,8 @@ class FunctionBlueprint:
 
 def keywords_of(function: Callable[..., Any]) -> set[str] | None:
     """Return the names that a function takes as keywords; None when it takes any."""
-    try:
-        parameters = signature(function).parameters.values()
-    except ValueError:  # some functions written in C do not tell
-        return None
-    kinds = inspect.Parameter
-    if any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters):
-        return None
-    named = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
-    return {parameter.name for parameter in parameters if parameter.kind in named}
+    taken = takes(function)
+    return None if taken is None or taken.others else set(taken.named)
 
 
 def _refuse_fixed(names: Iterable[str], fixed: Collection[str], where: str) -> None:

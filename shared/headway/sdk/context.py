@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -184,7 +184,8 @@ def _dag_run(facts: RunFacts) -> DagRun:
 
 
 def _utc(date: datetime) -> "DateTime":
-    from pendulum import UTC, DateTime
+    import pendulum
 
-    there = date.astimezone(UTC)
-    return DateTime.combine(there.date(), there.time(), UTC)
+    at = date.astimezone(UTC)
+    clock = at.hour, at.minute, at.second, at.microsecond
+    return pendulum.DateTime(at.year, at.month, at.day, *clock, tzinfo=pendulum.UTC)

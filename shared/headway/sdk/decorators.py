@@ -125,8 +125,8 @@ class TaskFactory:
 
     def _defaults(self) -> dict[str, Any]:
         defaults: dict[str, Any] = {}
-        if doc := inspect.getdoc(self.function):
-            defaults["doc_md"] = doc
+        if self.function.__doc__:
+            defaults["doc_md"] = inspect.getdoc(self.function)
         if _returns_dictionary(self.function):
             defaults["multiple_outputs"] = True
         return defaults

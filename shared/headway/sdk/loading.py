@@ -5,8 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib.abc import SourceLoader
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path, PurePath
 from types import CodeType
 
@@ -36,37 +36,38 @@ def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
     path, bundle_root = path.absolute(), bundle_root.absolute()
     if not path.is_file():
         raise DagError(f"There is no DAG file {path}.")
-    if not path.is_relative_to(bundle_root):
-        raise DagError(f"The DAG file {path} is not below the folder {bundle_root}.")
+    try:
+        relative = path.relative_to(bundle_root)
+    except ValueError:
+        raise DagError(f"The DAG file {path} is not below the folder {bundle_root}.") from None
     _put_first_on_path(bundle_root)
     _put_first_on_path(path.parent)
     dags: list[DAG] = []
-    for loader, relative in _modules(path, bundle_root):
-        file = DagFile(module_name(relative), path, bundle_root, dags)
+    for name, loader in _modules(path, relative):
+        file = DagFile(name, path, bundle_root, dags)
         with collect(file):
             _import(file, loader)
     _check_unique(path, dags)
     return dags
 
 
-def _modules(path: Path, bundle_root: Path) -> Iterator[tuple[SourceLoader, PurePath]]:
-    """Yield what imports each module of the file, with the path that names it."""
-    relative = path.relative_to(bundle_root)
+def _modules(path: Path, relative: PurePath) -> Iterator[tuple[str, SourceLoader]]:
+    """Yield the name of each module of the file, and what imports it."""
     if path.suffix.lower() != SUFFIX:
-        yield SourceOnly(module_name(relative), str(path)), relative
+        name = module_name(relative)
+        yield name, SourceOnly(name, str(path))
         return
     modules = dag_modules(path)
     _put_first_on_path(path)
     importlib.invalidate_caches()  # Python remembers what was in a package
     for module in modules:
-        yield module, relative / module.entry
+        yield module_name(relative / module.entry), module
 
 
 def _import(file: DagFile, loader: SourceLoader) -> None:
     place = loader.get_filename(file.module_name)
-    spec = spec_from_file_location(file.module_name, place, loader=loader)
-    assert spec is not None
-    module = module_from_spec(spec)
+    module = module_from_spec(ModuleSpec(file.module_name, loader, origin=place))
+    module.__file__ = place
     sys.modules[file.module_name] = module
     try:
         loader.exec_module(module)

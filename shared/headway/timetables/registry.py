@@ -70,7 +70,8 @@ def encode(timetable: Timetable) -> TimetableSpec:
                 f"{kind.name!r} of the group {ENTRY_POINTS!r} in a package of yours."
             )
     spec = TimetableSpec(name=timetable.name, arguments=timetable.arguments())
-    _decode(spec)  # what is stored must be read again
+    if spec.arguments:
+        _decode(spec)  # what is stored must be read again
     return spec
 
 

@@ -10,7 +10,7 @@ from headway.sdk.checks import refuse
 from headway.sdk.context import ASKED_NAMES, Context
 from headway.sdk.operator import BaseOperator
 from headway.sdk.options import TaskOptions
-from headway.sdk.signatures import signature
+from headway.sdk.signatures import signature, takes
 
 
 class PythonOperator(BaseOperator):
@@ -62,14 +62,13 @@ def _from_context(
     kwargs: Mapping[str, Any],
     context: Context,
 ) -> dict[str, Any]:
-    parameters = _parameters(function)
-    given = {parameter.name for parameter in parameters[: len(args)]} | kwargs.keys()
-    injected = {
-        parameter.name: context[parameter.name]
-        for parameter in parameters
-        if parameter.name in ASKED_NAMES and parameter.name not in given and _by_name(parameter)
-    }
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+    taken = takes(function)
+    if taken is None:
+        return {}
+    given = {*taken.positional[: len(args)], *kwargs}
+    asked = [name for name in taken.named if name in ASKED_NAMES and name not in given]
+    injected = {name: context[name] for name in asked}
+    if taken.others:
         rest = {name: value for name, value in context.items() if name not in given}
         return rest | injected
     return injected
@@ -79,25 +78,15 @@ def check_call(
     function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], where: str
 ) -> None:
     """Refuse a TaskFlow call whose arguments do not fit the function."""
+    taken = signature(function)
     try:
-        bound = signature(function).bind_partial(*args, **kwargs)
+        bound = taken.bind_partial(*args, **kwargs)
     except TypeError as error:
         raise DagError(f"{where}: {error}.") from None
-    for parameter in _parameters(function):
+    for parameter in taken.parameters.values():
         needed = parameter.default is Parameter.empty and not _variable(parameter)
         if needed and parameter.name not in bound.arguments.keys() | ASKED_NAMES:
             raise DagError(f"{where} is called without its argument {parameter.name!r}.")
-
-
-def _parameters(function: Callable[..., Any]) -> list[Parameter]:
-    try:
-        return list(signature(function).parameters.values())
-    except ValueError:  # some functions written in C do not tell
-        return []
-
-
-def _by_name(parameter: Parameter) -> bool:
-    return parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def _variable(parameter: Parameter) -> bool:
