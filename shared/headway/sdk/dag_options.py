@@ -102,9 +102,9 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
     where = f"DAG {dag_id!r}"
     given: Mapping[str, Any] = options
     checked: dict[str, Any] = {
-        name: check(given[name], f"{where}: {name}")
-        for name, check in _STORED.items()
-        if name in given
+        name: _STORED[name](value, f"{where}: {name}")
+        for name, value in given.items()
+        if name in _STORED
     }
     start, end = checked.get("start_date"), checked.get("end_date")
     if start and end and end < start:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
 
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
+_OF_DAGS_ALONE: Final = DAG_OPTIONS - TASK_OPTIONS
+
 
 class DAG(DagTime):
     """A workflow.  Tasks made inside `with DAG(...)` belong to it."""
@@ -27,7 +29,7 @@ class DAG(DagTime):
         where = f"DAG {dag_id!r}"
         checks.known(options, DAG_OPTIONS, where)
         defaults = checks.mapping(options.get("default_args") or {}, f"{where}: default_args")
-        for name in defaults.keys() & (DAG_OPTIONS - TASK_OPTIONS):
+        for name in defaults.keys() & _OF_DAGS_ALONE:
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
         self.spec = specify(dag_id, options)

@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -89,6 +88,9 @@ def _put_first_on_path(folder: Path) -> None:
 
 
 def _check_unique(path: Path, dags: list[DAG]) -> None:
-    for dag_id, times in Counter(dag.dag_id for dag in dags).items():
-        if times > 1:
-            raise DagError(f"{path.name} makes {times} DAGs with the id {dag_id!r}; rename.")
+    seen: set[str] = set()
+    for dag in dags:
+        if dag.dag_id in seen:
+            times = sum(it.dag_id == dag.dag_id for it in dags)
+            raise DagError(f"{path.name} makes {times} DAGs with the id {dag.dag_id!r}; rename.")
+        seen.add(dag.dag_id)

@@ -79,4 +79,4 @@ TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
 
 def stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options that belong to the specification, checked."""
-    return {name: check(options[name], name) for name, check in STORED.items() if name in options}
+    return {name: STORED[name](value, name) for name, value in options.items() if name in STORED}
