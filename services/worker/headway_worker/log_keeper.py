@@ -82,8 +82,9 @@ class LogKeeper:
         with self._lock:
             self._running.discard(relative)
             copy = self._copies.get(relative)
-            if copy is not None:
-                copy.ended, copy.due, copy.failures = True, 0.0, 0
+            if copy is None:
+                return
+            copy.ended, copy.due, copy.failures = True, 0.0, 0
         self._awake.set()
 
     def close(self) -> None:
