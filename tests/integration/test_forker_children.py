@@ -230,3 +230,17 @@ def ended_in(selector: selectors.BaseSelector) -> Iterator[Exit]:
             selector.unregister(key.fileobj)
             key.data.close()
             yield end
+
+
+def test_what_a_preloaded_module_prints_is_in_no_childs_output(tmp_path: Path, log: Path) -> None:
+    (tmp_path / "talks.py").write_text("print('Loading the model ...', end='')\n")
+    folders = f"{tmp_path}:{Path(__file__).parent}"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folders}
+    with (
+        Forker.start(["talks", "forker_targets"], environment) as forker,
+        log.open("ab") as output,
+        closing(forker.spawn(spec("echo"), output.fileno())) as child,
+    ):
+        assert child.wait(LONG) == Exit(code=0)
+
+    assert log.read_text() == ""

@@ -29,7 +29,7 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     by content, and the names of those that were `missing`; or an `error` and what was
     `read` until then, as hashes by path; or that something has `changed` meanwhile.
     """
-    faulthandler.enable()  # a crash of the interpreter says where, in what it prints
+    tell_crashes()
     path = str(argument["path"])
     read, refusals = FilesRead(Path(str(argument["root"]))), Refusals()
     sys.addaudithook(read.hook)
@@ -45,6 +45,12 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
         spare.close()
         answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
     send_frame(channel, answer)
+
+
+def tell_crashes() -> None:
+    """Have a crash of the interpreter say where, in what this process, or a fork of it, prints."""
+    if not faulthandler.is_enabled():
+        faulthandler.enable()
 
 
 def _parse(read: FilesRead, path: str) -> Frame:

@@ -8,12 +8,12 @@ from typing import Final
 
 import pendulum
 
-import headway_parser.child  # noqa: F401 - what children are started with
 from headway import sdk
 from headway.runtime.frames import encode_frame
 from headway.sdk.loading import SourceOnly
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
+from headway_parser.child import tell_crashes
 
 SOURCE: Final = (
     "from headway.sdk import DAG\nwith DAG('d') as dag:\n    x = [f'{n}' for n in (1, 2)]\n"
@@ -40,4 +40,5 @@ def warm_up() -> None:
         SourceOnly("warm_up", "warm_up.py").source_to_code(SOURCE, "warm_up.py")
 
 
+tell_crashes()
 warm_up()

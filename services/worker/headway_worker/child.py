@@ -139,7 +139,9 @@ class ChannelRuntime(Asking):
 
     def explained(self, result: Result) -> Result:
         """Return the result with what a user must know of it, when Spark's server has gone."""
-        told = self._spark.explain(result.error) if self._spark and result.error else None
+        if self._spark is None or result.error is None or result.outcome is not Outcome.FAILED:
+            return result
+        told = self._spark.explain(result.error)
         return replace(result, error=told) if told else result
 
     def say(self, result: Result) -> None:

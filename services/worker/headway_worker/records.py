@@ -34,10 +34,11 @@ class Records(logging.Handler):
 def send_records() -> None:
     """Have everything that the task logs, from INFO on, come into its log.
 
-    It is done once, at best before this process is forked from another one that has.
+    What is so already is left as it is, at best by a process that this one was forked from.
     """
-    if any(isinstance(handler, Records) for handler in logging.root.handlers):
-        return
-    logging.basicConfig(level=logging.INFO, handlers=[Records()], force=True)
-    for name in _CHATTY:
-        logging.getLogger(name).setLevel(logging.WARNING)
+    root = logging.root
+    if [type(handler) for handler in root.handlers] != [Records] or root.level != logging.INFO:
+        logging.basicConfig(level=logging.INFO, handlers=[Records()], force=True)
+    for logger in map(logging.getLogger, _CHATTY):
+        if logger.level != logging.WARNING:
+            logger.setLevel(logging.WARNING)

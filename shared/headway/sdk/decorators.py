@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
+from types import FunctionType
 from typing import Any, TypeAlias, get_origin, overload
 
 from headway.domain.errors import DagError
@@ -125,8 +126,9 @@ class TaskFactory:
 
     def _defaults(self) -> dict[str, Any]:
         defaults: dict[str, Any] = {}
-        if self.function.__doc__:
-            defaults["doc_md"] = inspect.getdoc(self.function)
+        told = not isinstance(self.function, FunctionType) or self.function.__doc__
+        if told and (doc := inspect.getdoc(self.function)):
+            defaults["doc_md"] = doc
         if _returns_dictionary(self.function):
             defaults["multiple_outputs"] = True
         return defaults

@@ -65,7 +65,10 @@ def _modules(path: Path, relative: PurePath) -> Iterator[tuple[str, SourceLoader
 
 def _import(file: DagFile, loader: SourceLoader) -> None:
     place = loader.get_filename(file.module_name)
-    module = module_from_spec(ModuleSpec(file.module_name, loader, origin=place))
+    spec = ModuleSpec(file.module_name, loader, origin=place)
+    if loader.is_package(file.module_name):
+        spec.submodule_search_locations = [str(Path(place).parent)]
+    module = module_from_spec(spec)
     module.__file__ = place
     sys.modules[file.module_name] = module
     try:

@@ -70,7 +70,7 @@ def encode(timetable: Timetable) -> TimetableSpec:
                 f"{kind.name!r} of the group {ENTRY_POINTS!r} in a package of yours."
             )
     spec = TimetableSpec(name=timetable.name, arguments=timetable.arguments())
-    if spec.arguments:
+    if spec.arguments or BUILT_IN.get(spec.name) is not type(timetable):
         _decode(spec)  # what is stored must be read again
     return spec
 

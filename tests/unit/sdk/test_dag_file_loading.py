@@ -165,3 +165,12 @@ def test_a_file_that_is_absent_or_elsewhere_is_refused(tmp_path: Path, write: Wr
 
 def test_a_dag_made_outside_of_a_load_belongs_to_no_file() -> None:
     assert DAG("loose").file is None
+
+
+def test_a_file_that_is_a_package_imports_from_it(write: Write, tmp_path: Path) -> None:
+    write("flights/names.py", "NAME = 'by_carrier'")
+    path = write("flights/__init__.py", "from .names import NAME\ndag = DAG(NAME)")
+
+    (dag,) = load_dag_file(path, tmp_path)
+
+    assert dag.dag_id == "by_carrier"

@@ -49,6 +49,17 @@ def test_a_task_called_again_is_numbered(dag: DAG) -> None:
     assert named == ["fetch", "fetch__1"]
 
 
+def test_a_method_has_the_docstring_that_it_inherits(dag: DAG) -> None:
+    class Base:
+        def land(self) -> None:
+            """Land it."""
+
+    class Other(Base):
+        def land(self) -> None: ...
+
+    assert task(Other().land)().operator.spec.doc_md == "Land it."
+
+
 def test_options_come_from_the_decorator_and_are_overridden(dag: DAG) -> None:
     @task(task_id="fetch", retries=3, queue="big")
     def land() -> None:

@@ -22,7 +22,7 @@ from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.events import EventsTimetable
 from headway.timetables.paydays import LastWorkdayOnOrBefore
 from headway.timetables.recurring import Recurring
-from headway.timetables.registry import BUILT_IN, DEEPEST, decode, encode
+from headway.timetables.registry import BUILT_IN, DEEPEST, decode, encode, find
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 from headway.timetables.solar import Sunrise, Sunset
 from headway.timetables.wrapped import Delayed, RollingWindow
@@ -232,6 +232,29 @@ def test_a_package_may_register_timetables(tmp_path: Path, monkeypatch: pytest.M
     assert type(tea).__name__ == "TeaTimetable"
     assert encode(tea) == TimetableSpec(name="tea")
     assert decode(encode(Delayed(tea, DAY))) == Delayed(tea, DAY)
+
+
+FORGETFUL: str = (
+    TEA
+    + """
+    @classmethod
+    def from_arguments(cls, arguments):
+        arguments.take_text("sort")
+        return cls()
+"""
+)
+
+
+def test_a_timetable_of_a_package_that_forgets_its_arguments_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = FORGETFUL.format(name="tea_5")
+    install(tmp_path, "teas_forgetful", source, "tea_5 = teas_forgetful:TeaTimetable")
+    monkeypatch.syspath_prepend(tmp_path)
+    tea = find("tea_5")()
+
+    with pytest.raises(TimetableError, match="sort"):
+        encode(tea)
 
 
 @pytest.mark.parametrize(

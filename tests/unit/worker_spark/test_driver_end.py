@@ -54,6 +54,7 @@ _JAVA = "Py4JJavaError: An error occurred while calling o36.collectToPython.\n: 
         (_JAVA + "java.lang.NullPointerException", None, False),
         (_JAVA + "java.io.IOException: no room", None, False),
         (_JAVA + "java.lang.OutOfMemoryError: heap", None, True),
+        (_JAVA + "Job 0 cancelled because SparkContext was shut down", None, True),
         ("LoadError: no day was loaded", Py4JError("Shutdown in progress"), True),
         ("ValueError: no such day", None, False),
     ],

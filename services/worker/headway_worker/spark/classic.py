@@ -29,8 +29,8 @@ _DEFAULTS: Final = {
     "spark.ui.showConsoleProgress": "false",
 }
 _SECONDS: Final = 10.0
-_OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
-"""Spark's driver ends for it, but may tell its job of it first."""
+_LAST_WORDS: Final = ("java.lang.OutOfMemoryError", "SparkContext was shut down")
+"""Of what Spark's driver may tell its job before it begins to end for it."""
 
 _SETTLING: Final = 5000
 """Milliseconds for which a driver may be busy with the account of its jobs."""
@@ -78,7 +78,9 @@ def explain_driver(error: str) -> str | None:
     """
     gateway = SparkContext._gateway  # noqa: SLF001 - as below
     machine = getattr(gateway, "proc", None)
-    if machine is None or not (_OUT_OF_MEMORY in error or _is_ending(gateway)):
+    if machine is None:
+        return None
+    if not (any(words in error for words in _LAST_WORDS) or _is_ending(gateway)):
         return None
     try:
         code = machine.wait(_SECONDS)  # its connections end before it does

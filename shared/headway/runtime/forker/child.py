@@ -53,7 +53,7 @@ def run_child(
     except BaseException:  # noqa: BLE001 - here ends whatever user code raises
         traceback.print_exc()
     finally:
-        _flush()
+        flush_output()
         os._exit(code)
 
 
@@ -103,8 +103,9 @@ def _reset_signals() -> None:
 
 
 def _load(target: str) -> Target:
-    module, _, function = target.partition(":")
-    found: Target = getattr(importlib.import_module(module), function)
+    name, _, function = target.partition(":")
+    module = sys.modules.get(name) or importlib.import_module(name)
+    found: Target = getattr(module, function)
     return found
 
 
@@ -117,7 +118,8 @@ def _exit_code(leaving: SystemExit) -> int:
     return 1
 
 
-def _flush() -> None:
+def flush_output() -> None:
+    """Write what is printed and has not left this process, which a fork would write once more."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the log's reader is gone, or user code closed it
             stream.flush()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from headway.runtime.forker.child import prepare_output
+from headway.runtime.forker.child import flush_output, prepare_output
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
 from headway.runtime.forker.nest import Nest, Room, fork_first, fork_nanny, make_folder
@@ -43,7 +43,7 @@ def serve(control: socket.socket, preload: Sequence[str]) -> None:
 
 
 def shield() -> None:
-    """Block all signals but SIGCHLD, here and in the nannies.
+    """Block all signals that have a name, but SIGCHLD, here and in the nannies.
 
     They end when their supervisor does, not when a service manager signals
     everyone.  Blocked, and not ignored, so that a signal which reaches a child
@@ -62,6 +62,7 @@ def import_all(preload: Sequence[str]) -> None:
             f"Importing {', '.join(preload)} left threads running ({', '.join(threads)}). "
             "A process with threads cannot be forked safely: start them in the child."
         )
+    flush_output()
     gc.collect()
     gc.freeze()  # what is there now stays shared with all children
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.linux import become_dumpable, become_undumpable, call, prctl
+from headway.runtime.linux import become_dumpable, become_undumpable, call, is_dumpable, prctl
 
 _PR_CAPBSET_READ: Final = 23
 _PR_CAPBSET_DROP: Final = 24
@@ -77,8 +77,10 @@ def go_first() -> None:
     """Have this process and its children be the first to go when memory is short."""
     try:
         _score_highest()
-    except PermissionError:  # its own files in /proc belong to root
-        become_dumpable()
+    except PermissionError:
+        if is_dumpable():
+            raise
+        become_dumpable()  # or its own files in /proc belong to root
         try:
             _score_highest()
         finally:
