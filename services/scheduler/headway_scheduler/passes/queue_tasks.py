@@ -38,6 +38,8 @@ def queue_tasks(
             free = queues.free(conn, scheduler, settings.parallelism)
             most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
             ready, shares = _pick(conn, locked, free, most, choice)
+            if not ready:  # or all that workers may read ahead is queued
+                return NOTHING
             taken += dict.fromkeys(task.dag_id for task in ready)
             places = dags.lock_places(conn, taken)
             free |= line.free_places(conn, places, ready)
