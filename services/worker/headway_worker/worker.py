@@ -110,9 +110,8 @@ class Worker:
         self._answering.send(self._selector)
         for attempt in list(self._attempts.values()):
             self._enforce(attempt)
-            exited = attempt.child.poll()
-            if exited is not None:
-                self._finish(attempt, exited)
+            if attempt.child.exit is not None:
+                self._finish(attempt, attempt.child.exit)
         self._leftovers.step()
         for key in [key for key in self._ending if not self._leftovers.under_way(key)]:
             self._conclude(*self._ending.pop(key))

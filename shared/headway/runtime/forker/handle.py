@@ -40,6 +40,11 @@ class Child:
         """Return the descriptor that becomes readable when there is news."""
         return self._reins.fileno()
 
+    @property
+    def exit(self) -> Exit | None:
+        """How the child ended, as far as `poll` or `wait` have heard of it."""
+        return self._exit
+
     def poll(self) -> Exit | None:
         """Return how the child ended, None while it lives; never wait."""
         if self._exit is None:

@@ -52,7 +52,8 @@ class Watch:
         A process id means something to the supervisor only if it is not of a namespace.
         """
         self._child = child
-        self._tell({"pid": child if self._kill is kill_tree else None})
+        if self._kill is kill_tree:
+            self._tell({"pid": child})
         events = select.poll()
         for source in (self._reins.fileno(), self._lifeline, self._wakeup.fileno()):
             events.register(source, select.POLLIN)
