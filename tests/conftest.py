@@ -4,6 +4,7 @@ Two modes are for the whole session, and for every process that a test starts:
 TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each database.
 """
 
+import logging
 import os
 import secrets
 import signal
@@ -33,6 +34,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"modes: {', '.join(modes.variables()) or 'none'}"
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """Undo what a test does to all logging, as one does that runs what is a process's own."""
+    level, handlers = logging.root.level, list(logging.root.handlers)
+    yield
+    logging.root.setLevel(level)
+    for added in [it for it in logging.root.handlers if it not in handlers]:
+        logging.root.removeHandler(added)
 
 
 @pytest.fixture(scope="session")

@@ -1,21 +1,12 @@
 """A task's own logging is led to its log, whatever the fork server has imported."""
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from headway_worker.records import Records, send_records
 
 ROOT = logging.root
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    handlers, level = list(ROOT.handlers), ROOT.level
-    yield
-    ROOT.handlers[:] = handlers
-    ROOT.setLevel(level)
 
 
 def test_what_is_so_already_is_left_as_it_is() -> None:
