@@ -276,11 +276,13 @@ class Worker:
         if lost:
             self._tenure.forget(key)
         else:
-            self._report(work, result, left=attempt.outlived_by or "")
+            self._report(work, result, left=attempt.outlived_by)
 
-    def _report(self, work: Work, result: Result, *, began: bool = True, left: str = "") -> None:
+    def _report(
+        self, work: Work, result: Result, *, began: bool = True, left: str | None = None
+    ) -> None:
         log.info("action=end %s outcome=%s", _told(work), result.outcome)
-        report = report_of(work.claimed, work.task, result, began=began, left=left or None)
+        report = report_of(work.claimed, work.task, result, began=began, left=left)
         self.failed += report.following.state is TaskState.FAILED
         self._reporter.add(report)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
-from headway.db import callbacks
+from headway.db import attempt_keys, callbacks
 from headway.db.prepared import hot
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
@@ -248,9 +248,7 @@ def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, Task
     moved = conn.execute(
         REPORT,
         {
-            "task_ids": [report.key.task_instance_id for report in reports],
-            "attempts": [report.key.attempt for report in reports],
-            "tokens": [str(report.key.token) for report in reports],
+            **attempt_keys.columns([report.key for report in reports]),
             "outcomes": [str(report.outcome) for report in reports],
             "errors": [report.error for report in reports],
             "states": [str(report.following.state) for report in reports],
@@ -269,7 +267,7 @@ def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, Task
 
 def reported(conn: Connection, key: AttemptKey) -> Outcome | None:
     """Return the outcome that this very claim has reported before; None if it has none."""
-    outcome = conn.scalar(REPORTED, _key(key))
+    outcome = conn.scalar(REPORTED, attempt_keys.parameters(key))
     return None if outcome is None else Outcome(outcome)
 
 
@@ -294,7 +292,3 @@ def _claimed(row: Row[Any], token: UUID) -> Claimed:
         handle=row.handle,
         is_called_off=row.is_called_off,
     )
-
-
-def _key(key: AttemptKey) -> dict[str, object]:
-    return {"task_id": key.task_instance_id, "attempt": key.attempt, "token": str(key.token)}

@@ -9,7 +9,7 @@ from json import dumps
 
 from sqlalchemy import Connection, text
 
-from headway.db import attempts, callbacks
+from headway.db import attempt_keys, attempts, callbacks
 from headway.db.attempts import AttemptKey, Report
 from headway.db.leases import LostAttempt
 from headway.domain.arguments import JsonValue
@@ -92,12 +92,7 @@ FOLLOW = text("""
 
 def save(conn: Connection, key: AttemptKey, handle: Mapping[str, JsonValue]) -> bool:
     """Record what the attempt has running elsewhere; False when the attempt is no longer ours."""
-    parameters = {
-        "task_id": key.task_instance_id,
-        "attempt": key.attempt,
-        "token": str(key.token),
-        "handle": dumps(dict(handle)),
-    }
+    parameters = {**attempt_keys.parameters(key), "handle": dumps(dict(handle))}
     return conn.execute(SET, parameters).rowcount > 0
 
 
@@ -111,9 +106,7 @@ def give_up(conn: Connection, reports: Sequence[Report]) -> set[AttemptKey]:
     mine = conn.execute(
         GIVE_UP,
         {
-            "task_ids": ids,
-            "attempts": [report.key.attempt for report in reports],
-            "tokens": [str(report.key.token) for report in reports],
+            **attempt_keys.columns([report.key for report in reports]),
             "errors": [report.error for report in reports],
             "delays": [report.following.seconds or 0.0 for report in reports],
         },
@@ -134,9 +127,7 @@ def follow(
     conn.execute(
         FOLLOW,
         {
-            "task_ids": [it.key.task_instance_id for it, _ in lost],
-            "attempts": [it.key.attempt for it, _ in lost],
-            "tokens": [str(it.key.token) for it, _ in lost],
+            **attempt_keys.columns([it.key for it, _ in lost]),
             "errors": [it.error for it, _ in lost],
             "targets": [target and str(target) for _, target in lost],
             "sources": sources(TaskState.QUEUED, Role.SCHEDULER),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+from headway.db import attempt_keys
 from headway.db.attempts import AttemptKey, Report, report
 from headway.db.callbacks import events_of
 from headway.db.prepared import hot
@@ -131,15 +132,7 @@ def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[
 
     Whatever is not returned is no longer the worker's, and must be killed at once.
     """
-    rows = conn.execute(
-        RENEW,
-        {
-            "task_ids": [key.task_instance_id for key in keys],
-            "attempts": [key.attempt for key in keys],
-            "tokens": [str(key.token) for key in keys],
-            "seconds": seconds,
-        },
-    )
+    rows = conn.execute(RENEW, {**attempt_keys.columns(keys), "seconds": seconds})
     renewed = {(row.task_instance_id, row.attempt): row.stopping for row in rows}
     mine = ((key, (key.task_instance_id, key.attempt)) for key in keys)
     return {key: renewed[pair] for key, pair in mine if pair in renewed}

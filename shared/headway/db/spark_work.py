@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from headway.db import attempt_keys
 from headway.db.attempts import AttemptKey, Claimed
 from headway.db.prepared import hot
 from headway.domain.spark_work import SparkFigures, SparkProgress
@@ -120,9 +121,7 @@ def save(conn: Connection, said: Sequence[Said]) -> None:
     conn.execute(
         SAVE,
         {
-            "task_ids": [it.key.task_instance_id for it in ordered],
-            "attempts": [it.key.attempt for it in ordered],
-            "tokens": [str(it.key.token) for it in ordered],
+            **attempt_keys.columns([it.key for it in ordered]),
             "progress": [_json(it.progress) for it in ordered],
             "figures": [_json(it.figures) for it in ordered],
         },

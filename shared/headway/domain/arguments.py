@@ -19,6 +19,12 @@ JsonValue = TypeAliasType(
     "JsonValue", "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 )
 
+PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+"""The types of values that hold no other."""
+
+MAPPINGS: Final = (dict, Mapping)
+"""Dictionaries are looked for first: to ask whether something is any Mapping takes long."""
+
 RETURN_VALUE: Final = "return_value"
 """The XCom key under which a task's return value is stored."""
 
@@ -45,7 +51,7 @@ def encode_argument(value: object, where: str, depth: int = 0) -> JsonValue:
         raise DagError(f"{where} is nested more than {DEEPEST} levels deep; flatten it.")
     if value is None or isinstance(value, (bool, int, float, str)):
         return _check_scalar(value, where)
-    if isinstance(value, (dict, Mapping)):  # to ask whether it is any Mapping takes longer
+    if isinstance(value, MAPPINGS):
         return _encode_map(value, where, depth)
     if isinstance(value, (list, tuple)):
         return [encode_argument(item, f"{where}[{n}]", depth + 1) for n, item in enumerate(value)]

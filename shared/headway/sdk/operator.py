@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
+from headway.domain.arguments import PLAIN
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
 from headway.domain.spec import TaskSpec
@@ -15,7 +16,7 @@ from headway.sdk.dependencies import Dependent, Tasks, connect, cross_downstream
 from headway.sdk.options import TASK_OPTIONS, TaskOptions, stored
 from headway.sdk.runtime import DEFAULT_SPARK
 from headway.sdk.signatures import signature
-from headway.sdk.xcom_arg import PLAIN, XComArg, outputs_in
+from headway.sdk.xcom_arg import XComArg, outputs_in
 
 if TYPE_CHECKING:
     from headway.sdk.context import Context

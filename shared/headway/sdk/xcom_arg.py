@@ -1,9 +1,9 @@
 """A task's output as an argument of another task, before there is a value."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from headway.domain.arguments import RETURN_VALUE, XComReference
+from headway.domain.arguments import MAPPINGS, PLAIN, RETURN_VALUE, XComReference
 from headway.domain.errors import DagError
 from headway.sdk.dependencies import Dependent
 
@@ -11,12 +11,7 @@ if TYPE_CHECKING:
     from headway.sdk.operator import BaseOperator
 
 
-PLAIN: Final = frozenset({bool, int, float, str, type(None)})
-"""What holds nothing else."""
-
 _COLLECTIONS: Final = (list, tuple, set, frozenset)
-_MAPPINGS: Final = (dict, Mapping)
-"""Dictionaries are looked for first: to ask whether something is any Mapping takes long."""
 
 
 class XComArg(Dependent):
@@ -71,7 +66,7 @@ def outputs_in(value: object) -> Iterator[XComArg]:
             yield item
         elif isinstance(item, _COLLECTIONS):
             ahead += [inner for inner in item if type(inner) not in PLAIN]
-        elif type(item) not in PLAIN and isinstance(item, _MAPPINGS):
+        elif type(item) not in PLAIN and isinstance(item, MAPPINGS):
             ahead += [inner for inner in item.values() if type(inner) not in PLAIN]
 
 
@@ -79,7 +74,7 @@ def transform(value: object, leaf: Callable[[object], object]) -> object:
     """Rebuild an argument with `leaf` applied to everything that is no container."""
     if type(value) in PLAIN:
         return leaf(value)
-    if isinstance(value, _MAPPINGS):
+    if isinstance(value, MAPPINGS):
         return {name: transform(item, leaf) for name, item in value.items()}
     if isinstance(value, list):
         return [transform(item, leaf) for item in value]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgpack
 
+from headway.domain.arguments import MAPPINGS, PLAIN
 from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.serialization import decoding as bounded
@@ -54,7 +55,6 @@ MOST_ELEMENTS: Final = 5_000_000
 MOST_CONTAINERS: Final = 600_000
 """Items of lists and maps in it, and lists and maps: enough for a hundred thousand tasks."""
 
-_SIMPLE: Final = frozenset({str, int, float, bool, type(None)})
 _LATER: Final[Mapping[type, frozenset[str]]] = {DagSpec: LATER, TaskSpec: LATER_OF_TASKS}
 _NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -117,20 +117,20 @@ def _adapter() -> "TypeAdapter[DagSpec]":
 
 def _plain(value: object) -> Any:
     """Return plain data, the keys of maps in order."""
-    if type(value) in _SIMPLE:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, (dict, Mapping)):  # to ask whether it is any Mapping takes longer
+    if isinstance(value, MAPPINGS):
         return {key: _plain(value[key]) for key in sorted(value)}
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     kind: Any = type(value)
     later = _LATER.get(kind, _NOTHING)
     return {
-        name: it if type(it) in _SIMPLE else _plain(it)
+        name: it if type(it) in PLAIN else _plain(it)
         for name in _names(kind)
         if (it := getattr(value, name)) or name not in later
     }
