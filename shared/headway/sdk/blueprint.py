@@ -6,11 +6,10 @@ from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
-from headway.sdk.context import ASKED_NAMES
 from headway.sdk.operator import BaseOperator, accepted_names, check_arguments
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
-from headway.sdk.signatures import fits, takes
+from headway.sdk.signatures import takes
 
 
 class Blueprint(Protocol):
@@ -105,8 +104,7 @@ class FunctionBlueprint:
     def check_complete(self, names: Collection[str], where: str) -> None:
         """Refuse to leave out an argument of the function that has no default."""
         given = {**self.fixed, **dict.fromkeys(names)}
-        if not fits(self.function, (), given, ASKED_NAMES):
-            check_call(self.function, (), given, where)
+        check_call(self.function, (), given, lambda: where)
 
     def filled(self, items: Mapping[str, object]) -> dict[str, Any]:
         """Return the arguments, with the items among those of the function."""

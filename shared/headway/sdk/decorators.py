@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, get_origin, overload
 from headway.domain.errors import DagError
 from headway.sdk.blueprint import FunctionBlueprint
 from headway.sdk.checks import shown
-from headway.sdk.context import ASKED_NAMES
 from headway.sdk.current import current_dag
 from headway.sdk.definition import DAG
 from headway.sdk.mapped import expand, expand_kwargs, mapped_task
@@ -20,7 +19,6 @@ from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOpera
 from headway.sdk.operators.pyspark import PysparkOperator
 from headway.sdk.operators.python import PythonOperator, check_call
 from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
-from headway.sdk.signatures import fits
 from headway.sdk.xcom_arg import XComArg
 
 OperatorClass: TypeAlias = (
@@ -55,8 +53,7 @@ class TaskFactory:
         if twice := kwargs.keys() & self.fixed.keys():
             self._blueprint(dag).check(twice, self._where(dag))
         kwargs = {**self.fixed, **kwargs}
-        if not fits(self.function, args, kwargs, ASKED_NAMES):
-            check_call(self.function, args, kwargs, self._where(dag))
+        check_call(self.function, args, kwargs, lambda: self._where(dag))
         task = self.operator(
             task_id=task_id,
             python_callable=self.function,

@@ -9,7 +9,7 @@ import pytest
 
 from headway.domain.errors import DagError
 from headway.sdk.context import ASKED_NAMES
-from headway.sdk.operators.python import check_call
+from headway.sdk.operators.python import check_by_signature
 from headway.sdk.signatures import fits
 
 
@@ -36,7 +36,7 @@ NAMED: tuple[dict[str, int], ...] = ({}, {"x": 1}, {"y": 1}, {"x": 1, "y": 1}, {
 def test_only_a_call_that_fits_is_said_to(function: Callable[..., object]) -> None:
     for args, kwargs in product(POSITIONAL, NAMED):
         if fits(function, args, kwargs, ASKED_NAMES):
-            check_call(function, args, kwargs, "here")
+            check_by_signature(function, args, kwargs, "here")
 
 
 @pytest.mark.parametrize("function", [nothing, one, with_default, by_name, asks])
@@ -49,7 +49,7 @@ def _passes(
     function: Callable[..., object], args: tuple[int, ...], kwargs: Mapping[str, int]
 ) -> bool:
     try:
-        check_call(function, args, kwargs, "here")
+        check_by_signature(function, args, kwargs, "here")
     except DagError:
         return False
     return True

@@ -10,7 +10,7 @@ from headway.sdk.checks import refuse
 from headway.sdk.context import ASKED_NAMES, Context
 from headway.sdk.operator import BaseOperator
 from headway.sdk.options import TaskOptions
-from headway.sdk.signatures import signature, takes
+from headway.sdk.signatures import fits, signature, takes
 
 
 class PythonOperator(BaseOperator):
@@ -75,9 +75,20 @@ def _from_context(
 
 
 def check_call(
-    function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], where: str
+    function: Callable[..., Any],
+    args: Collection[Any],
+    kwargs: Mapping[str, Any],
+    where: Callable[[], str],
 ) -> None:
     """Refuse a TaskFlow call whose arguments do not fit the function."""
+    if not fits(function, args, kwargs, ASKED_NAMES):
+        check_by_signature(function, args, kwargs, where())
+
+
+def check_by_signature(
+    function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], where: str
+) -> None:
+    """Refuse a TaskFlow call by what the function's signature says, which tells what is wrong."""
     taken = signature(function)
     try:
         bound = taken.bind_partial(*args, **kwargs)
