@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db import attempts, backfill_plans, processes, runs, tasks
 from headway.db.backfill_plans import NewBackfill
-from headway.decide.admit import Limit
+from headway.decide.admit import READ_AHEAD, Limit
 from headway.decide.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.spec import DEFAULT_QUEUE, DagSpec
@@ -149,8 +149,8 @@ def test_backfills_leave_the_read_ahead_of_a_queue_to_others(
     past = scheduled(engine, new())
 
     assert queue(replica) == past[:2]
-    live = seed.scheduled(engine, spec("live"))
-    assert queue(replica) == live[:2]
+    live = seed.scheduled(engine, spec("live", 9))
+    assert queue(replica) == live[: 2 * READ_AHEAD - 2]
 
 
 @pytest.mark.parametrize(

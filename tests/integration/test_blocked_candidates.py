@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db import dags, processes
+from headway.decide.admit import READ_AHEAD
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -141,7 +142,7 @@ def test_a_queue_with_little_room_does_not_fill_the_batch(
     queued = queue(few_at_a_time)
 
     assert behind in queued
-    assert len(queued) == 5, "twice the two slots of the queue, and the one behind"
+    assert len(queued) == 2 * READ_AHEAD + 1, "what the queue's two slots take, and the one behind"
 
 
 def test_runs_and_tasks_at_their_limit_do_not_fill_the_batch(

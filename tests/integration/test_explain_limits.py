@@ -373,25 +373,25 @@ def test_a_queue_that_no_worker_serves(engine: Engine, replica: Replica) -> None
 
 
 def test_a_queue_whose_workers_have_enough(engine: Engine) -> None:
-    """A worker of one slot is given two."""
+    """A worker of one slot is given three."""
     with engine.begin() as conn:
         processes.register(conn, "worker", ("host", 2), "test", [DEFAULT_QUEUE], 1)
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
-    seed.scheduled(engine, seed.wide(3))
-    assert len(queue(replica)) == 2
+    seed.scheduled(engine, seed.wide(4))
+    assert len(queue(replica)) == 3
 
-    found = ask(engine, "t2")
+    found = ask(engine, "t3")
 
     assert found.reason is Reason.QUEUE
     assert found.sentence == (
-        "The queue default has 2 tasks queued or running, and its workers are given 2 at most, "
-        "twice as many as they have slots."
+        "The queue default has 3 tasks queued or running, and its workers are given 3 at most, "
+        "3 times as many as they have slots."
     )
-    assert [it.task_id for it in found.held_by] == ["t0", "t1"]
+    assert [it.task_id for it in found.held_by] == ["t0", "t1", "t2"]
     assert queue(replica) == []
 
     seed.register(engine, "worker")
-    assert queue(replica) == [id_of(engine, "t2")]
+    assert queue(replica) == [id_of(engine, "t3")]
 
 
 def test_the_parallelism_of_every_scheduler(engine: Engine) -> None:

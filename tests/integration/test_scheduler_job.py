@@ -49,6 +49,14 @@ def scheduler(
     return SchedulerJob(replica, clock, silent(clock))
 
 
+def at_rest(engine: Engine, settings: SchedulerSettings = USUAL, days: int = 0) -> SchedulerJob:
+    """Return the job of a scheduler that has done all there is without a worker, at that day."""
+    job = scheduler(engine, FakeClock(seed.START + days * seed.DAY), settings)
+    while job.step():
+        pass
+    return job
+
+
 def backfill(engine: Engine, backfill_id: int) -> BackfillJob:
     """Return the job of a backfill, which has reserved its runs."""
     clock = FakeClock(seed.START + 30 * seed.DAY)
@@ -103,6 +111,11 @@ def finish_all(engine: Engine, job: SchedulerJob | BackfillJob, worker: Identity
     raise AssertionError("the job has not come to rest")
 
 
+def succeed(engine: Engine, worker: Identity) -> None:
+    """Have the worker claim what is queued and report success."""
+    seed.report(engine, [each.key for each in seed.claim(engine, worker)])
+
+
 def test_a_scheduler_creates_runs_and_brings_them_to_their_end(engine: Engine) -> None:
     seed.store(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
     job = scheduler(engine, FakeClock(seed.START + 3 * seed.DAY))
@@ -140,6 +153,104 @@ def test_a_scheduler_that_is_alone_goes_on(engine: Engine) -> None:
         alone.step()
 
     assert charges(engine, alone) == 6
+
+
+def test_what_is_settled_and_queued_needs_no_second_look(engine: Engine) -> None:
+    seed.start_run(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+    job, worker = at_rest(engine), seed.register(engine, "worker")
+
+    assert (job.step(), charges(engine, job)) == (False, 1)
+    succeed(engine, worker)
+    assert (job.step(), charges(engine, job)) == (False, 2)
+    succeed(engine, worker)
+    assert job.step(), "a run has ended, and another may begin"
+    assert not job.step()
+
+
+def test_a_full_batch_needs_a_second_look(engine: Engine) -> None:
+    seed.scheduled(engine, seed.wide(3))
+    job = at_rest(engine, read(SchedulerSettings, max_tis_per_query=2))
+    seed.register(engine, "worker")
+
+    assert [job.step(), job.step()] == [True, False]
+    assert charges(engine, job) == 3
+
+
+def test_what_is_cut_for_one_limits_sake_needs_a_second_look(engine: Engine) -> None:
+    seed.scheduled(engine, seed.dag(replace(seed.task("a"), max_active_tis_per_dag=1)))
+    job = at_rest(engine)
+    seed.register(engine, "worker")
+
+    assert [job.step(), job.step()] == [True, False]
+
+
+def test_a_dag_that_another_has_for_an_instant_needs_a_second_look(engine: Engine) -> None:
+    for dag_id in ("held", "free"):
+        seed.scheduled(engine, seed.wide(1, dag_id))
+    job = at_rest(engine)
+    seed.register(engine, "worker")
+    with engine.begin() as conn:
+        conn.execute(text("SELECT FROM dag WHERE dag_id = 'held' FOR NO KEY UPDATE"))
+        assert (job.step(), charges(engine, job)) == (True, 1)
+
+    assert (job.step(), charges(engine, job)) == (False, 2)
+
+
+def test_a_pool_that_another_has_for_an_instant_needs_a_second_look(engine: Engine) -> None:
+    seed.start_run(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+    job, worker = at_rest(engine), seed.register(engine, "worker")
+    job.step()
+    succeed(engine, worker)
+    with engine.begin() as conn:
+        conn.execute(text("SELECT FROM pool FOR NO KEY UPDATE"))
+        assert (job.step(), charges(engine, job)) == (True, 1)
+
+    assert (job.step(), charges(engine, job)) == (False, 2)
+
+
+def test_a_run_that_waits_for_the_one_before_is_looked_at_at_once(engine: Engine) -> None:
+    task = replace(seed.task("a"), depends_on_past=True)
+    version = seed.store(engine, seed.dag(task, seed.task("b", "a")))
+    first, second = seed.create_runs(engine, version, range(2))
+    job, worker = at_rest(engine, days=2), seed.register(engine, "worker")
+    job.step()
+    succeed(engine, worker)
+
+    assert job.step(), f"{second} was woken by what has ended in {first}"
+
+
+def test_a_pool_that_is_left_to_others_needs_a_second_look(engine: Engine) -> None:
+    seed.scheduled(engine, seed.wide(6))
+    first, second = (at_rest(engine, read(SchedulerSettings, max_tis_per_query=2)) for _ in "12")
+    worker = seed.register(engine, "worker")
+    first.step()
+    succeed(engine, worker)
+
+    assert (first.step(), charges(engine, first)) == (True, 2)
+    assert (second.step(), charges(engine, second)) == (True, 2)
+
+
+def test_more_runs_than_one_pass_takes_need_a_second_look(engine: Engine) -> None:
+    for number in "12":
+        seed.start_run(engine, seed.dag(seed.task("a"), seed.task("b", "a"), dag_id=number))
+    job = at_rest(engine, read(SchedulerSettings, max_dagruns_per_loop_to_schedule=1))
+    worker = seed.register(engine, "worker")
+    job.step()
+    succeed(engine, worker)
+
+    assert [job.step(), job.step(), job.step()] == [True, True, False]
+
+
+def test_when_runs_have_started_others_are_looked_for(engine: Engine) -> None:
+    job = at_rest(engine, read(SchedulerSettings, max_dagruns_per_loop_to_schedule=1), days=1)
+    for number in "12":
+        seed.create_runs(engine, seed.store(engine, seed.wide(1, number)), range(1))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET planned_version_id = version_id, next_run_after = NULL"))
+    seed.register(engine, "worker")
+
+    assert [job.step(), job.step(), job.step()] == [True, True, False]
+    assert charges(engine, job) == 2
 
 
 def test_others_are_told_of_more_runs_than_one_may_start_at_once(engine: Engine) -> None:

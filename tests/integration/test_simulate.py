@@ -13,8 +13,8 @@ from headway.actions.pools import set_pool
 from headway.actions.simulate import Simulated, simulate_line
 from headway.cli.main import app
 from headway.db import explain_line, processes, queues
-from headway.decide.admit import Budget, Limit
-from headway.decide.simulate import READ_AHEAD, Changes
+from headway.decide.admit import READ_AHEAD, Budget, Limit
+from headway.decide.simulate import Changes
 from headway.domain.errors import NotFoundError
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.runtime.settings import SchedulerSettings, read
@@ -113,7 +113,7 @@ def test_other_slots_of_workers(engine: Engine) -> None:
     with engine.begin() as conn:
         worker = processes.register(conn, "worker", ("host", 2), "test", [DEFAULT_QUEUE], 1)
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
-    seed.scheduled(engine, seed.wide(6))
+    seed.scheduled(engine, seed.wide(2 * READ_AHEAD + 1))
     queue(replica)
 
     found = given(engine, Changes(queues={DEFAULT_QUEUE: 2}))
@@ -125,7 +125,7 @@ def test_other_slots_of_workers(engine: Engine) -> None:
         taken = explain_line.queue_taken(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
         assert queues.free(conn, 0, 0)[budget] + taken == READ_AHEAD * 2
     assert queue(replica) == found.simulation.then.task_ids
-    assert len(found.simulation.then.task_ids) == 2
+    assert len(found.simulation.then.task_ids) == READ_AHEAD
 
 
 def test_a_queue_that_no_worker_serves(engine: Engine, replica: Replica) -> None:

@@ -23,7 +23,7 @@ from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
 
-FIRST_WITH_NOTICES = 0.02
+FIRST_WITH_NOTICES = 0.05
 """Seconds of the first wait in vain, where a notice ends it as soon as there is work."""
 
 

@@ -44,15 +44,15 @@ class DagRunJob:
         self._turns = Turns(self.clock, self.replica.settings.max_tis_per_query)
 
     def step(self) -> bool:
-        """Do once what there is to do; return whether there was anything.
+        """Do once what there is to do; return whether there may be more at once.
 
         The heartbeat is part of the loop, so that a loop that hangs counts as dead.
         """
         self.heartbeat()
         wanted = self._look()
-        done = self.collect(wanted)
-        done += self.process(wanted)
-        return self.figures.add(done)
+        collected = self.collect(wanted)
+        done, more = self.process(wanted)
+        return self.figures.add(collected + done) and (more or collected.total() > 0)
 
     def submit(self, runs: Sequence[int]) -> list[int]:
         """Reserve unfinished runs for this job; return those that no other job has."""
@@ -64,9 +64,12 @@ class DagRunJob:
         """Have more runs to process; what was submitted is all there is, unless a job says more."""
         return Counter()
 
-    def process(self, wanted: Demand) -> Counter[str]:
-        """Start runs, settle what has changed in them, queue the tasks that are ready."""
-        now, replica = self.clock.now, self.replica
+    def process(self, wanted: Demand) -> tuple[Counter[str], bool]:
+        """Start runs, settle what has changed in them, queue the tasks that are ready.
+
+        Return what each pass has done, and whether there may be more to do at once.
+        """
+        now, replica, more = self.clock.now, self.replica, False
         done: Counter[str] = Counter()
         if wanted.overdue:
             done["timed_out"] = time_out(replica, now())
@@ -76,7 +79,7 @@ class DagRunJob:
             done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
-            done["settled"], filled = schedule_tasks(
+            done["settled"], filled, more = schedule_tasks(
                 replica, now(), called=partial(self.notifier.notify, CALLBACK)
             )
         if wanted.retries:
@@ -86,8 +89,9 @@ class DagRunJob:
         pools = filled.union(wanted.pools)
         if done["started"] or done["retried"] or len(filled) > 1:
             pools = frozenset(self._look().pools)
-        done["queued"] = self._queue(sorted(pools), wanted.jobs)
-        return done
+        more = more or any(done[name] for name in done if name != "settled")
+        done["queued"], unqueued = self._queue(sorted(pools), wanted.jobs)
+        return done, more or unqueued
 
     def heartbeat(self) -> None:
         """Say that this job is alive, when it is time to; FencedError if it was declared dead."""
@@ -110,18 +114,20 @@ class DagRunJob:
         most = self.replica.settings.max_dagruns_per_loop_to_schedule
         return done["started"] >= most or done["settled"] >= most
 
-    def _queue(self, pools: list[str], jobs: int) -> int:
+    def _queue(self, pools: list[str], jobs: int) -> tuple[int, bool]:
+        """Queue the tasks of these pools; return how many, and whether there may be more."""
         # Each replica in an order of its own: they work side by side on different pools.
         self.random.shuffle(pools)
-        queued = 0
-        for pool in self._turns.mine(pools):
-            task_ids = queue_tasks(self.replica, pool, self.clock.now()).task_ids
-            queued += len(task_ids)
+        mine = self._turns.mine(pools)
+        queued, more = 0, len(mine) < len(pools)
+        for pool in mine:
+            task_ids, _refused, unqueued = queue_tasks(self.replica, pool, self.clock.now())
+            queued, more = queued + len(task_ids), more or unqueued
             if self._turns.had(pool, len(task_ids), jobs):
                 self.notifier.notify(SCHEDULER)
         if queued:
             self.notifier.notify(WORKER)
-        return queued
+        return queued, more
 
     def _look(self) -> Demand:
         with reader(self.replica.engine).connect() as conn:

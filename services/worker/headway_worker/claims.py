@@ -36,9 +36,9 @@ class Claims(Generic[W]):
     At a notice it claims at once, and so it does as long as claims bring all that they ask for.
     Else it looks first whether there is anything: when an attempt has ended, soon after it
     was reported, since what follows it in its run is about to be queued, and then ever
-    more seldom.  While other attempts run, a claim that has brought something is followed
-    by the next one after `GATHER` at the earliest: the slots that fall free until then are
-    filled by one transaction.
+    more seldom.  While more than a quarter of the slots are taken, a claim that has brought
+    something is followed by the next one after `GATHER` at the earliest: the slots that fall
+    free until then are filled by one transaction.
     """
 
     clerk: Queue[W]
@@ -49,6 +49,8 @@ class Claims(Generic[W]):
     _in_vain: int = 0
     _asked: int = 0
     _plenty: bool = False
+    _brought: tuple[int, int] = (0, 0)
+    _nothing: bool = False
     _gathers_until: float = 0.0
 
     @property
@@ -67,9 +69,10 @@ class Claims(Generic[W]):
         if collected is None:
             return []
         (found,) = collected
-        self._plenty = len(found) >= self._asked
+        self._plenty, self._nothing = len(found) >= self._asked, not found
         self._in_vain = 0 if found else self._in_vain + 1
         if found:
+            self._brought = self._brought[1], len(found)
             self._gathers_until = self.clock.monotonic() + GATHER
         if self._in_vain:
             self.chore.rest(self.pace.idle_after(self._in_vain))
@@ -91,7 +94,7 @@ class Claims(Generic[W]):
         if free_slots <= 0:
             return inf
         begins_in = self.chore.begins_in()
-        if free_slots >= self.clerk.slots:
+        if 4 * free_slots >= 3 * self.clerk.slots:
             return begins_in
         return max(begins_in, self._gathers_until - self.clock.monotonic())
 
@@ -104,6 +107,15 @@ class Claims(Generic[W]):
         """Look soon: what follows the attempt is about to be queued."""
         self._in_vain = 0
         self.chore.soon(self.pace.first)
+
+    def is_flood(self, running: int) -> bool:
+        """Return whether work comes by the several and keeps enough slots busy.
+
+        One of the last two claims that were not in vain has brought several.  When a look was in
+        vain and fewer than half of the slots are `running`, what follows from them is waited for.
+        """
+        starving = self._nothing and 2 * running < self.clerk.slots
+        return max(self._brought) > 1 and not starving
 
     def _look(self, free_slots: int) -> list[W]:
         return self.clerk.claim(free_slots) if self.clerk.any_queued() else []

@@ -26,14 +26,15 @@ class Reports(Protocol):
         """End what they are about, in one transaction."""
 
 
-GATHER: Final = 0.02
-"""Seconds between two transactions with reports, so that a flood of them comes in batches."""
+GATHER: Final = 0.05
+"""Seconds between two transactions with reports, in a flood of them."""
 
 
 @dataclass(slots=True)
 class Reporter(Generic[K]):
     """Send reports, all that have come together in one transaction, until they are taken.
 
+    They are sent at once, but in a flood: then all that come within `GATHER` go together.
     An attempt whose report is under way is still this worker's: its lease goes on
     being renewed, so that a long outage of the database turns no success into a loss.
     """
@@ -56,7 +57,7 @@ class Reporter(Generic[K]):
         """Return the seconds until what waits is sent, 0 or less when that is due."""
         return self.chore.begins_in() if self._waiting else inf
 
-    def step(self) -> None:
+    def step(self, *, flood: bool) -> None:
         """Collect what was sent and send what waits."""
         if self.chore.done():
             if self.chore.collect() is None:
@@ -65,6 +66,8 @@ class Reporter(Generic[K]):
                 for report in self._sent:
                     self.on_reported(report.key)
             self._sent = []
+        if not flood:
+            self.chore.soon(0.0)
         if self._waiting and not self._sent and self.chore.may_begin():
             sent, self._waiting = self._waiting, []
             self._sent = sent

@@ -115,7 +115,7 @@ class Worker:
         self._leftovers.step()
         for key in [key for key in self._ending if not self._leftovers.under_way(key)]:
             self._conclude(*self._ending.pop(key))
-        self._reporter.step()
+        self._reporter.step(flood=self._claims.is_flood(len(self._attempts)))
         self._telling.step()
         self._means.spark.tend()
         self._callbacks.step(draining=self._draining)

@@ -3,22 +3,22 @@
 from sqlalchemy import Connection
 
 from headway.db.prepared import hot
-from headway.decide.admit import Budget, Limit
+from headway.decide.admit import READ_AHEAD, Budget, Limit
 
-# A queue may have as many tasks waiting as running, so that a slot that falls free is filled
-# at once; more would only hold the slots of pools for nothing.  Backfills do not read ahead.
+# A queue has tasks waiting, so that a slot that falls free is filled at once; more of them would
+# only hold the slots of pools for nothing.  Backfills do not read ahead.
 FREE = hot("""
     WITH live AS MATERIALIZED (
         SELECT queue, count(*) AS count, count(*) FILTER (WHERE scheduler_id = :scheduler) AS mine
           FROM task_attempt WHERE ended_at IS NULL GROUP BY queue
     ), served AS (
-        SELECT queue, 2 * sum(slots) AS slots
+        SELECT queue, sum(slots) AS slots
           FROM process, unnest(queues) AS queue
          WHERE kind = 'worker' AND ended_at IS NULL AND drain_asked_at IS NULL
          GROUP BY queue
     )
-    SELECT queue, served.slots - coalesce(live.count, 0) AS free,
-           served.slots / 2 - coalesce(live.count, 0) AS idle,
+    SELECT queue, :ahead * served.slots - coalesce(live.count, 0) AS free,
+           served.slots - coalesce(live.count, 0) AS idle,
            (SELECT coalesce(sum(mine), 0) FROM live) AS mine
       FROM served LEFT JOIN live USING (queue)
 """)
@@ -31,7 +31,7 @@ def free(conn: Connection, scheduler: int, parallelism: int) -> dict[Budget, int
     promise, so no lock protects them: a worker never claims more than its slots.
     """
     found: dict[Budget, int] = {}
-    for row in conn.execute(FREE, {"scheduler": scheduler}):
+    for row in conn.execute(FREE, {"scheduler": scheduler, "ahead": READ_AHEAD}):
         found[Budget(Limit.QUEUE, (row.queue,))] = int(row.free)
         found[Budget(Limit.SPARE, (row.queue,))] = int(row.idle)
         found[Budget(Limit.SCHEDULER, ())] = parallelism - int(row.mine)

@@ -281,12 +281,12 @@ def names(conn: Connection, run: int) -> tuple[str, str]:
 
 def settle(
     conn: Connection, runs: Mapping[int, tuple[int | None, RunState | None]], now: datetime
-) -> None:
+) -> int:
     """Enter for running runs how many task instances have not ended, and the end of the run.
 
-    The runs after them are woken, if tasks of theirs may have waited for these.
+    The runs after them are woken, if tasks of theirs may have waited for these; return how many.
     """
-    conn.execute(
+    return conn.execute(
         SETTLE,
         {
             "ids": list(runs),
@@ -294,4 +294,4 @@ def settle(
             "states": [state and str(state) for _, state in runs.values()],
             "now": now,
         },
-    )
+    ).rowcount

@@ -7,7 +7,13 @@ A task is admitted when every budget that it draws on has enough left.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+READ_AHEAD: Final = 3
+"""How many times the slots of its workers a queue may have queued and running.
+
+So many run, so many wait for their slots, and so many have ended while their reports are under way.
+"""
 
 
 class Limit(StrEnum):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from headway.decide.admit import Budget, Limit, ReadyTask, admit
+from headway.decide.admit import READ_AHEAD, Budget, Limit, ReadyTask, admit
 from headway.decide.explain_run import no_scheduler
 from headway.decide.explanation import Explanation, Holder, Place, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, alive
@@ -179,7 +179,7 @@ def _queue(it: ReadySituation, budget: Budget) -> Explanation:
     return Explanation(
         reason=Reason.QUEUE,
         sentence=f"The queue {queue} has {live} queued or running, and its workers are given "
-        f"{most:,} at most, twice as many as they have slots.",
+        f"{most:,} at most, {READ_AHEAD} times as many as they have slots.",
         change=f"{_ends(it, budget)}, or another worker: "
         f"`HEADWAY_WORKER_QUEUES={queue} headway worker`.",
         held_by=tuple(it.holders.get(budget, ())),

@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.decide.admit import Admission, Budget, Limit, admit
+from headway.decide.admit import READ_AHEAD, Admission, Budget, Limit, admit
 from headway.decide.explain_ready import Waiting
 from headway.decide.situation import ProcessRow
-
-READ_AHEAD: Final = 2
-"""How many times the slots of its workers a queue may have queued and running."""
 
 _SCHEDULERS: Final = Budget(Limit.SCHEDULER, ())
 

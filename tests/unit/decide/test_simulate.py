@@ -65,8 +65,8 @@ def test_max_active_tasks() -> None:
     assert simulate(line(waiting(1, 1, 1), dag=1), Changes(dags={"d": 2})).then.task_ids == [1, 2]
 
 
-def test_a_queue_gets_twice_the_slots_of_its_workers() -> None:
-    assert simulate(line(waiting(1, 1, 1)), Changes(queues={"q": 1})).then.task_ids == [1, 2]
+def test_a_queue_gets_more_than_the_slots_of_its_workers() -> None:
+    assert simulate(line(waiting(1, 1, 1, 1)), Changes(queues={"q": 1})).then.task_ids == [1, 2, 3]
 
 
 def test_a_queue_and_a_pool_that_are_not_there_yet() -> None:

@@ -207,20 +207,55 @@ def test_slots_that_fall_free_one_by_one_are_filled_together(
     claims.collect()
 
     chore.hurry()
-    claims.step(7)
-    assert (len(threads.begun), claims.due_in(7)) == (1, GATHER)
+    claims.step(5)
+    assert (len(threads.begun), claims.due_in(5)) == (1, GATHER)
     clock.advance(GATHER)
-    claims.step(7)
+    claims.step(5)
     assert len(threads.begun) == 2
 
 
-def test_where_nothing_else_runs_nothing_is_waited_for(
-    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+@pytest.mark.parametrize("free_slots", [6, 8])
+def test_where_little_else_runs_nothing_is_waited_for(
+    claims: Claims[Work],
+    chore: Chore[list[Work]],
+    clock: FakeClock,
+    threads: Threads,
+    free_slots: int,
 ) -> None:
     wait(claims, clock, threads)
     threads.finish(WORK)
     claims.collect()
 
     chore.hurry()
-    claims.step(8)
+    claims.step(free_slots)
     assert len(threads.begun) == 2
+
+
+@pytest.mark.parametrize(
+    ("brought", "running", "flood"),
+    [
+        ([], 0, False),
+        ([1, 1, 1], 8, False),
+        ([8], 8, True),
+        ([8, 1], 8, True),
+        ([8, 1, 1], 8, False),
+        ([1, 2], 1, True),
+        ([8, 0], 4, True),
+        ([8, 0], 3, False),
+        ([8, 0, 2], 3, True),
+    ],
+)
+def test_a_flood_is_work_by_the_several_that_keeps_slots_busy(
+    claims: Claims[Work],
+    clock: FakeClock,
+    threads: Threads,
+    brought: list[int],
+    running: int,
+    flood: bool,
+) -> None:
+    for number in brought:
+        wait(claims, clock, threads)
+        threads.finish(WORK * number)
+        claims.collect()
+
+    assert claims.is_flood(running) is flood

@@ -2,18 +2,33 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from headway.db import dags, lanes, line, pools, processes, queues, tasks
 from headway.db.choice import Choice
 from headway.db.pools import LockedPool
-from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
+from headway.decide.admit import Budget, Limit, ReadyTask, admit
 from headway.decide.lane import spent
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
-NOTHING = Admission([], {})
+
+class Queued(NamedTuple):
+    """The tasks that were queued, and by which budget others were refused.
+
+    There may be `more` for the next pass: where another scheduler had the pool or a DAG, a
+    batch was full, or tasks were cut for one limit's sake and others are behind them.
+    """
+
+    task_ids: list[int]
+    refused: Mapping[int, Budget]
+    more: bool
+
+
+NOTHING: Final = Queued([], {}, more=False)
+BUSY: Final = Queued([], {}, more=True)
 
 
 def queue_tasks(
@@ -21,7 +36,7 @@ def queue_tasks(
     pool: str,
     now: datetime,
     before_commit: Callable[[], None] = nothing,
-) -> Admission:
+) -> Queued:
     """Queue ready tasks of one pool within every limit, at most `max_tis_per_query`.
 
     Locks are taken in one order everywhere (pool, task, DAG) and a taken one is
@@ -29,11 +44,13 @@ def queue_tasks(
     """
     settings, scheduler = replica.settings, replica.me.id
 
-    def queue(choice: Choice[str], taken: list[str]) -> Admission:
+    def queue(choice: Choice[str], taken: list[str]) -> Queued:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
-            if locked is None or locked.free < 1:
+            if locked is None:
+                return BUSY
+            if locked.free < 1:
                 return NOTHING
             free = queues.free(conn, scheduler, settings.parallelism)
             most = min(settings.max_tis_per_query, free.get(Budget(Limit.SCHEDULER, ()), 0))
@@ -48,18 +65,21 @@ def queue_tasks(
             admission = admit(ready, free)
             tasks.queue(conn, admission.task_ids, now, scheduler)
             before_commit()
-        return admission
+        more = bool(admission.refused) or locked.limited or len(ready) >= most
+        return Queued(admission.task_ids, admission.refused, more)
 
     return _together(replica.queueing.each(replica.engine, replica.me, now, queue))
 
 
-def _together(done: Iterable[Admission]) -> Admission:
-    admitted: list[int] = []
+def _together(done: Iterable[Queued]) -> Queued:
+    task_ids: list[int] = []
     refused: dict[int, Budget] = {}
-    for admission in done:
-        admitted += admission.task_ids
-        refused |= admission.refused
-    return Admission(admitted, refused)
+    more = False
+    for batch in done:
+        task_ids += batch.task_ids
+        refused |= batch.refused
+        more = more or batch.more
+    return Queued(task_ids, refused, more)
 
 
 def _pick(

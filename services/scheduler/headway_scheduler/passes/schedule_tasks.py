@@ -21,10 +21,15 @@ from headway_scheduler.settling import Graphs, count_ended, look_at_whole
 
 
 class Settled(NamedTuple):
-    """How many runs were settled, and in which pools there may be tasks to queue since."""
+    """How many runs were settled, and in which pools there may be tasks to queue since.
+
+    There is `more` to do at once where a run has ended or others were woken, or when not all
+    that were woken could be settled.
+    """
 
     runs: int
     pools: frozenset[str]
+    more: bool
 
 
 def schedule_tasks(
@@ -54,19 +59,24 @@ def schedule_tasks(
             settled = count_ended(conn, running, graphs)
             rest = [run for run in running if run.id not in settled]
             settled |= look_at_whole(conn, rest, graphs, settings.max_map_length)
-            _write(conn, settled, now, settings.priority_aging)
+            followed = _write(conn, settled, now, settings.priority_aging)
             calls.append(_call_back(conn, running, graphs, settled))
             _tell(conn, replica.me, settled)
             before_commit()
         versions = {run.version_id for run in running if _scheduled_any(settled.get(run.id))}
-        return Settled(
-            len(settled), frozenset().union(*(graphs[version].pools for version in versions))
-        )
+        pools = frozenset().union(*(graphs[version].pools for version in versions))
+        left = len(settled) < len(woken) or len(woken) >= limit
+        return Settled(len(settled), pools, followed or left)
 
     done = replica.settling.each(replica.engine, replica.me, now, look)
     if any(calls):
         called()
-    return Settled(sum(it.runs for it in done), frozenset().union(*(it.pools for it in done)))
+    return _together(done)
+
+
+def _together(done: Sequence[Settled]) -> Settled:
+    pools = frozenset().union(*(it.pools for it in done))
+    return Settled(sum(it.runs for it in done), pools, any(it.more for it in done))
 
 
 def schedule_retries(replica: Replica, now: datetime) -> int:
@@ -93,9 +103,10 @@ def _forget(conn: Connection, ended: list[WokenRun]) -> None:
 
 def _write(
     conn: Connection, settled: Mapping[int, Settlement], now: datetime, aging: float
-) -> None:
+) -> bool:
+    """Write what was decided; return whether a run has ended by it, or was woken."""
     if not settled:
-        return
+        return False
     moves: dict[TaskState, list[int]] = {}
     expansions: dict[int, int] = {}
     waiting: dict[int, Tally] = {}
@@ -107,7 +118,9 @@ def _write(
     tasks.decide(conn, moves, now, aging)
     tasks.expand(conn, expansions, now, aging)
     tasks.count(conn, waiting)
-    runs.settle(conn, {run: (it.unfinished, it.run_state) for run, it in settled.items()}, now)
+    entries = {run: (it.unfinished, it.run_state) for run, it in settled.items()}
+    woken = runs.settle(conn, entries, now)
+    return woken > 0 or any(it.run_state is not None for it in settled.values())
 
 
 def _call_back(

@@ -96,7 +96,7 @@ class CallbackCrew:
             self._enforce(key, callback)
             if callback.child.poll() is not None:
                 self._finish(key, callback)
-        self._reporter.step()
+        self._reporter.step(flood=self._claims.is_flood(len(self._running)))
 
     def hand_back(self) -> None:
         """Stop every callback, so that another worker may begin it again."""
