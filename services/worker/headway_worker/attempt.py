@@ -3,6 +3,7 @@
 import os
 import selectors
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -33,7 +34,6 @@ _SECONDS_UNHEARD: Final = 5.0
 _PRINTED: Final = (Source.STDOUT, Source.STDERR)
 _MOST_READS: Final = 4
 """Chunks taken from a stream at a time, so that a flood of output holds up nobody else."""
-
 
 W = TypeVar("W")
 
@@ -118,7 +118,7 @@ class Attempt(Generic[W]):
     def unwatch(self, selector: selectors.BaseSelector) -> None:
         """Undo `watch`."""
         for source in self._sources:
-            if source in selector.get_map():
+            with suppress(KeyError):  # it has come to its end before
                 selector.unregister(source)
 
     def drain(self, pipe: int, most: int = _MOST_READS) -> bool:

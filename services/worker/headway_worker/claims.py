@@ -36,7 +36,7 @@ class Claims(Generic[W]):
     At a notice it claims at once, and so it does as long as claims bring all that they ask for.
     Else it looks first whether there is anything: when an attempt has ended, soon after it
     was reported, since what follows it in its run is about to be queued, and then ever
-    more seldom.  While more than a quarter of the slots are taken, a claim that has brought
+    more seldom.  While at least half of the slots are taken, a claim that has brought
     something is followed by the next one after `GATHER` at the earliest: the slots that fall
     free until then are filled by one transaction.
     """
@@ -94,7 +94,7 @@ class Claims(Generic[W]):
         if free_slots <= 0:
             return inf
         begins_in = self.chore.begins_in()
-        if 4 * free_slots >= 3 * self.clerk.slots:
+        if 2 * free_slots > self.clerk.slots:
             return begins_in
         return max(begins_in, self._gathers_until - self.clock.monotonic())
 

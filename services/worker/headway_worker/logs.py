@@ -42,8 +42,9 @@ class Logs:
 
     def open(self, key: LogKey | CallbackLogKey) -> LogFile:
         """Return the log of an attempt or a callback that starts; it must be closed."""
-        self.keeper.began(key.relative)
-        return LogFile(self.folder, key.relative, self.limits, self.clock, self._closed)
+        relative = key.relative
+        self.keeper.began(relative)
+        return LogFile(self.folder, relative, self.limits, self.clock, self._closed)
 
     def close(self) -> None:
         """End the thread, when it has copied what it can."""

@@ -1,6 +1,6 @@
 """What the fork server of a worker imports, so that attempts find it done.
 
-It runs a task of its own as an attempt does, from the order to the last words: what is made
+It runs tasks of its own as an attempt does, from the order to the last words: what is made
 at the first use (validators, signatures, time zones) is then there as well.
 """
 
@@ -31,9 +31,11 @@ for module in (
 FILE: Final = "headway_warm_up.py"
 SOURCE: Final = """
 import pendulum
-from headway.sdk import DAG, task
+from headway.sdk import DAG, chain, task
 
 start = pendulum.datetime(2024, 1, 1, tz="UTC")
+with DAG("another", schedule=None, start_date=start):
+    pass
 with DAG("warm_up", schedule="@daily", start_date=start, default_args={"retries": 1}) as dag:
 
     @task
@@ -44,7 +46,11 @@ with DAG("warm_up", schedule="@daily", start_date=start, default_args={"retries"
     def second(text: str) -> str:
         return "true"
 
-    second(first())
+    @task
+    def third(number: int = 1) -> None:
+        pass
+
+    chain(second(first()), third.expand(number=[1, 2]))
 """
 
 TIMES: Final = 10
@@ -52,7 +58,7 @@ TIMES: Final = 10
 
 
 def warm_up() -> None:
-    """Run a task until that costs no more than it will in a child.
+    """Run tasks until that costs no more than it will in a child.
 
     The interpreter rewrites what it runs for the first times, and each page that a child writes
     to it has to copy.
@@ -61,9 +67,10 @@ def warm_up() -> None:
     with TemporaryDirectory() as folder:
         Path(folder, FILE).write_text(SOURCE)
         for _ in range(TIMES):
-            _run(_order(Path(folder)).to_frame())
-            sys.path[:] = path
-            del sys.modules[module_name(Path(FILE))]
+            for task_id, map_index in (("first", -1), ("third", 1)):
+                _run(_order(Path(folder), task_id, map_index).to_frame())
+                sys.path[:] = path
+                del sys.modules[module_name(Path(FILE))]
 
 
 def _run(order: Frame) -> None:
@@ -71,18 +78,19 @@ def _run(order: Frame) -> None:
     with ours, theirs:
         send_frame(ours, {"saved": True})
         child.run(order, theirs)
-        receive_frame(ours)  # the question that was answered before
         said = receive_frame(ours)
+        if said is not None and "ask" in said:  # which was answered before
+            said = receive_frame(ours)
     if said is None or said["result"]["outcome"] != "success":
         raise RuntimeError(f"The task that warms up does not run here: {said}")
 
 
-def _order(folder: Path) -> Order:
+def _order(folder: Path, task_id: str, map_index: int) -> Order:
     date = datetime(2024, 1, 1, tzinfo=UTC)
     facts = RunFacts(
         dag_id="warm_up",
         run_id="warm_up",
-        task_id="first",
+        task_id=task_id,
         run_type=RunType.SCHEDULED,
         data_interval=DataInterval(date, date),
         logical_date=date,
@@ -90,7 +98,7 @@ def _order(folder: Path) -> Order:
         start_date=date,
         conf={},
         try_number=1,
-        map_index=-1,
+        map_index=map_index,
     )
     return Order(
         code=folder, relative_path=FILE, facts=facts, attempt_key="0-0", max_xcom_bytes=1024

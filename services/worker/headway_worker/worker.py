@@ -182,10 +182,9 @@ class Worker:
         self._claims.step(self._free_slots())
 
     def _free_slots(self) -> int:
-        if self._draining or not self._means.launcher.ready():
-            return 0
         taken = len(self._attempts) + len(self._ending) + len(self._awaiting.keys)
-        return self._settings.slots - taken
+        free = self._settings.slots - taken
+        return free if free > 0 and not self._draining and self._means.launcher.ready() else 0
 
     def _start(self, work: Work) -> None:
         try:

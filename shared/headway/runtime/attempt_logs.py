@@ -29,8 +29,7 @@ class LogKey:
             _segment("dag_id", self.dag_id),
             _segment("run_id", self.run_id),
             _segment("task_id", self.task_id),
-            f"map_index={self.map_index}",
-            f"attempt={self.attempt}.log",
+            f"map_index={self.map_index},attempt={self.attempt}.log",
         )
 
 

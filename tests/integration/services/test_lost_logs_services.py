@@ -57,7 +57,7 @@ def has_begun(run: StackRun) -> bool:
 
 
 def copied(folder: Path) -> str:
-    return "".join(path.read_text() for path in (folder / "copies").rglob("attempt=1.log"))
+    return "".join(path.read_text() for path in (folder / "copies").rglob("*attempt=1.log"))
 
 
 @pytest.fixture

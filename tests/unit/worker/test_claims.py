@@ -207,14 +207,14 @@ def test_slots_that_fall_free_one_by_one_are_filled_together(
     claims.collect()
 
     chore.hurry()
-    claims.step(5)
-    assert (len(threads.begun), claims.due_in(5)) == (1, GATHER)
+    claims.step(4)
+    assert (len(threads.begun), claims.due_in(4)) == (1, GATHER)
     clock.advance(GATHER)
-    claims.step(5)
+    claims.step(4)
     assert len(threads.begun) == 2
 
 
-@pytest.mark.parametrize("free_slots", [6, 8])
+@pytest.mark.parametrize("free_slots", [5, 8])
 def test_where_little_else_runs_nothing_is_waited_for(
     claims: Claims[Work],
     chore: Chore[list[Work]],

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.frames import Frame
@@ -27,6 +27,10 @@ class Limits:
     processes: int | None = None
     memory_bytes: int | None = None
     look_seconds: float = 1.0
+
+    def to_frame(self) -> Frame:
+        """Return this as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,7 @@ class ChildSpec:
             "argument": dict(self.argument),
             "environment": dict(self.environment),
             "directory": self.directory,
-            "limits": asdict(self.limits),
+            "limits": self.limits.to_frame(),
             "sandbox": self.sandbox and self.sandbox.to_frame(),
         }
 
