@@ -20,7 +20,7 @@ from headway.db.logins import Login
 from headway.domain.states import Role
 from headway.runtime import metrics
 from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Loop
+from headway.runtime.loop import Found, Loop
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.logins import logged_in
 
@@ -368,11 +368,11 @@ def test_an_illegal_move_is_counted_and_ends_the_loop(
     guards.watch(engine)
     before, steps = refused_moves(), []
 
-    def step() -> bool:
+    def step() -> Found:
         steps.append(1)
         with engine.begin() as conn:
             conn.execute(text("UPDATE task_instance SET state = 'running' WHERE state = 'none'"))
-        return True
+        return Found.MORE
 
     with pytest.raises(DBAPIError) as caught:
         Loop("test", step, SystemClock(), is_transient).run()

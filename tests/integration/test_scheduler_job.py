@@ -13,6 +13,7 @@ from headway.db.notices import SCHEDULER, WORKER, Notice, Notifier
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
 from headway.runtime.bell import Bell
+from headway.runtime.loop import Found
 from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
@@ -29,6 +30,8 @@ from headway_scheduler.turns import LEAVE
 
 LOCKS = text("SELECT lock_id FROM dag_run ORDER BY id")
 SILENCE = text("UPDATE process_beat SET beat_at = now() - interval '1 hour' WHERE process_id = :id")
+
+NOTHING, ALL, MORE = Found
 
 USUAL = read(SchedulerSettings)
 IMPATIENT = read(
@@ -159,12 +162,12 @@ def test_what_is_settled_and_queued_needs_no_second_look(engine: Engine) -> None
     seed.start_run(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
     job, worker = at_rest(engine), seed.register(engine, "worker")
 
-    assert (job.step(), charges(engine, job)) == (False, 1)
+    assert (job.step(), charges(engine, job)) == (ALL, 1)
     succeed(engine, worker)
-    assert (job.step(), charges(engine, job)) == (False, 2)
+    assert (job.step(), charges(engine, job)) == (ALL, 2)
     succeed(engine, worker)
-    assert job.step(), "a run has ended, and another may begin"
-    assert not job.step()
+    assert job.step() is MORE, "a run has ended, and another may begin"
+    assert job.step() is NOTHING
 
 
 def test_a_full_batch_needs_a_second_look(engine: Engine) -> None:
@@ -172,16 +175,16 @@ def test_a_full_batch_needs_a_second_look(engine: Engine) -> None:
     job = at_rest(engine, read(SchedulerSettings, max_tis_per_query=2))
     seed.register(engine, "worker")
 
-    assert [job.step(), job.step()] == [True, False]
+    assert [job.step(), job.step()] == [MORE, ALL]
     assert charges(engine, job) == 3
 
 
-def test_what_is_cut_for_one_limits_sake_needs_a_second_look(engine: Engine) -> None:
+def test_where_tasks_are_limited_it_looks_a_second_time(engine: Engine) -> None:
     seed.scheduled(engine, seed.dag(replace(seed.task("a"), max_active_tis_per_dag=1)))
     job = at_rest(engine)
     seed.register(engine, "worker")
 
-    assert [job.step(), job.step()] == [True, False]
+    assert [job.step(), job.step()] == [MORE, NOTHING]
 
 
 def test_a_dag_that_another_has_for_an_instant_needs_a_second_look(engine: Engine) -> None:
@@ -191,9 +194,9 @@ def test_a_dag_that_another_has_for_an_instant_needs_a_second_look(engine: Engin
     seed.register(engine, "worker")
     with engine.begin() as conn:
         conn.execute(text("SELECT FROM dag WHERE dag_id = 'held' FOR NO KEY UPDATE"))
-        assert (job.step(), charges(engine, job)) == (True, 1)
+        assert (job.step(), charges(engine, job)) == (MORE, 1)
 
-    assert (job.step(), charges(engine, job)) == (False, 2)
+    assert (job.step(), charges(engine, job)) == (ALL, 2)
 
 
 def test_a_pool_that_another_has_for_an_instant_needs_a_second_look(engine: Engine) -> None:
@@ -203,9 +206,9 @@ def test_a_pool_that_another_has_for_an_instant_needs_a_second_look(engine: Engi
     succeed(engine, worker)
     with engine.begin() as conn:
         conn.execute(text("SELECT FROM pool FOR NO KEY UPDATE"))
-        assert (job.step(), charges(engine, job)) == (True, 1)
+        assert (job.step(), charges(engine, job)) == (MORE, 1)
 
-    assert (job.step(), charges(engine, job)) == (False, 2)
+    assert (job.step(), charges(engine, job)) == (ALL, 2)
 
 
 def test_a_run_that_waits_for_the_one_before_is_looked_at_at_once(engine: Engine) -> None:
@@ -216,7 +219,7 @@ def test_a_run_that_waits_for_the_one_before_is_looked_at_at_once(engine: Engine
     job.step()
     succeed(engine, worker)
 
-    assert job.step(), f"{second} was woken by what has ended in {first}"
+    assert job.step() is MORE, f"{second} was woken by what has ended in {first}"
 
 
 def test_a_pool_that_is_left_to_others_needs_a_second_look(engine: Engine) -> None:
@@ -226,8 +229,8 @@ def test_a_pool_that_is_left_to_others_needs_a_second_look(engine: Engine) -> No
     first.step()
     succeed(engine, worker)
 
-    assert (first.step(), charges(engine, first)) == (True, 2)
-    assert (second.step(), charges(engine, second)) == (True, 2)
+    assert (first.step(), charges(engine, first)) == (MORE, 2)
+    assert (second.step(), charges(engine, second)) == (MORE, 2)
 
 
 def test_more_runs_than_one_pass_takes_need_a_second_look(engine: Engine) -> None:
@@ -238,7 +241,7 @@ def test_more_runs_than_one_pass_takes_need_a_second_look(engine: Engine) -> Non
     job.step()
     succeed(engine, worker)
 
-    assert [job.step(), job.step(), job.step()] == [True, True, False]
+    assert [job.step(), job.step(), job.step()] == [MORE, MORE, NOTHING]
 
 
 def test_when_runs_have_started_others_are_looked_for(engine: Engine) -> None:
@@ -249,7 +252,7 @@ def test_when_runs_have_started_others_are_looked_for(engine: Engine) -> None:
         conn.execute(text("UPDATE dag SET planned_version_id = version_id, next_run_after = NULL"))
     seed.register(engine, "worker")
 
-    assert [job.step(), job.step(), job.step()] == [True, True, False]
+    assert [job.step(), job.step(), job.step()] == [MORE, MORE, NOTHING]
     assert charges(engine, job) == 2
 
 
@@ -367,10 +370,10 @@ def test_a_loop_that_hangs_does_not_beat(engine: Engine) -> None:
 def test_a_bounded_scheduler_ends(settings: dict[str, float], steps: int) -> None:
     clock, bell, done = FakeClock(), Bell(), []
 
-    def step() -> bool:
+    def step() -> Found:
         done.append(1)
         clock.advance(2.0)
-        return True
+        return MORE
 
     bounded = Bounded(step, read(SchedulerSettings, **settings), clock, bell)
     while not bell.stopped.is_set() and len(done) < 20:

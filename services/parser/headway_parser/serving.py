@@ -11,7 +11,7 @@ from headway.db.engine import is_transient
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Forker, ForkerError
-from headway.runtime.loop import Loop, Pace, cause_of
+from headway.runtime.loop import Found, Loop, Pace, cause_of
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import Surroundings
@@ -40,7 +40,11 @@ def serve(
         look_early(manager.look)  # which takes a while, as does the start of the fork server
         isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
-        Loop("parser", manager.step, clock, _passes, Pace(idle=IDLE), bell).run()
+
+        def step() -> Found:
+            return Found.if_any(manager.step())
+
+        Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell).run()
 
 
 def look_early(look: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from headway.db.notices import SCHEDULER
 from headway.runtime import service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.loop import Loop, Pace
+from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
@@ -23,7 +23,7 @@ from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
 
-FIRST_WITH_NOTICES = 0.05
+FIRST_WITH_NOTICES = 0.02
 """Seconds of the first wait in vain, where a notice ends it as soon as there is work."""
 
 
@@ -53,7 +53,7 @@ def run_backfill(database: str, backfill_id: int) -> int:
         reserved = job.submit_backfill()
         log.info("action=reserve backfill=%d runs=%d", backfill_id, len(reserved))
 
-        def step() -> bool:
+        def step() -> Found:
             found = job.step()
             if not found and job.has_ended():
                 bell.stop()
@@ -69,15 +69,15 @@ def run_backfill(database: str, backfill_id: int) -> int:
 class Bounded:
     """A step that stops its loop after `num_runs` steps, or after `run_duration` seconds."""
 
-    call: Callable[[], bool]
+    call: Callable[[], Found]
     settings: SchedulerSettings
     clock: Clock
     bell: Bell
     _steps: int = 0
     _began: float | None = None
 
-    def step(self) -> bool:
-        """Do one step; return whether it found work."""
+    def step(self) -> Found:
+        """Do one step; return what it found."""
         if self._began is None:
             self._began = self.clock.monotonic()
         found = self.call()
@@ -99,7 +99,7 @@ def _show_metrics(port: int) -> None:
 
 
 def _loop(
-    process: Registered, given: SchedulerSettings, step: Callable[[], bool], bell: Bell
+    process: Registered, given: SchedulerSettings, step: Callable[[], Found], bell: Bell
 ) -> None:
     process.listen({SCHEDULER: bell.ring})
     pace = Pace(idle=given.scheduler_idle_sleep_time)

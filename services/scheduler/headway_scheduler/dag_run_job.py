@@ -13,6 +13,7 @@ from headway.db.demand import Demand
 from headway.db.engine import reader
 from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, Notifier
 from headway.runtime.clock import Clock
+from headway.runtime.loop import Found
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
@@ -43,8 +44,8 @@ class DagRunJob:
         self.figures = Figures(self.clock)
         self._turns = Turns(self.clock, self.replica.settings.max_tis_per_query)
 
-    def step(self) -> bool:
-        """Do once what there is to do; return whether there may be more at once.
+    def step(self) -> Found:
+        """Do once what there is to do; return what there was.
 
         The heartbeat is part of the loop, so that a loop that hangs counts as dead.
         """
@@ -52,7 +53,9 @@ class DagRunJob:
         wanted = self._look()
         collected = self.collect(wanted)
         done, more = self.process(wanted)
-        return self.figures.add(collected + done) and (more or collected.total() > 0)
+        if not self.figures.add(collected + done):
+            return Found.NOTHING  # or another job has it
+        return Found.MORE if more or collected.total() > 0 else Found.ALL
 
     def submit(self, runs: Sequence[int]) -> list[int]:
         """Reserve unfinished runs for this job; return those that no other job has."""
@@ -89,7 +92,7 @@ class DagRunJob:
         pools = filled.union(wanted.pools)
         if done["started"] or done["retried"] or len(filled) > 1:
             pools = frozenset(self._look().pools)
-        more = more or any(done[name] for name in done if name != "settled")
+        more = more or done.total() > done["settled"]  # of what was settled the pass says itself
         done["queued"], unqueued = self._queue(sorted(pools), wanted.jobs)
         return done, more or unqueued
 
@@ -121,9 +124,9 @@ class DagRunJob:
         mine = self._turns.mine(pools)
         queued, more = 0, len(mine) < len(pools)
         for pool in mine:
-            task_ids, _refused, unqueued = queue_tasks(self.replica, pool, self.clock.now())
-            queued, more = queued + len(task_ids), more or unqueued
-            if self._turns.had(pool, len(task_ids), jobs):
+            batch = queue_tasks(self.replica, pool, self.clock.now())
+            queued, more = queued + len(batch.task_ids), more or batch.more
+            if self._turns.had(pool, len(batch.task_ids), jobs):
                 self.notifier.notify(SCHEDULER)
         if queued:
             self.notifier.notify(WORKER)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from headway.db import watch
 from headway.db.demand import Demand
 from headway.db.notices import STOP
+from headway.runtime.loop import Found
 from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.passes.create_runs import create_runs
@@ -25,11 +26,12 @@ class SchedulerJob(DagRunJob):
         super().__post_init__()
         self.housekeeping = Housekeeping(self.replica, self.clock)
 
-    def step(self) -> bool:
-        """Do once what there is to do, chores included; return whether there was anything."""
+    def step(self) -> Found:
+        """Do once what there is to do, chores included; return what there was."""
         self.heartbeat()
         chores = self.housekeeping.step()
-        return super().step() or chores
+        found = super().step()
+        return Found.MORE if chores else found
 
     def collect(self, wanted: Demand) -> Counter[str]:
         """Create the runs that are due."""

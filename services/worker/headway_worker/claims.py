@@ -50,7 +50,7 @@ class Claims(Generic[W]):
     _asked: int = 0
     _plenty: bool = False
     _brought: tuple[int, int] = (0, 0)
-    _nothing: bool = False
+    _last_in_vain: bool = False
     _gathers_until: float = 0.0
 
     @property
@@ -69,7 +69,7 @@ class Claims(Generic[W]):
         if collected is None:
             return []
         (found,) = collected
-        self._plenty, self._nothing = len(found) >= self._asked, not found
+        self._plenty, self._last_in_vain = len(found) >= self._asked, not found
         self._in_vain = 0 if found else self._in_vain + 1
         if found:
             self._brought = self._brought[1], len(found)
@@ -114,7 +114,7 @@ class Claims(Generic[W]):
         One of the last two claims that were not in vain has brought several.  When a look was in
         vain and fewer than half of the slots are `running`, what follows from them is waited for.
         """
-        starving = self._nothing and 2 * running < self.clerk.slots
+        starving = self._last_in_vain and 2 * running < self.clerk.slots
         return max(self._brought) > 1 and not starving
 
     def _look(self, free_slots: int) -> list[W]:

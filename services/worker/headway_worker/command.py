@@ -15,7 +15,7 @@ from headway.runtime import secret_settings, service, settings
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import early
 from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.loop import Loop, Pace
+from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.settings import LogSettings, WorkerSettings
 from headway_worker.clerk import Clerk
@@ -67,12 +67,12 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         with closing(logs), closing(worker):
             process.listen(worker.rings)
 
-            def step() -> bool:
-                busy = worker.step()
+            def step() -> Found:
+                worker.step()
                 idle = idle_seconds is not None and worker.idle_for() >= idle_seconds
                 if idle or (worker.told_to_drain and worker.drain()):
                     bell.stop()
-                return busy
+                return Found.MORE  # it waits by itself
 
             Loop("worker", step, clock, is_transient, bell=bell).run()
             _drain(worker, given, clock)

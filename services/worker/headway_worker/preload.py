@@ -34,7 +34,7 @@ import pendulum
 from headway.sdk import DAG, chain, task
 
 start = pendulum.datetime(2024, 1, 1, tz="UTC")
-with DAG("another", schedule=None, start_date=start):
+with DAG("by_hand", schedule=None, start_date=start):
     pass
 with DAG("warm_up", schedule="@daily", start_date=start, default_args={"retries": 1}) as dag:
 

@@ -97,11 +97,12 @@ class Worker:
             CALLBACK: self._callbacks.claiming.hurry,
         }
 
-    def step(self) -> bool:
+    def step(self) -> None:
         """Do all that can be done now, then wait a moment for something to happen."""
         waiting = self._awaiting.keys
         self._tenure.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()])
         self._take_work()
+        self._reporter.step(flood=self._claims.is_flood(len(self._attempts)))
         for work in self._awaiting.cancelled():
             self._report(work, CANCELLED)
         for work in self._awaiting.ready():
@@ -115,11 +116,9 @@ class Worker:
         self._leftovers.step()
         for key in [key for key in self._ending if not self._leftovers.under_way(key)]:
             self._conclude(*self._ending.pop(key))
-        self._reporter.step(flood=self._claims.is_flood(len(self._attempts)))
         self._telling.step()
         self._means.spark.tend()
         self._callbacks.step(draining=self._draining)
-        return True
 
     @property
     def told_to_drain(self) -> bool:

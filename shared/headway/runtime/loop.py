@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
@@ -10,9 +11,27 @@ from headway.runtime.clock import Clock
 log = logging.getLogger(__name__)
 
 
+class Found(Enum):
+    """What a step has found to do; it is true if that was anything."""
+
+    NOTHING = "nothing"
+    ALL = "all"
+    """Something, and all that there was is done."""
+    MORE = "more"
+    """Something, and there may be more."""
+
+    def __bool__(self) -> bool:
+        return self is not Found.NOTHING
+
+    @classmethod
+    def if_any(cls, busy: bool) -> "Found":
+        """Return what a step has found that tells no more than whether it did anything."""
+        return cls.MORE if busy else cls.NOTHING
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a loop waits, in seconds: after steps that found nothing, and after failures.
+    """How long a loop waits, in seconds: when there is nothing left to do, and after failures.
 
     Work seldom comes alone: so the first wait after it is short, and each one that is in
     vain makes the next twice as long, up to `idle`.
@@ -24,7 +43,10 @@ class Pace:
     retry_longest: float = 10.0
 
     def idle_after(self, steps: int) -> float:
-        """Return the wait after that many steps in a row that found nothing."""
+        """Return the wait after that many steps in a row that left nothing to do.
+
+        All of them but the first have found nothing.
+        """
         return _doubled(self.first, steps, self.idle)
 
     def retry_after(self, failures: int) -> float:
@@ -46,14 +68,14 @@ def never(_error: BaseException) -> bool:
 class Loop:
     """Call `step` until the bell's `stop`.
 
-    A step does its short transactions and returns whether it found work.  After
-    work the next step follows at once; otherwise the loop waits on its bell.  Only
+    A step does its short transactions and returns what it found.  Where there may be
+    more the next step follows at once; otherwise the loop waits on its bell.  Only
     errors that `transient` recognises are survived, and no ring cuts the wait after
     one short; any other ends the process, and the platform restarts it.
     """
 
     name: str
-    step: Callable[[], bool]
+    step: Callable[[], Found]
     clock: Clock
     transient: Callable[[BaseException], bool] = never
     pace: Pace = Pace()
@@ -65,7 +87,7 @@ class Loop:
         while not self.bell.stopped.is_set():
             self.bell.answer()
             try:
-                busy = self.step()
+                found = self.step()
             except Exception as error:
                 if not self.transient(error):
                     raise
@@ -73,7 +95,7 @@ class Loop:
                 self._wait_after(error, failures)
             else:
                 failures = 0
-                in_vain = 0 if busy else in_vain + 1
+                in_vain = 0 if found is Found.MORE else 1 if found else in_vain + 1
                 if in_vain and self.bell.wait(self.clock, self.pace.idle_after(in_vain)):
                     in_vain = 0
 

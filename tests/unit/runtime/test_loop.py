@@ -2,8 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.runtime.loop import Loop, Pace, never
+from headway.runtime.loop import Found, Loop, Pace, never
 from headway.testing.clock import FakeClock
+
+NOTHING, ALL, MORE = Found
 
 
 class BlipError(Exception):
@@ -14,11 +16,11 @@ def is_blip(error: BaseException) -> bool:
     return isinstance(error, BlipError)
 
 
-def run(outcomes: list[bool | Exception], pace: Pace) -> float:
+def run(outcomes: list[Found | Exception], pace: Pace) -> float:
     """Run a loop over these step outcomes; return how long it waited in all."""
     clock = FakeClock()
 
-    def step() -> bool:
+    def step() -> Found:
         outcome = outcomes.pop(0)
         if not outcomes:
             loop.bell.stop()
@@ -32,37 +34,48 @@ def run(outcomes: list[bool | Exception], pace: Pace) -> float:
 
 
 def test_waits_only_when_idle() -> None:
-    assert run([True, False, True, False, True], Pace(first=5, idle=5)) == 10
+    assert run([MORE, NOTHING, MORE, NOTHING, MORE], Pace(first=5, idle=5)) == 10
 
 
 def test_waits_twice_as_long_after_each_step_in_vain() -> None:
-    assert run([False, False, False, False, True], Pace(first=1, idle=60)) == 1 + 2 + 4 + 8
+    assert run([NOTHING, NOTHING, NOTHING, NOTHING, MORE], Pace(first=1, idle=60)) == 1 + 2 + 4 + 8
 
 
 def test_waits_no_longer_than_the_longest_wait() -> None:
-    assert run([False, False, False, False, True], Pace(first=1, idle=3)) == 1 + 2 + 3 + 3
+    assert run([NOTHING, NOTHING, NOTHING, NOTHING, MORE], Pace(first=1, idle=3)) == 1 + 2 + 3 + 3
 
 
 def test_after_work_the_next_wait_is_the_shortest_again() -> None:
-    assert run([False, False, True, False, True], Pace(first=1, idle=60)) == 1 + 2 + 1
+    assert run([NOTHING, NOTHING, MORE, NOTHING, MORE], Pace(first=1, idle=60)) == 1 + 2 + 1
+
+
+def test_where_all_is_done_the_wait_is_the_shortest_again() -> None:
+    assert run([ALL, MORE], Pace(first=1, idle=60)) == 1
+    assert run([NOTHING, NOTHING, ALL, NOTHING, MORE], Pace(first=1, idle=60)) == 1 + 2 + 1 + 2
+    assert run([ALL, ALL, ALL, MORE], Pace(first=1, idle=60)) == 1 + 1 + 1
+
+
+def test_what_is_found_is_true_if_it_is_anything() -> None:
+    assert [bool(it) for it in (NOTHING, ALL, MORE)] == [False, True, True]
+    assert [Found.if_any(busy) for busy in (False, True)] == [NOTHING, MORE]
 
 
 def test_a_failure_is_no_step_in_vain() -> None:
     pace = Pace(first=1, idle=60, retry_first=9)
 
-    assert run([False, BlipError(), False, True], pace) == 1 + 9 + 2
+    assert run([NOTHING, BlipError(), NOTHING, MORE], pace) == 1 + 9 + 2
 
 
 def ringing(rings: list[bool], pace: Pace) -> float:
     """Run a loop whose steps find nothing, and are rung during some; return the time it takes."""
     clock = FakeClock()
 
-    def step() -> bool:
+    def step() -> Found:
         if rings.pop(0):
             loop.bell.ring()
         if not rings:
             loop.bell.stop()
-        return False
+        return NOTHING
 
     loop = Loop("test", step, clock, pace=pace)
     loop.run()
@@ -84,12 +97,12 @@ def test_after_a_ring_the_next_wait_is_the_shortest_again() -> None:
 def test_a_ring_does_not_cut_short_the_wait_after_a_failure() -> None:
     clock, outcomes = FakeClock(), [BlipError(), None]
 
-    def step() -> bool:
+    def step() -> Found:
         loop.bell.ring()
         if error := outcomes.pop(0):
             raise error
         loop.bell.stop()
-        return True
+        return MORE
 
     loop = Loop("test", step, clock, is_blip, Pace(retry_first=7))
     loop.run()
@@ -98,28 +111,28 @@ def test_a_ring_does_not_cut_short_the_wait_after_a_failure() -> None:
 
 
 def test_backs_off_twice_as_long_after_each_failure() -> None:
-    assert run([BlipError(), BlipError(), BlipError(), True], Pace(retry_first=1)) == 1 + 2 + 4
+    assert run([BlipError(), BlipError(), BlipError(), MORE], Pace(retry_first=1)) == 1 + 2 + 4
 
 
 def test_backs_off_no_longer_than_the_longest_wait() -> None:
     failures = [BlipError() for _ in range(4)]
 
-    assert run([*failures, True], Pace(retry_first=1, retry_longest=3)) == 1 + 2 + 3 + 3
+    assert run([*failures, MORE], Pace(retry_first=1, retry_longest=3)) == 1 + 2 + 3 + 3
 
 
 def test_a_step_that_succeeds_makes_the_next_failure_the_first_again() -> None:
-    waited = run([BlipError(), BlipError(), True, BlipError(), True], Pace(retry_first=1))
+    waited = run([BlipError(), BlipError(), MORE, BlipError(), MORE], Pace(retry_first=1))
 
     assert waited == 1 + 2 + 1
 
 
 def test_an_unknown_error_ends_the_loop() -> None:
     with pytest.raises(ValueError, match="bug"):
-        run([ValueError("bug"), True], Pace())
+        run([ValueError("bug"), MORE], Pace())
 
 
 def test_an_interrupt_ends_the_loop() -> None:
-    def step() -> bool:
+    def step() -> Found:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -131,7 +144,7 @@ def test_a_loop_that_was_told_nothing_survives_nothing() -> None:
 
 
 def test_a_loop_that_is_stopped_takes_no_step() -> None:
-    def step() -> bool:
+    def step() -> Found:
         raise AssertionError("a step was taken")
 
     loop = Loop("test", step, FakeClock())
@@ -141,13 +154,13 @@ def test_a_loop_that_is_stopped_takes_no_step() -> None:
 
 
 def test_a_stop_ends_the_wait() -> None:
-    assert run([False], Pace(idle=5)) == 0
+    assert run([NOTHING], Pace(idle=5)) == 0
 
 
 def test_a_failure_is_one_line_that_says_what_and_when_next(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    run([BlipError("no database\n"), True], Pace(retry_first=1.5))
+    run([BlipError("no database\n"), MORE], Pace(retry_first=1.5))
 
     (record,) = caplog.records
     assert record.getMessage() == "test: failed 1 times, next try in 1.5 s: no database"

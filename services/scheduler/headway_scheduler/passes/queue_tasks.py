@@ -1,6 +1,6 @@
 """The critical section: scheduled task instances get their place in a pool."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -18,8 +18,9 @@ from headway_scheduler.replica import Replica
 class Queued(NamedTuple):
     """The tasks that were queued, and by which budget others were refused.
 
-    There may be `more` for the next pass: where another scheduler had the pool or a DAG, a
-    batch was full, or tasks were cut for one limit's sake and others are behind them.
+    There may be `more` for the next pass: where another scheduler had the pool or a DAG (or the
+    pool is gone), a batch was full, or tasks are limited, which may have been cut for one
+    limit's sake while others are behind them.
     """
 
     task_ids: list[int]
@@ -71,14 +72,13 @@ def queue_tasks(
     return _together(replica.queueing.each(replica.engine, replica.me, now, queue))
 
 
-def _together(done: Iterable[Queued]) -> Queued:
+def _together(done: Sequence[Queued]) -> Queued:
     task_ids: list[int] = []
     refused: dict[int, Budget] = {}
-    more = False
     for batch in done:
         task_ids += batch.task_ids
         refused |= batch.refused
-        more = more or batch.more
+    more = len(done) > 1 or any(batch.more for batch in done)  # each by itself is no full batch
     return Queued(task_ids, refused, more)
 
 

@@ -76,7 +76,8 @@ def schedule_tasks(
 
 def _together(done: Sequence[Settled]) -> Settled:
     pools = frozenset().union(*(it.pools for it in done))
-    return Settled(sum(it.runs for it in done), pools, any(it.more for it in done))
+    more = len(done) > 1 or any(it.more for it in done)  # each by itself is never a full pass
+    return Settled(sum(it.runs for it in done), pools, more)
 
 
 def schedule_retries(replica: Replica, now: datetime) -> int:
