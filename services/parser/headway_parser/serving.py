@@ -42,7 +42,7 @@ def serve(
         log.info("action=isolate %s", isolation and isolation.describe())
 
         def step() -> Found:
-            return Found.if_any(manager.step())
+            return Found.MORE if manager.step() else Found.NOTHING
 
         Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell).run()
 

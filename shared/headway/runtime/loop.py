@@ -23,11 +23,6 @@ class Found(Enum):
     def __bool__(self) -> bool:
         return self is not Found.NOTHING
 
-    @classmethod
-    def if_any(cls, busy: bool) -> "Found":
-        """Return what a step has found that tells no more than whether it did anything."""
-        return cls.MORE if busy else cls.NOTHING
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:

@@ -57,7 +57,6 @@ def test_where_all_is_done_the_wait_is_the_shortest_again() -> None:
 
 def test_what_is_found_is_true_if_it_is_anything() -> None:
     assert [bool(it) for it in (NOTHING, ALL, MORE)] == [False, True, True]
-    assert [Found.if_any(busy) for busy in (False, True)] == [NOTHING, MORE]
 
 
 def test_a_failure_is_no_step_in_vain() -> None:
