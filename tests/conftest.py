@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,9 @@ from sqlalchemy import Engine
 from headway.db import engine as engines
 from headway.db import migrate
 from headway.testing import modes
-from headway.testing.pgbouncer import HOW_TO_INSTALL, PgBouncer, pgbouncer, program
+from headway.testing.pgbouncer import PgBouncer, pgbouncer
 from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
+from headway.testing.required import fail_for_missing, required_program
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +35,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"modes: {', '.join(modes.variables()) or 'none'}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    fail_for_missing(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    fail_for_missing(report)
+    return report
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +70,8 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThrowawayPost
 
 @pytest.fixture(scope="session")
 def bouncer(postgres: ThrowawayPostgres) -> Iterator[PgBouncer]:
-    """PgBouncer before the test server; the test is skipped where it is not installed."""
-    if program() is None:
-        pytest.skip(HOW_TO_INSTALL)
+    """PgBouncer before the test server."""
+    required_program("pgbouncer", "pgbouncer")
     with pgbouncer(postgres.url) as running:
         yield running
 

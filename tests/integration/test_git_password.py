@@ -2,7 +2,6 @@
 
 import base64
 import os
-import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from headway.testing.required import required_program
 from headway_parser.bundles.git_command import GitCommand, GitError
 from headway_parser.bundles.git_login import without_passwords
 
@@ -59,8 +59,8 @@ def remote() -> Iterator[Remote]:
         thread.join()
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_password_is_on_no_command_line(remote: Remote, tmp_path: Path) -> None:
+    required_program("git", "git")
     others = tmp_path / "asked"
     (tmp_path / ".gitconfig").write_text(f'[credential]\n helper = "!touch {others}; false"\n')
     git = GitCommand.find({**os.environ, "HOME": str(tmp_path)})

@@ -1,6 +1,5 @@
 """A Connect server behind TLS, as a remote one is: its certificate, its token, its end."""
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.embedded.java import find_java_home
+from headway.testing.required import required_program
 from headway_worker.spark.connection import spark_connection
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
@@ -49,9 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of `localhost`, signed by itself, in one file with its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
+    openssl = required_program("openssl", "openssl")
     folder = tmp_path_factory.mktemp("tls")
     key, file = folder / "key.pem", folder / "certificate.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]

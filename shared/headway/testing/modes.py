@@ -14,6 +14,11 @@ def pooled() -> bool:
     return _given("TEST_PGBOUNCER") in ("1", "on")
 
 
+def all_required() -> bool:
+    """Whether a test whose program or module is missing fails instead of skipping."""
+    return _given("TEST_REQUIRE") == "all"
+
+
 def variables() -> Mapping[str, str]:
     """Return the settings of all processes in this session."""
     found = {}
