@@ -80,8 +80,19 @@ class Context(dict[str, Any]):
         """The last run of the DAG's schedule before this one that has succeeded."""
         return self.runtime.last_success()
 
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a name; those that are worked out count."""
+        return super().__contains__(name) or (name in LAZY and self._is_about_a_run())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a name, worked out if need be, or `default` if there is no such."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+    def _is_about_a_run(self) -> bool:
+        return super().__contains__("data_interval_start")
+
     def __missing__(self, name: str) -> Any:
-        if name in LAZY and "data_interval_start" in self:
+        if name in LAZY and self._is_about_a_run():
             return work_out(name, self)
         if name != SPARK:
             raise KeyError(name)

@@ -19,7 +19,7 @@ class Takes(NamedTuple):
 
 def takes(function: Callable[..., object]) -> Takes | None:
     """Return what a function takes; None for some that are written in C, and do not tell."""
-    if _is_plain(function):
+    if is_plain(function):
         code, names = function.__code__, function.__code__.co_varnames
         both = code.co_argcount + code.co_kwonlyargcount
         others = bool(code.co_flags & inspect.CO_VARKEYWORDS)
@@ -45,7 +45,7 @@ def fits(
 
     What it returns False for may fit as well: its signature tells, which takes longer to make.
     """
-    if not _is_plain(function):
+    if not is_plain(function):
         return False
     code = function.__code__
     if code.co_flags & _VARIABLE or code.co_posonlyargcount or len(args) > code.co_argcount:
@@ -58,7 +58,7 @@ def fits(
     return needed <= kwargs.keys() | ready
 
 
-def _is_plain(function: Callable[..., object]) -> TypeGuard[FunctionType]:
+def is_plain(function: Callable[..., object]) -> TypeGuard[FunctionType]:
     """Tell whether a function says itself what it takes: one with attributes may wrap another."""
     return isinstance(function, FunctionType) and not vars(function)
 

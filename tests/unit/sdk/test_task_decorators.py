@@ -10,7 +10,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.sdk import DAG, Context, XComArg, get_current_context, task
-from headway.sdk.context import CONTEXT_NAMES
+from headway.sdk.context import ASKED_NAMES
 from headway.sdk.execution import Result
 from headway.sdk.specification import to_spec
 
@@ -169,7 +169,7 @@ def test_the_whole_context_is_every_name_but_spark(dag: DAG, run: Run, xcoms: XC
 
     run(land())
 
-    assert xcoms["land", "return_value"] == sorted(CONTEXT_NAMES - {"spark"})
+    assert xcoms["land", "return_value"] == sorted(ASKED_NAMES - {"spark"})
 
 
 def test_the_current_context_is_that_of_the_running_task(dag: DAG, run: Run, xcoms: XComs) -> None:

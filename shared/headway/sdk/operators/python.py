@@ -6,6 +6,7 @@ from inspect import Parameter
 from typing import Any, Unpack
 
 from headway.domain.errors import DagError
+from headway.sdk.asked_names import lazy_values
 from headway.sdk.checks import refuse
 from headway.sdk.context import ASKED_NAMES, Context
 from headway.sdk.operator import BaseOperator
@@ -69,8 +70,8 @@ def _from_context(
     asked = [name for name in taken.named if name in ASKED_NAMES and name not in given]
     injected = {name: context[name] for name in asked}
     if taken.others:
-        rest = {name: value for name, value in context.items() if name not in given}
-        return rest | injected
+        rest = {**context, **lazy_values(function, context, given | injected.keys())}
+        return {name: value for name, value in rest.items() if name not in given} | injected
     return injected
 
 
