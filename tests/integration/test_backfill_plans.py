@@ -9,7 +9,12 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill, plan
-from headway.actions.backfill_control import cancel_backfill, progress_of, set_backfill_paused
+from headway.actions.backfill_control import (
+    Cancelled,
+    cancel_backfill,
+    progress_of,
+    set_backfill_paused,
+)
 from headway.actions.clear import clear_tasks
 from headway.actions.explain import Wanted, explain
 from headway.actions.intervene import Author
@@ -25,7 +30,7 @@ from headway.domain.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.states import RunState, TaskState
 from headway.testing import seed
 from headway.testing.forced import force
-from headway.testing.interleaving import just_before, waiting
+from headway.testing.interleaving import in_background, just_before, wait_until_blocked, waiting
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
@@ -98,6 +103,12 @@ def end_all(engine: Engine, state: RunState = RunState.FAILED) -> None:
         ids = list(conn.scalars(text("SELECT id FROM dag_run WHERE ended_at IS NULL")))
         runs.start(conn, ids, NOW, seed.AGING)
         runs.settle(conn, dict.fromkeys(ids, (0, state)), NOW)
+
+
+def runs_in_state(engine: Engine, state: str) -> list[int]:
+    with engine.connect() as conn:
+        found = text("SELECT id FROM dag_run WHERE state = :state ORDER BY id")
+        return list(conn.scalars(found, {"state": state}))
 
 
 def start(replica: Replica) -> int:
@@ -482,6 +493,32 @@ def test_cancelled_what_has_not_begun_is_gone_and_the_rest_ends(
     with pytest.raises(ConflictError, match="Backfill 1 is cancelling"), engine.begin() as conn:
         cancel_backfill(conn, 1, ANN)
     assert backfill(engine, ask_for(1, 2)).created == 2
+
+
+@pytest.mark.regression
+def test_a_backfill_is_cancelled_beside_a_run_of_it_that_ends(
+    engine: Engine, replica: Replica
+) -> None:
+    """The cancellation waits for the scheduler, and then finds one run less to end."""
+    seed.store(engine, seed.dag())
+    backfill(engine, ask_for(0, 3, most=2))
+    start(replica)
+    ending = runs_in_state(engine, "running")[0]
+
+    def cancel() -> Cancelled:
+        with engine.begin() as conn:
+            return cancel_backfill(conn, 1, ANN)
+
+    with engine.connect() as scheduler:
+        runs.settle(scheduler, {ending: (0, RunState.SUCCESS)}, NOW)
+        with in_background(cancel) as cancelling:
+            wait_until_blocked(engine)
+            scheduler.commit()
+            done = cancelling.result()
+
+    assert (done.dropped, done.ended) == (2, 1)
+    assert days(engine, "state = 'success'") == [0]
+    assert progress(engine).state == "cancelling"
 
 
 def test_the_instances_of_mapped_tasks_are_counted_as_soon_as_they_are_there(

@@ -26,6 +26,7 @@ from headway.domain.states import Outcome, RunType
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock
+from headway.testing.forced import force
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
 from headway_scheduler.job import SchedulerJob
@@ -327,6 +328,24 @@ def test_a_run_takes_the_place_of_one_that_runs_and_of_one_that_waits(
     ]
     assert [run for run, _ in cancelled] == [run_id(0), run_id(0), run_id(1)]
     assert cancelled[0][1] == {"reason": "overlap", "stopped": 1}
+
+
+@pytest.mark.regression
+def test_a_running_run_of_which_nothing_is_live_makes_way_for_the_next(
+    engine: Engine, replica: Replica
+) -> None:
+    """No attempt will end, so only the cancellation itself can have the run looked at."""
+    store(engine, dag(overlap=Overlap.CANCEL_RUNNING, max_active_runs=1))
+    create(replica, 1)
+    assert start_runs(replica, at(1)) == 1
+    force(engine, 1, work="up_for_retry")
+    schedule_tasks(replica, at(1))
+
+    create_runs(replica, at(2))
+    schedule_tasks(replica, at(2))
+
+    assert seed.run_states(engine) == {"failed": 1, "queued": 1}
+    assert start_runs(replica, at(2)) == 1
 
 
 def test_a_run_that_runs_again_in_a_backfill_is_not_of_the_schedule(

@@ -19,6 +19,7 @@ from headway.testing.interleaving import in_background, just_before, wait_until_
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 
+RUN = f"scheduled__{seed.START.isoformat()}"
 NOW = seed.START + 100 * seed.DAY
 PINNED = text("SELECT id, version_id FROM dag_run WHERE pinned ORDER BY id")
 
@@ -178,13 +179,46 @@ def test_a_run_that_a_user_ends_just_before_is_left_alone(engine: Engine, replic
 
     def cancel() -> None:
         with engine.begin() as conn:
-            name = f"scheduled__{seed.START.isoformat()}"
-            cancel_run(conn, "etl", name, Author("user:ann"))
+            cancel_run(conn, "etl", RUN, Author("user:ann"))
 
     with just_before(engine, pins.PIN, cancel):
         assert pin(engine, ids) == 0
 
     assert pinned(engine) == {}
+
+
+@pytest.mark.regression
+def test_a_run_that_a_user_ends_while_the_pinning_waits_is_left_alone(
+    engine: Engine, replica: Replica
+) -> None:
+    ids = waiting(engine, replica, late())
+
+    with engine.connect() as user:
+        cancel_run(user, "etl", RUN, Author("user:ann"))
+        with in_background(lambda: pin(engine, ids)) as mine:
+            wait_until_blocked(engine)
+            user.commit()
+            assert mine.result() == 0
+
+    assert pinned(engine) == {}
+
+
+@pytest.mark.regression
+def test_a_version_that_a_user_chooses_while_the_pinning_waits_stays(
+    engine: Engine, replica: Replica
+) -> None:
+    ids = waiting(engine, replica, late())
+    chosen = seed.store(engine, replace(late(), tags=("chosen",)))
+    seed.store(engine, replace(late(), tags=("newer",)))
+
+    with engine.connect() as user:
+        clear_tasks(user, "etl", RUN, Selection(), Author("user:ann"), "2")
+        with in_background(lambda: pin(engine, ids)) as mine:
+            wait_until_blocked(engine)
+            user.commit()
+            assert mine.result() == 0
+
+    assert pinned(engine) == {ids[0]: chosen}
 
 
 def test_a_version_that_a_user_chooses_just_before_stays(engine: Engine, replica: Replica) -> None:
@@ -194,8 +228,7 @@ def test_a_version_that_a_user_chooses_just_before_stays(engine: Engine, replica
 
     def choose() -> None:
         with engine.begin() as conn:
-            name = f"scheduled__{seed.START.isoformat()}"
-            clear_tasks(conn, "etl", name, Selection(), Author("user:ann"), "2")
+            clear_tasks(conn, "etl", RUN, Selection(), Author("user:ann"), "2")
 
     with just_before(engine, pins.PIN, choose):
         assert pin(engine, ids) == 0

@@ -7,11 +7,13 @@ from typing import Any, TypeAlias
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
-from headway.db import contents, entries, retention, versions
+from headway.db import contents, entries, retention, runs, versions
 from headway.db.logins import Login
 from headway.db.processes import Identity
+from headway.db.runs import NewRuns
 from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec
+from headway.domain.states import RunType
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing import seed
@@ -330,6 +332,20 @@ def test_a_version_that_a_run_is_just_given_is_passed_by(engine: Engine, parser:
     with just_before(
         parser, retention.LOCK_VERSIONS, lambda: seed.create_runs(engine, ids[0], [0])
     ):
+        assert prune_versions(parser) == 1
+
+    assert left(engine) == [ids[0], ids[2]]
+
+
+@pytest.mark.regression
+def test_a_version_that_a_run_is_being_given_is_passed_by(engine: Engine, parser: Engine) -> None:
+    """Whoever creates the run has not committed; the pruning does not wait, and does not fail."""
+    ids = put(engine, 3)
+    age(engine)
+
+    with engine.begin() as creating:
+        new = NewRuns("etl", RunType.SCHEDULED, ids[0], [seed.info(0)], {})
+        assert len(runs.create(creating, [new])) == 1
         assert prune_versions(parser) == 1
 
     assert left(engine) == [ids[0], ids[2]]

@@ -1,0 +1,130 @@
+"""A worker that was declared dead claims nothing and reports nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.db import callback_claims, processes
+from headway.db.attempts import AttemptKey, Report
+from headway.db.callback_claims import CallbackReport
+from headway.db.processes import Identity
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.errors import FencedError
+from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.states import CallbackState, Outcome
+from headway.runtime import settings
+from headway.runtime.settings import WorkerSettings
+from headway.testing import callbacks, seed
+from headway_worker.callbacks.clerk import CallbackClerk
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
+
+Desk: TypeAlias = tuple[Clerk, Identity]
+
+WRITTEN = text("""
+    SELECT CAST(xmin AS text) FROM task_instance
+     UNION ALL SELECT CAST(xmin AS text) FROM task_attempt
+     UNION ALL SELECT CAST(xmin AS text) FROM callback
+""")
+
+
+@pytest.fixture
+def desk(engine: Engine, tmp_path: Path) -> Desk:
+    me = seed.register(engine, "worker")
+    clerk = Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    return clerk, me
+
+
+def written(engine: Engine) -> list[str]:
+    with engine.connect() as conn:
+        return sorted(conn.scalars(WRITTEN))
+
+
+def declare_dead(engine: Engine) -> None:
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE process_beat SET beat_at = now() - interval '1 hour'"))
+        assert processes.end_dead(conn, 0.001, 100)
+
+
+def refused(engine: Engine, call: Callable[[], object]) -> None:
+    declare_dead(engine)
+    before = written(engine)
+    with pytest.raises(FencedError, match="declared dead"):
+        call()
+    assert written(engine) == before
+
+
+@pytest.mark.regression
+def test_who_was_declared_dead_claims_no_attempt(engine: Engine, desk: Desk) -> None:
+    seed.queued(engine, seed.dag())
+
+    refused(engine, lambda: desk[0].claim(5))
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("left", [None, "application_1"])
+def test_who_was_declared_dead_reports_no_attempt(
+    engine: Engine, desk: Desk, left: str | None
+) -> None:
+    seed.queued(engine, seed.dag())
+    [claimed] = seed.claim(engine, desk[1])
+    report = reported(claimed.key, left)
+
+    refused(engine, lambda: desk[0].report([report]))
+
+
+@pytest.mark.regression
+def test_who_is_declared_dead_between_two_reports_leaves_no_attempt_to_others(
+    engine: Engine, desk: Desk
+) -> None:
+    """What has an application elsewhere is given up in a transaction of its own."""
+    seed.queued(engine, seed.dag())
+    [claimed] = seed.claim(engine, desk[1])
+    report = reported(claimed.key, "application_1")
+
+    refused(engine, lambda: desk[0]._give_up([report]))
+
+
+@pytest.mark.regression
+def test_who_was_declared_dead_claims_no_callback(engine: Engine, desk: Desk) -> None:
+    end_a_task(engine)
+
+    refused(engine, lambda: CallbackClerk(desk[0]).claim(5))
+
+
+@pytest.mark.regression
+def test_who_was_declared_dead_reports_no_callback(engine: Engine, desk: Desk) -> None:
+    end_a_task(engine)
+    with engine.begin() as conn:
+        [claimed] = callback_claims.claim(conn, desk[1], [DEFAULT_QUEUE], 5, 30)
+    report = CallbackReport(claimed.key, CallbackState.SUCCESS)
+
+    refused(engine, lambda: CallbackClerk(desk[0]).report([report]))
+
+
+def test_who_is_alive_does_all_of_it(engine: Engine, desk: Desk) -> None:
+    """So what is refused above is refused for that reason alone."""
+    end_a_task(engine)
+    clerk = CallbackClerk(desk[0])
+    with engine.begin() as conn:
+        [claimed] = callback_claims.claim(conn, desk[1], [DEFAULT_QUEUE], 5, 30)
+    clerk.report([CallbackReport(claimed.key, CallbackState.SUCCESS)])
+    seed.queued(engine, seed.dag(dag_id="other"))
+    [attempt] = seed.claim(engine, desk[1])
+    desk[0].report([reported(attempt.key, None)])
+
+    assert [row["state"] for row in callbacks.rows(engine)] == ["success"]
+    assert set(seed.task_states(engine).values()) == {"success"}
+
+
+def reported(key: AttemptKey, left: str | None) -> Report:
+    return Report(key=key, outcome=Outcome.SUCCESS, following=seed.SUCCESS, left=left)
+
+
+def end_a_task(engine: Engine) -> None:
+    """End a task that has a function for its success."""
+    [key] = seed.running(engine, callbacks.caring(CallbackEvent.SUCCESS))
+    assert callbacks.report(engine, key)
