@@ -5,7 +5,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
 from types import FunctionType
-from typing import Any, TypeAlias, get_origin, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Unpack,
+    cast,
+    get_origin,
+    overload,
+)
 
 from headway.domain.errors import DagError
 from headway.sdk.blueprint import FunctionBlueprint
@@ -21,13 +32,19 @@ from headway.sdk.operators.python import PythonOperator, check_call
 from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
 from headway.sdk.xcom_arg import XComArg
 
+if TYPE_CHECKING:
+    from headway.sdk.typed_decorators import AnyTaskOptions, TakesSpark, TaskDecorators
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 OperatorClass: TypeAlias = (
     type[PythonOperator] | type[DecoratedBashOperator] | type[DecoratedSparkSQLOperator]
 )
 
 
 @dataclass(eq=False)
-class TaskFactory:
+class TaskFactory(Generic[P, R]):
     """A decorated function: each call makes a task of the current DAG.
 
     The arguments may be outputs of other tasks, which the new one then waits for.
@@ -35,7 +52,7 @@ class TaskFactory:
     `partial` has given it.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., R]
     operator: OperatorClass
     options: Mapping[str, Any] = field(default_factory=dict)
     mark: Callable[[BaseOperator], object] | None = None
@@ -45,6 +62,12 @@ class TaskFactory:
         if not callable(self.function):
             raise DagError(f"@task decorates functions, not {shown(self.function)}.")
         update_wrapper(self, self.function)
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> XComArg: ...
+
+    @overload  # all parameters may be ones that the context fills
+    def __call__(self) -> XComArg: ...  # type: ignore[overload-cannot-match]
 
     def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
         """Make a task; a second one of the same name is called `name__1`."""
@@ -63,7 +86,7 @@ class TaskFactory:
         )
         return self._marked(task)
 
-    def partial(self, **kwargs: Any) -> "TaskFactory":
+    def partial(self, **kwargs: Any) -> "TaskFactory[..., R]":
         """Fix some arguments of the function; `expand` then gives the others."""
         where = f"{self._where(current_dag())}: partial()"
         self._blueprint(None).check(kwargs, where)
@@ -83,11 +106,11 @@ class TaskFactory:
         expansion = expand_kwargs(blueprint, kwargs, self._where(dag))
         return self._marked(mapped_task(task_id, blueprint, expansion))
 
-    def override(self, **options: Any) -> "TaskFactory":
+    def override(self, **options: "Unpack[AnyTaskOptions]") -> "TaskFactory[P, R]":
         """Return the same decorated function with other options."""
         return self._changed(options={**self.options, **options})
 
-    def _changed(self, **fields: Any) -> "TaskFactory":
+    def _changed(self, **fields: Any) -> "TaskFactory[Any, R]":
         """Return a copy with other fields: of the same function, which is not looked at again."""
         changed = object.__new__(type(self))
         vars(changed).update(vars(self), **fields)
@@ -137,12 +160,6 @@ class OperatorDecorator:
 
     operator: OperatorClass
 
-    @overload
-    def __call__(self, python_callable: Callable[..., Any], /) -> TaskFactory: ...
-
-    @overload
-    def __call__(self, /, **options: Any) -> Callable[[Callable[..., Any]], TaskFactory]: ...
-
     def __call__(self, python_callable: Any = None, /, **options: Any) -> Any:
         """Decorate a function, or return the decorator that has these options."""
         if python_callable is None:
@@ -161,20 +178,44 @@ class TaskDecorator(OperatorDecorator):
     sql = OperatorDecorator(DecoratedSparkSQLOperator)
 
 
-task = TaskDecorator(PythonOperator)
+task = cast("TaskDecorators", TaskDecorator(PythonOperator))
 
 
-def setup(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+@overload
+def setup(function: TaskFactory[P, R]) -> TaskFactory[P, R]: ...
+
+
+@overload
+def setup(function: "TakesSpark[P, R]") -> TaskFactory[P, R]: ...
+
+
+@overload
+def setup(function: Callable[P, R]) -> TaskFactory[P, R]: ...
+
+
+def setup(function: Any) -> Any:
     """Turn a function, decorated or not, into a maker of setup tasks."""
     return replace(_factory(function), mark=BaseOperator.as_setup)
 
 
-def teardown(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+@overload
+def teardown(function: TaskFactory[P, R]) -> TaskFactory[P, R]: ...
+
+
+@overload
+def teardown(function: "TakesSpark[P, R]") -> TaskFactory[P, R]: ...
+
+
+@overload
+def teardown(function: Callable[P, R]) -> TaskFactory[P, R]: ...
+
+
+def teardown(function: Any) -> Any:
     """Turn a function, decorated or not, into a maker of teardown tasks."""
     return replace(_factory(function), mark=BaseOperator.as_teardown)
 
 
-def _factory(function: "Callable[..., Any] | TaskFactory") -> TaskFactory:
+def _factory(function: Any) -> TaskFactory[..., Any]:
     if isinstance(function, TaskFactory):
         return function
     return TaskFactory(function, PythonOperator)

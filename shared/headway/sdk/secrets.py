@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 
 from headway.domain.connection import Connection
 from headway.sdk.context import running_context
 from headway.sdk.current import current_file
 from headway.sdk.exceptions import AirflowException, AirflowNotFoundException
 from headway.sdk.runtime import TaskRuntime
+
+T = TypeVar("T")
 
 _UNSET: Final[Any] = object()
 
@@ -28,6 +30,18 @@ class BaseHook:
 
 class Variable:
     """The variables that the task's DAG is granted."""
+
+    @overload
+    @staticmethod
+    def get(key: str, *, deserialize_json: Literal[False] = False) -> str: ...
+
+    @overload
+    @staticmethod
+    def get(key: str, default: T, *, deserialize_json: Literal[False] = False) -> str | T: ...
+
+    @overload
+    @staticmethod
+    def get(key: str, default: Any = ..., *, deserialize_json: bool) -> Any: ...
 
     @staticmethod
     def get(key: str, default: Any = _UNSET, *, deserialize_json: bool = False) -> Any:

@@ -8,13 +8,16 @@ from headway.domain.errors import DagError
 from headway.sdk.dependencies import Dependent
 
 if TYPE_CHECKING:
-    from headway.sdk.operator import BaseOperator
+    from typing import Any as AnyValue  # an output may be passed as whatever a function takes
 
+    from headway.sdk.operator import BaseOperator
+else:
+    AnyValue = object
 
 _COLLECTIONS: Final = (list, tuple, set, frozenset)
 
 
-class XComArg(Dependent):
+class XComArg(Dependent, AnyValue):  # type: ignore[misc]
     """The value that `operator` will leave under `key`: the result of a TaskFlow call."""
 
     def __init__(self, operator: "BaseOperator", key: str = RETURN_VALUE) -> None:

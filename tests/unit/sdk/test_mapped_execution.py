@@ -414,7 +414,7 @@ def test_what_is_pushed_under_another_key_must_fit_too(dag: DAG, run: Run) -> No
         return {"paths": value, "rows": 3}
 
     @task
-    def pushes(value: Any, ti: Any) -> None:
+    def pushes(value: Any, ti: Any = None) -> None:
         ti.xcom_push("paths", value)
 
     outputs = [made(value) for made in (returns, pushes) for value in ([1], 1)]

@@ -133,7 +133,7 @@ def test_a_function_returns_the_statements(
     dag: DAG, run: Run, spark: FakeSpark, xcoms: XComs
 ) -> None:
     @task.sql(parameters={"least": 3}, fetch_rows=5)
-    def late(table: str, ds: str) -> str:
+    def late(table: str, ds: str = "") -> str:
         return f"SELECT * FROM {table} WHERE day = '{ds}' AND delay > :least -- {{{{ run_id }}}}"
 
     assert run(late("flights"), open_spark=lambda _conn_id: spark).outcome is Outcome.SUCCESS
@@ -144,7 +144,7 @@ def test_a_function_returns_the_statements(
 
 def test_a_function_that_returns_no_text_fails(dag: DAG, run: Run, spark: FakeSpark) -> None:
     @task.sql
-    def nothing() -> None: ...
+    def nothing() -> Any: ...
 
     assert "must return SQL text, not None" in str(
         run(nothing(), open_spark=lambda _conn_id: spark).error

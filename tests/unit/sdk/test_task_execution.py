@@ -164,7 +164,7 @@ def branching(dag: DAG, chosen: object) -> BaseOperator:
     """Make `decide >> [a, b, c]`, where b is behind a as well, and c is a teardown."""
 
     @task.branch
-    def decide() -> object:
+    def decide() -> Any:
         return chosen
 
     decided = decide().operator

@@ -33,7 +33,7 @@ with DAG("values"):
         ti.xcom_push("colour", "green")
 
     @task
-    def pull(ti: Any, given: Any, path: str, none: Any) -> Any:
+    def pull(given: Any, path: str, none: Any, ti: Any = None) -> Any:
         return {
             "given": given,
             "path": path,
