@@ -12,6 +12,7 @@ from headway.domain.errors import DagError
 from headway.domain.prior_run import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.execution import Result, end_application, execute
 from headway.sdk.loading import load_dag_file
 from headway.sdk.operator import BaseOperator
@@ -95,7 +96,8 @@ class Asking:
         if answer is None:
             raise ConnectionError("The worker has gone.")
         if "error" in answer:
-            raise RuntimeError(answer["error"])
+            raised = RefusedException if answer.get("refused") else AirflowException
+            raise raised(answer["error"])
         return answer
 
     def _tell(self, frame: Frame) -> None:
@@ -116,12 +118,12 @@ class ChannelRuntime(Asking):
         self._ask({"ask": "push_xcom", "key": key, "value": value})
 
     def get_connection(self, conn_id: str) -> Connection | None:
-        """Return a connection, None if there is none; RuntimeError when it may not be read."""
+        """Return a connection, None if there is none; errors as for any question."""
         answer = self._ask({"ask": "connection", "name": conn_id})
         return None if answer["text"] is None else Connection.from_json(conn_id, answer["text"])
 
     def get_variable(self, key: str) -> str | None:
-        """Return a variable, None if there is none; RuntimeError when it may not be read."""
+        """Return a variable, None if there is none; errors as for any question."""
         value: str | None = self._ask({"ask": "variable", "name": key})["text"]
         return value
 

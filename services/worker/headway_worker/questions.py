@@ -12,6 +12,7 @@ from headway.db.callback_claims import ClaimedCallback
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.errors import RefusalError
 from headway.domain.names import check_key
 from headway.domain.secret_kind import Kind
 from headway.runtime.clock import Clock
@@ -63,7 +64,9 @@ class Questions:
                     return self._tell_of_spark(work.claimed, question)
             return Answer(self._answer(work.claimed, question))
         except Exception as error:  # noqa: BLE001 - here one question is isolated
-            return Answer({"error": str(error) or type(error).__name__})
+            told = {"error": str(error) or type(error).__name__}
+            refused = {"refused": True} if isinstance(error, RefusalError) else {}
+            return Answer({**told, **refused})
 
     def _answer(self, claimed: Claimed, question: Frame) -> Frame:
         match question["ask"]:

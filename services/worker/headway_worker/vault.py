@@ -10,7 +10,7 @@ from headway.db.attempts import Claimed
 from headway.db.engine import reader
 from headway.db.processes import Identity
 from headway.domain.connection import Connection
-from headway.domain.errors import ConflictError, SecretError
+from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.names import check_key
 from headway.domain.secret_kind import Kind
 from headway.domain.variable import Secret, from_text
@@ -44,7 +44,7 @@ class Vault:
         if not found.granted:
             if not (found.present or self.provided.has(kind, name)):
                 return None
-            raise SecretError(
+            raise SecretRefusedError(
                 f"DAG {claimed.dag_id!r} may not read the {kind} {name!r}; `headway {kind}s grant "
                 f"{name} {claimed.dag_id}` lets it."
             )

@@ -5,7 +5,14 @@ class HeadwayError(Exception):
     """Anything that a user can act on; the command line shows its text alone."""
 
 
-class DagError(HeadwayError):
+class RefusalError(HeadwayError):
+    """What was asked for is refused, and is refused again until a user changes something.
+
+    A task that fails by it is not tried again.
+    """
+
+
+class DagError(RefusalError):
     """A DAG, or one of its tasks, cannot be accepted as it was written."""
 
 
@@ -39,6 +46,10 @@ class NotFoundError(HeadwayError):
 
 class SecretError(HeadwayError):
     """A connection, a variable or a key is malformed, or cannot be read; no secret is quoted."""
+
+
+class SecretRefusedError(SecretError, RefusalError):
+    """A connection or a variable may not be read, or does not say what it must."""
 
 
 class LogsError(HeadwayError):

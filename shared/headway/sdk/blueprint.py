@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from headway.domain.errors import DagError
 from headway.sdk import checks
+from headway.sdk.context import SPARK
 from headway.sdk.operator import BaseOperator, accepted_names, check_arguments
 from headway.sdk.operators.python import check_call
 from headway.sdk.options import TASK_OPTIONS
@@ -98,6 +99,8 @@ class FunctionBlueprint:
                     f"decorator, @task({name}=…), or to override()."
                 )
         _refuse_fixed(names, self.fixed, where)
+        if SPARK in names and self.operator.needs_spark:
+            raise DagError(f"{where}: {SPARK!r} is for Headway to fill; leave it out.")
         if accepted is not None:
             checks.known(names, accepted, f"{where}: {self.function.__name__}()")
 

@@ -1,6 +1,6 @@
 """Exceptions that user code raises or sees.  The names are Airflow's."""
 
-from headway.domain.errors import DagError, HeadwayError
+from headway.domain.errors import DagError, HeadwayError, RefusalError
 
 
 class AirflowException(HeadwayError):  # noqa: N818 - known to every author by this name
@@ -23,11 +23,15 @@ class AirflowTaskTerminated(AirflowException):
     """The task's process ended before the task was done: it left, or was killed."""
 
 
-class AirflowNotFoundException(AirflowException):
+class RefusedException(AirflowException, RefusalError):  # noqa: N818
+    """Headway refuses what the task asks for; the task is not tried again."""
+
+
+class AirflowNotFoundException(RefusedException):
     """There is no connection or variable of that name."""
 
 
-class XComNotFound(AirflowException):
+class XComNotFound(RefusedException):
     """Another task of the run left nothing under that key."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headway.domain.arguments import RETURN_VALUE
-from headway.domain.errors import DagError
+from headway.domain.errors import DagError, RefusalError
 from headway.domain.states import Outcome
 from headway.sdk import callbacks
 from headway.sdk.context import Context, build_context, running_in
@@ -118,10 +118,9 @@ def _failure(error: BaseException, operator: BaseOperator) -> Result:
         message = f"The task called sys.exit({error.code!r}); return from the function instead."
     else:
         message = message_of(error)
+    again = not isinstance(error, AirflowFailException) and may_retry(operator.spec, type(error))
+    if isinstance(error, RefusalError) and operator.spec.retries and not again:
+        message = f"{message} The task is not tried again, for this would be refused again."
     return Result(
-        outcome=Outcome.FAILED,
-        error=message,
-        traceback=traceback_of(error),
-        may_retry=not isinstance(error, AirflowFailException)
-        and may_retry(operator.spec, type(error)),
+        outcome=Outcome.FAILED, error=message, traceback=traceback_of(error), may_retry=again
     )

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from headway.domain.errors import DagError
+from headway.domain.errors import DagError, RefusalError
 from headway.domain.spec import TaskSpec
 from headway.sdk import checks
 
@@ -32,10 +32,15 @@ def exception_names(value: object, where: str) -> tuple[str, ...]:
 
 
 def may_retry(task: TaskSpec, error: type[BaseException]) -> bool:
-    """Tell whether the task may be tried again after an exception of that class."""
+    """Tell whether the task may be tried again after an exception of that class.
+
+    What Headway refuses it refuses again, so that only `retry_on` has such a task tried again.
+    """
     if _among(error, task.fail_fast_on):
         return False
-    return not task.retry_on or _among(error, task.retry_on)
+    if task.retry_on:
+        return _among(error, task.retry_on)
+    return not issubclass(error, RefusalError)
 
 
 def _name(item: object, where: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 from headway.domain.connection import Connection
 from headway.sdk.context import running_context
 from headway.sdk.current import current_file
-from headway.sdk.exceptions import AirflowException, AirflowNotFoundException
+from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
 from headway.sdk.runtime import TaskRuntime
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Variable:
     @staticmethod
     def set(key: str, *_: object, **__: object) -> NoReturn:
         """Refuse: tasks do not change variables."""
-        raise AirflowException(
+        raise RefusedException(
             f"A task cannot set the variable {key!r}. Pass values between tasks by what they "
             "return, or have a user run `headway variables set`."
         )
@@ -133,7 +133,7 @@ def _variable(runtime: TaskRuntime, key: str, default: Any, *, as_json: bool) ->
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise AirflowException(f"The variable {key!r} does not hold JSON.") from None
+        raise RefusedException(f"The variable {key!r} does not hold JSON.") from None
 
 
 def _runtime(call: str) -> TaskRuntime:
@@ -141,7 +141,7 @@ def _runtime(call: str) -> TaskRuntime:
     if context is not None:
         return context.runtime
     where = "while a DAG file is read" if current_file() is not None else "outside of a task"
-    raise AirflowException(
+    raise RefusedException(
         f"{call} was called {where}. Connections and variables are given to running tasks only: "
         "call it inside of a task's function, or use a template such as {{ conn.my_id.host }} or "
         "{{ var.value.my_key }} in an argument of the task."

@@ -133,6 +133,7 @@ def shown() -> Iterator[tuple[str, str]]:
                 yield what, task_processes.shown(pid, "cmdline")
 
 
+@pytest.mark.regression
 @pytest.mark.parametrize(
     ("task_id", "what"),
     [
@@ -142,9 +143,11 @@ def shown() -> Iterator[tuple[str, str]]:
     ],
 )
 def test_another_dag_gets_none_of_it(stranger: StackRun, task_id: str, what: str) -> None:
+    """The tasks have retries, which are not used: a refusal does not change by itself."""
     assert stranger.states()[task_id] == "failed"
     error = str(stranger.attempt(task_id)["error"])
     assert f"DAG 'stranger' may not read the {what}" in error
+    assert error.endswith("The task is not tried again, for this would be refused again.")
 
 
 def test_what_nobody_has_set_has_its_default(stranger: StackRun) -> None:

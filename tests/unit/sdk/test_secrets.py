@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headway.domain.errors import SecretRefusedError
 from headway.domain.states import Outcome
 from headway.sdk import DAG, BaseHook, BashOperator, Connection, Variable, task
 from headway.sdk.exceptions import AirflowException
@@ -27,7 +28,7 @@ class Given:
     def get_connection(self, conn_id: str) -> Connection | None:
         self.asked.append(conn_id)
         if conn_id == "forbidden":
-            raise RuntimeError("DAG 'flights' may not read the connection 'forbidden'.")
+            raise SecretRefusedError("DAG 'flights' may not read the connection 'forbidden'.")
         return DB if conn_id in ("my-db", "db") else None
 
     def get_variable(self, key: str) -> str | None:

@@ -12,6 +12,7 @@ import pytest
 
 from headway.domain.interval import DataInterval
 from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime
 from headway_worker.order import Order
@@ -71,6 +72,15 @@ def test_an_instance_is_named_by_its_map_index() -> None:
 
     assert value == 7
     assert questions == [{"ask": "pull_xcom", "task_id": "plan", "key": "key", "map_index": 3}]
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_refusal_of_the_worker_is_one_in_the_task(refused: bool) -> None:
+    answer: Frame = {"error": "no", "refused": True} if refused else {"error": "no"}
+    with pytest.raises(AirflowException, match=r"^no$") as raised:
+        converse(lambda runtime: runtime.get_variable("v"), [answer])
+
+    assert isinstance(raised.value, RefusedException) == refused
 
 
 def test_nothing_left_is_a_key_error() -> None:

@@ -102,6 +102,6 @@ def test_what_is_no_question_gets_an_error_for_an_answer(
 
     answer = questions.answer(WORK, question)
 
-    assert list(answer.frame) == ["error"]
+    assert list(answer.frame) in (["error"], ["error", "refused"])
     assert answer.frame["error"]
     assert answer.secrets == frozenset()

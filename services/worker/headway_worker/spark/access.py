@@ -15,6 +15,7 @@ from headway.domain.handle import OnHandle
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.clock import SystemClock
 from headway.runtime.starting import uninterrupted
+from headway.sdk.exceptions import RefusedException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.classic import close_driver, explain_driver, open_driver, watch_driver
 from headway_worker.spark.cluster import Clusters
@@ -145,7 +146,7 @@ class SparkAccess:
 
     def _submit_settings(self, where: Whereabouts) -> SubmitSettings:
         if where.java_home is None:
-            raise SparkError(_no_submission(where.connection))
+            raise RefusedException(_no_submission(where.connection))
         return SubmitSettings(
             java_home=where.java_home,
             scratch=self.scratch,

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
-from headway.domain.errors import SecretError
+from headway.domain.errors import SecretRefusedError
 from headway.sdk.runtime import DEFAULT_SPARK
 
 CONNECT_PORT: Final = 15002
@@ -258,4 +258,4 @@ def _flag(conn_id: str, extra: dict[str, JsonValue], name: str) -> bool:
 
 
 def _refuse(conn_id: str, why: str) -> NoReturn:
-    raise SecretError(f"The Spark connection {conn_id!r} cannot be used: {why}.")
+    raise SecretRefusedError(f"The Spark connection {conn_id!r} cannot be used: {why}.")

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from headway.domain.errors import DagError
 from headway.sdk import checks
 from headway.sdk.context import SPARK, Context
 from headway.sdk.operators.python import PythonOperator
 from headway.sdk.runtime import DEFAULT_SPARK
+from headway.sdk.signatures import takes
 
 DRIVER: Final = "driver"
 
@@ -32,10 +34,22 @@ class PysparkOperator(PythonOperator):
         **options: Any,
     ) -> None:
         super().__init__(python_callable=python_callable, task_id=task_id, **options)
+        self._check_spark()
         self.spark_conn_id = checks.key("connection")(conn_id, f"{self.where}: conn_id")
         if mode not in (None, DRIVER):
             checks.refuse(f"{self.where}: mode", f"{DRIVER!r}, or left out", mode)
         self.spark_driver = mode == DRIVER
+
+    def _check_spark(self) -> None:
+        """Refuse an argument that binds to the parameter `spark`."""
+        taken = takes(self.python_callable)
+        by_position = taken.positional[: len(self.op_args)] if taken else ()
+        if SPARK in self.op_kwargs or SPARK in by_position:
+            name = getattr(self.python_callable, "__name__", self.task_id)
+            raise DagError(
+                f"{self.where}: an argument binds to the parameter {SPARK!r}, which Headway fills; "
+                f"give arguments by name, as in {name}(rows=…)."
+            )
 
     def execute(self, context: Context) -> Any:
         """Open the session, then call the function."""

@@ -53,8 +53,27 @@ def call(
     kwargs: Mapping[str, Any],
     context: Context,
 ) -> Any:
-    """Call `function` with what it is given and what it asks of the context."""
-    return function(*args, **kwargs, **_from_context(function, args, kwargs, context))
+    """Call `function` with what it is given and what it asks of the context.
+
+    DagError when it cannot be called so.
+    """
+    given = {**kwargs, **_from_context(function, args, kwargs, context)}
+    if not fits(function, args, given, frozenset()):
+        _check_binding(function, args, given, context)
+    return function(*args, **given)
+
+
+def _check_binding(
+    function: Callable[..., Any], args: Collection[Any], given: Mapping[str, Any], context: Context
+) -> None:
+    try:
+        taken = signature(function)
+    except ValueError:  # it is written in C, and does not tell
+        return
+    try:
+        taken.bind(*args, **given)
+    except TypeError as error:
+        raise DagError(f"{context['task'].where}: {error}; give it what it takes.") from None
 
 
 def _from_context(

@@ -83,7 +83,7 @@ with DAG("granted"):
         ),
     ]
 
-with DAG("stranger"):
+with DAG("stranger", default_args={"retries": 2}):
 
     @task
     def asks_for_a_connection() -> None:
