@@ -24,6 +24,10 @@ test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in tran
 acceptance: $(STAMP)  ## Backfill a year of flights four ways, and compare the tables (an hour or two)
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
 
+chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20 SEED=1 STALL=supervisor SKEW=600
+	$(BIN)/python -m tests.chaos $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(STALL),--stall $(STALL)) $(if $(SKEW),--skew $(SKEW)) $(ARGS)
+
 check: $(STAMP)  ## Check style, types, imports, and run the unit tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,4 +53,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-polling test-pgbouncer acceptance check bench install lock clean
+.PHONY: help demo test test-polling test-pgbouncer acceptance chaos check bench install lock clean

@@ -64,7 +64,11 @@ class Relay:
 
     def _accept(self, selector: selectors.BaseSelector) -> None:
         client, _address = self.listening.accept()
-        server = socket.create_connection(self.server)
+        try:
+            server = socket.create_connection(self.server)
+        except OSError:  # the server is away: its client is refused as well
+            client.close()
+            return
         self._ends |= {client: server, server: client}
         for end in (client, server):
             selector.register(end, selectors.EVENT_READ)

@@ -1,0 +1,173 @@
+"""What must hold of a history: each check yields its violations in words."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from tests.chaos.history import History, Record, TaskName
+
+Attempt: TypeAlias = tuple[TaskName, int]
+RunKey: TypeAlias = tuple[str, str]
+
+UPSTREAM: Final[Mapping[tuple[str, str], str]] = {
+    ("short", "each"): "spread",
+    ("short", "gather"): "each",
+    ("retried", "follows"): "fails_first",
+    ("spark", "slow"): "quick",
+}
+"""The task before each task of the pipelines that has one."""
+
+WITH_CALLBACK: Final = frozenset({("retried", "follows"), ("long", "outlasts_a_lease")})
+"""The tasks of the pipelines whose success is told to a callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """When the schedules began and ended, and which runs users changed by a command."""
+
+    start: datetime
+    end: datetime
+    touched: Set[RunKey]
+
+
+def violations(history: History, expected: Expected) -> list[str]:
+    """Return everything in the history that must not be."""
+    return [
+        *overlaps(history),
+        *executed_twice(history),
+        *unknown(history),
+        *successes_without_end(history),
+        *runs_not_over(history, expected),
+        *too_early(history),
+        *schedule_gaps(history, expected),
+        *before_upstream(history, expected),
+        *after_success(history, expected),
+        *unheard(history),
+    ]
+
+
+def overlaps(history: History) -> Iterator[str]:
+    """Attempts of one task instance of which two showed life at the same time."""
+    lives: dict[TaskName, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for it in _of_attempts(history):
+        lives[it.task][it.attempt].append(it.at)
+    for task, attempts in lives.items():
+        spans = sorted((min(times), max(times), number) for number, times in attempts.items())
+        for (_, ended, earlier), (started, _, later) in pairwise(spans):
+            if started < ended:
+                both = f"attempts {earlier} and {later}"
+                yield f"{_named(task)}: {both} overlap by {ended - started:.2f} s"
+
+
+def executed_twice(history: History) -> Iterator[str]:
+    """Attempts that were begun more than once."""
+    begun: dict[Attempt, int] = defaultdict(int)
+    for it in history.records:
+        begun[it.task, it.attempt] += it.what == "start"
+    for (task, attempt), times in begun.items():
+        if times > 1:
+            yield f"{_named(task)}: attempt {attempt} was begun {times} times"
+
+
+def unknown(history: History) -> Iterator[str]:
+    """Attempts that ran and that the database does not have."""
+    known = {(it.task, it.attempt) for it in history.attempts}
+    for task, attempt in sorted({(it.task, it.attempt) for it in history.records} - known):
+        yield f"{_named(task)}: attempt {attempt} ran and is not in the database"
+
+
+def successes_without_end(history: History) -> Iterator[str]:
+    """Attempts that the database calls successful and that never came to their end."""
+    ended = {(it.task, it.attempt) for it in history.records if it.what == "end"}
+    for it in history.attempts:
+        if it.outcome == "success" and (it.task, it.attempt) not in ended:
+            yield f"{_named(it.task)}: attempt {it.attempt} is a success and did not end"
+
+
+def runs_not_over(history: History, expected: Expected) -> Iterator[str]:
+    """Runs that have not ended, or have failed though no user intervened."""
+    for run in history.runs:
+        key = (run.dag_id, run.run_id)
+        if run.state not in ("success", "failed"):
+            yield f"run {run.run_id} of {run.dag_id} is {run.state}"
+        elif run.state == "failed" and key not in expected.touched:
+            yield f"run {run.run_id} of {run.dag_id} failed"
+
+
+def too_early(history: History) -> Iterator[str]:
+    """Runs that were created, and tasks that were begun, before the run was due."""
+    due = {}
+    for run in history.runs:
+        due[run.dag_id, run.run_id] = run.run_after.timestamp()
+        if run.created_at < run.run_after:
+            yield f"run {run.run_id} of {run.dag_id} was created before it was due"
+    for it in history.records:
+        if it.what == "start" and it.wall < due.get(it.task[:2], 0.0):
+            yield f"{_named(it.task)} was begun before its run was due"
+
+
+def schedule_gaps(history: History, expected: Expected) -> Iterator[str]:
+    """Times of a schedule that no run and no record of why not is about, or that two are about."""
+    parts: dict[str, list[tuple[datetime, datetime]]] = defaultdict(list)
+    for run in history.runs:
+        parts[run.dag_id].append((run.interval_start, run.interval_end))
+    for row in history.skipped:
+        parts[row.dag_id].append((row.first_start, row.interval_end))
+    for dag_id, intervals in parts.items():
+        intervals.sort()
+        whole = [(expected.start, expected.start), *intervals]
+        for (_, end), (start, _) in pairwise(whole):
+            if end != start:
+                what = "no run" if end < start else "two runs"
+                yield f"{dag_id}: {what} from {min(start, end)} to {max(start, end)}"
+        if intervals[-1][1] < expected.end:
+            yield f"{dag_id}: no run from {intervals[-1][1]} to {expected.end}"
+
+
+def before_upstream(history: History, expected: Expected) -> Iterator[str]:
+    """Tasks that were begun before the task before them had ended."""
+    ended: dict[tuple[str, str, str], float] = {}
+    for it in history.records:
+        if it.what == "end":
+            key = (it.task.dag_id, it.task.run_id, it.task.task_id)
+            ended[key] = max(it.at, ended.get(key, 0.0))
+    for it in history.records:
+        upstream = UPSTREAM.get((it.task.dag_id, it.task.task_id))
+        if it.what != "start" or not upstream or it.task[:2] in expected.touched:
+            continue
+        if it.at < ended.get((it.task.dag_id, it.task.run_id, upstream), float("inf")):
+            yield f"{_named(it.task)} was begun before {upstream} had ended"
+
+
+def after_success(history: History, expected: Expected) -> Iterator[str]:
+    """Attempts that came after one that had succeeded, though no user wanted that."""
+    for earlier, later in pairwise(history.attempts):
+        again = earlier.task == later.task and earlier.outcome == "success"
+        if again and later.task[:2] not in expected.touched:
+            yield f"{_named(later.task)}: attempt {later.attempt} came after a success"
+
+
+def unheard(history: History) -> Iterator[str]:
+    """Successes that no callback was told of."""
+    heard = {(it.task, it.attempt) for it in history.records if it.what == "callback"}
+    for it in history.attempts:
+        tells = it.outcome == "success" and (it.task.dag_id, it.task.task_id) in WITH_CALLBACK
+        if tells and (it.task, it.attempt) not in heard:
+            yield f"{_named(it.task)}: no callback of attempt {it.attempt}"
+
+
+def executions(history: History) -> int:
+    """Return how many attempts were begun."""
+    return sum(it.what == "start" for it in history.records)
+
+
+def _of_attempts(history: History) -> Iterator[Record]:
+    return (it for it in history.records if it.what != "callback")
+
+
+def _named(task: TaskName) -> str:
+    index = f"[{task.map_index}]" if task.map_index >= 0 else ""
+    return f"{task.dag_id}.{task.task_id}{index} of {task.run_id}"
