@@ -9,6 +9,7 @@ from headway.cli import (
     connections,
     dags,
     database,
+    doctor,
     ending,
     events,
     explain,
@@ -48,6 +49,7 @@ app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")
 app.add_typer(secret_keys.app, name="secrets")
 app.command("events")(events.list_events)
+app.command("doctor")(doctor.doctor)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)
 

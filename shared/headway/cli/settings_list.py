@@ -6,19 +6,8 @@ from pydantic_core import PydanticUndefined
 
 from headway.runtime import settings
 from headway.runtime.configuration import variable
-from headway.runtime.role_settings import RoleSettings
-from headway.runtime.secret_settings import SecretsSettings
-from headway.runtime.settings import Settings
+from headway.runtime.models import MODELS
 
-MODELS: tuple[type[Settings], ...] = (
-    settings.DatabaseSettings,
-    RoleSettings,
-    settings.ParserSettings,
-    settings.SchedulerSettings,
-    settings.WorkerSettings,
-    settings.LogSettings,
-    SecretsSettings,
-)
 COLUMNS = ("variable", "value", "default", "description")
 
 

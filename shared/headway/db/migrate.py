@@ -45,7 +45,7 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
             conn.execute(text("SET LOCAL statement_timeout = 0"))
             conn.execute(text("SET LOCAL lock_timeout = '60s'"))
             conn.execute(_ONE_AT_A_TIME)
-            _refuse_newer(_current(conn))
+            _refuse_newer(current(conn))
             config.attributes["connection"] = conn
             command.upgrade(config, "head")
             _protect(conn, passwords or {})
@@ -58,16 +58,24 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
 def check(engine: Engine) -> str:
     """Return the revision when the database has this release's schema; else DatabaseError."""
     with _connection(engine) as conn, _rights_needed(engine, _GRANT_FIRST):
-        current = _current(conn)
-    if current is None:
+        found = current(conn)
+    if found is None:
         raise DatabaseError("The database has no Headway tables yet; run `headway db migrate`.")
-    _refuse_newer(current)
-    if current != head():
+    _refuse_newer(found)
+    if found != head():
         raise DatabaseError(
-            f"The database has schema {current}, this Headway needs {head()}; "
+            f"The database has schema {found}, this Headway needs {head()}; "
             "run `headway db migrate`."
         )
-    return current
+    return found
+
+
+def current(conn: Connection) -> str | None:
+    """Return the revision that the database has; None if it has no tables of Headway."""
+    if not conn.scalar(_IS_MIGRATED):
+        return None
+    revision: str | None = conn.scalar(_CURRENT)
+    return revision
 
 
 def head() -> str:
@@ -116,16 +124,9 @@ def _connection(engine: Engine) -> Connection:
         ) from error
 
 
-def _current(conn: Connection) -> str | None:
-    if not conn.scalar(_IS_MIGRATED):
-        return None
-    current: str | None = conn.scalar(_CURRENT)
-    return current
-
-
-def _refuse_newer(current: str | None) -> None:
-    if current is not None and current not in revisions():
+def _refuse_newer(found: str | None) -> None:
+    if found is not None and found not in revisions():
         raise DatabaseError(
-            f"The database has schema {current}, which is newer than this Headway ({head()}); "
+            f"The database has schema {found}, which is newer than this Headway ({head()}); "
             "install the Headway that migrated it, or a newer one."
         )

@@ -1,0 +1,25 @@
+"""Checks of the settings: what is refused at the start of a service, all at once."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.domain.errors import SettingsError
+from headway.runtime import settings
+from headway.runtime.models import MODELS
+
+
+def values(_subject: Subject) -> Iterator[Finding]:
+    """Read every setting of every service."""
+    problems: list[str] = []
+    for model in MODELS:
+        try:
+            settings.read(model)
+        except SettingsError as error:
+            problems.append(str(error))
+    found = " ".join(dict.fromkeys(problems)) or "each can be read"
+    remedy = "Change the variables named, or their lines in headway.toml; see `headway settings`."
+    yield judged("settings", found, "values that make sense", remedy if problems else None)
+
+
+CHECKS: Final[tuple[Check, ...]] = (values,)

@@ -1,0 +1,116 @@
+"""`headway doctor` on a real database, as any role, and without one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+from typer.testing import CliRunner
+
+from headway.cli.main import app
+from headway.db.logins import Login
+from headway.runtime import settings
+from headway.testing import logins
+
+
+@pytest.fixture(autouse=True)
+def surroundings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+) -> Iterator[None]:
+    """Nothing from outside but the database of the test, as its owner."""
+    for name in settings.environment():
+        if name.startswith("HEADWAY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    monkeypatch.setenv("HEADWAY_DATABASE_URL", database_url)
+    tmp_path.chmod(0o700)
+    settings.config_file.cache_clear()
+    yield
+    settings.config_file.cache_clear()
+
+
+def doctor() -> tuple[int, dict[str, dict[str, Any]]]:
+    """Exit status and rows by check; each row has every field."""
+    result = CliRunner().invoke(app, ["doctor", "-o", "json"], catch_exceptions=False)
+    rows = json.loads(result.stdout)
+    for row in rows:
+        assert set(row) == {"check", "ok", "found", "wanted", "remedy"}
+        assert row["ok"] is (row["remedy"] == "")
+    return result.exit_code, {row["check"]: row for row in rows}
+
+
+@pytest.mark.regression
+def test_a_database_that_is_away_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_DATABASE_URL", "postgresql://me:secret@127.0.0.1:1/headway")
+
+    status, rows = doctor()
+
+    assert status == 1
+    assert not rows["database"]["ok"]
+    assert "refused" in rows["database"]["found"]
+    assert "secret" not in str(rows)
+    assert "schema" not in rows
+    assert rows["settings"]["ok"]
+
+
+def test_an_address_that_is_missing_or_malformed_is_one_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HEADWAY_DATABASE_URL")
+    _, missing = doctor()
+    monkeypatch.setenv("HEADWAY_DATABASE_URL", "postgresql://host:port/name")
+    _, malformed = doctor()
+
+    assert "HEADWAY_DATABASE_URL" in missing["database"]["remedy"]
+    assert "cannot be read" in malformed["database"]["found"]
+
+
+@pytest.mark.parametrize("login", [None, *Login])
+def test_any_role_may_ask(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, login: Login | None
+) -> None:
+    for each in Login:
+        logins.address(database_url, each)
+    if login is not None:
+        monkeypatch.setenv("HEADWAY_DATABASE_URL", logins.address(database_url, login))
+
+    _, rows = doctor()
+
+    # Servers of tests do not sync, and share their connections with other tests.
+    careless = {name for name in rows if name.startswith("server")}
+    assert [row for name, row in rows.items() if not row["ok"] and name not in careless] == []
+    assert {"database", "schema", "roles", "clock", "server version"} <= set(rows)
+
+
+def test_a_schema_that_is_behind_is_not_ok(engine: Engine) -> None:
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+
+    status, rows = doctor()
+
+    assert (status, rows["schema"]["ok"]) == (1, False)
+    assert rows["schema"]["remedy"].startswith("headway db migrate")
+
+
+def test_a_setting_that_makes_no_sense_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "many")
+
+    status, rows = doctor()
+
+    assert status == 1
+    assert "HEADWAY_WORKER_SLOTS" in rows["settings"]["found"]
+
+
+def test_a_person_reads_what_to_do_only_where_something_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "many")
+
+    lines = CliRunner().invoke(app, ["doctor"]).stdout.splitlines()
+
+    assert any(line.startswith("WRONG settings: HEADWAY_WORKER_SLOTS") for line in lines)
+    assert any(line.startswith("ok    schema: ") for line in lines)
+    wrong = sum(line.startswith("WRONG") for line in lines)
+    assert sum(line.startswith("      remedy: ") for line in lines) == wrong
