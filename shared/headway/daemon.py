@@ -18,8 +18,11 @@ from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
 from headway.runtime import service, settings
+from headway.runtime.awaiting import Awaiting
+from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.linux import become_undumpable, share_one_heap
+from headway.runtime.loop import cause_of
 from headway.runtime.settings import DatabaseSettings
 
 log = logging.getLogger(__name__)
@@ -53,6 +56,7 @@ class Registered:
 def registered(
     kind: str,
     database: str,
+    bell: Bell,
     *,
     connections: int = 5,
     queues: Sequence[str] = (),
@@ -60,8 +64,10 @@ def registered(
 ) -> Iterator[Registered]:
     """Register this process as a service of that kind, for as long as the block lasts.
 
-    DatabaseError when the database is not there, not migrated or read-only.  A block that
-    ends by an error leaves the registration behind: others then count the process as dead.
+    It waits for a database that does not answer, until the bell is stopped: then it ends the
+    process, with status 0.  DatabaseError when the database is not migrated, or refuses what a
+    service must do.  A block that ends by an error leaves the registration behind: others then
+    count the process as dead.
     """
     become_undumpable()
     share_one_heap()
@@ -70,10 +76,7 @@ def registered(
     wakes = settings.read(DatabaseSettings).wakes
     engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
     guards.watch(engine)
-    migrate.check(engine)
-    with _may_register(kind), engine.begin() as conn:
-        engines.refuse_read_only(conn)
-        me = processes.register(conn, kind, service.host(), __version__, queues, slots)
+    me = _await(engine, bell, partial(_register, engine, kind, queues, slots))
     log.info("action=start process=%d", me.id)
     with ExitStack() as ending:
         notifier = Notifier(partial(notices.send, engine), SystemClock())
@@ -83,6 +86,31 @@ def registered(
         yield Registered(engine, me, notifier, wakes, ending)
     _leave(engine, me)
     log.info("action=stop process=%d", me.id)
+
+
+def _await(engine: Engine, bell: Bell, register: Callable[[], Identity]) -> Identity:
+    """Return who this process is, once the database answers; SystemExit if told to stop before."""
+    waiting = Awaiting(partial(migrate.contact, engine), _is_away, bell, SystemClock())
+    while waiting.run():
+        try:
+            return register()
+        except (DBAPIError, DatabaseError) as error:
+            if not _is_away(error):
+                raise
+            log.warning("action=wait The database has gone away again: %s", cause_of(error))
+    log.info("action=stop before the database has answered")
+    raise SystemExit(0)
+
+
+def _is_away(error: BaseException) -> bool:
+    return engines.is_away(error.__cause__ or error)
+
+
+def _register(engine: Engine, kind: str, queues: Sequence[str], slots: int) -> Identity:
+    migrate.check(engine)
+    with _may_register(kind), engine.begin() as conn:
+        engines.refuse_read_only(conn)
+        return processes.register(conn, kind, service.host(), __version__, queues, slots)
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """Daemons keep their secrets from others of the same user."""
 
 from headway import daemon
+from headway.runtime.bell import Bell
 from headway.runtime.linux import become_dumpable, is_dumpable
 
 
 def test_a_registered_daemon_is_undumpable(database_url: str) -> None:
     become_dumpable()
     try:
-        with daemon.registered("scheduler", database_url):
+        with daemon.registered("scheduler", database_url, Bell()):
             assert not is_dumpable()
     finally:
         become_dumpable()

@@ -15,6 +15,7 @@ from headway.db import engine as engines
 from headway.db import notices
 from headway.db.notices import SCHEDULER
 from headway.domain.errors import DatabaseError
+from headway.runtime.bell import Bell
 from headway.testing import modes
 
 PATIENCE = 20.0
@@ -43,8 +44,8 @@ def rings() -> "SimpleQueue[str]":
 @directly
 def test_a_service_that_is_notified_is_rung(database_url: str, rings: "SimpleQueue[str]") -> None:
     with (
-        daemon.registered("scheduler", database_url) as scheduler,
-        daemon.registered("worker", database_url) as worker,
+        daemon.registered("scheduler", database_url, Bell()) as scheduler,
+        daemon.registered("worker", database_url, Bell()) as worker,
     ):
         scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
         rings.get(timeout=PATIENCE)  # the first is for what came before
@@ -58,10 +59,10 @@ def test_a_service_that_is_notified_is_rung(database_url: str, rings: "SimpleQue
 def test_what_a_service_says_last_is_heard(
     engine: Engine, database_url: str, rings: "SimpleQueue[str]"
 ) -> None:
-    with daemon.registered("scheduler", database_url) as scheduler:
+    with daemon.registered("scheduler", database_url, Bell()) as scheduler:
         scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
         rings.get(timeout=PATIENCE)
-        with daemon.registered("worker", database_url) as worker:
+        with daemon.registered("worker", database_url, Bell()) as worker:
             worker.notifier.notify(SCHEDULER)
 
         assert rings.get(timeout=PATIENCE) == "ring"
@@ -78,7 +79,7 @@ def test_nobody_notifies_or_listens_where_that_is_switched_off(
     variable: str,
 ) -> None:
     monkeypatch.setenv(*variable.split("="))
-    with daemon.registered("scheduler", database_url) as process:
+    with daemon.registered("scheduler", database_url, Bell()) as process:
         executed: list[object] = []
         event.listen(process.engine, "before_execute", lambda *it: executed.append(it[1]))
         process.listen({SCHEDULER: partial(rings.put, "ring")})
@@ -93,7 +94,7 @@ def test_nobody_notifies_or_listens_where_that_is_switched_off(
 @directly
 def test_a_service_leaves_no_listener_and_no_thread(engine: Engine, database_url: str) -> None:
     before = threading.active_count()
-    with daemon.registered("scheduler", database_url) as process:
+    with daemon.registered("scheduler", database_url, Bell()) as process:
         process.listen({})
         assert threading.active_count() == before + 2
     assert threading.active_count() == before
@@ -110,5 +111,5 @@ def test_a_service_that_may_only_read_does_not_start(engine: Engine, database_ur
         conn.execute(END_ALL)
 
     refusal = pytest.raises(DatabaseError, match="lets this account read only")
-    with refusal, daemon.registered("scheduler", database_url):
+    with refusal, daemon.registered("scheduler", database_url, Bell()):
         pass

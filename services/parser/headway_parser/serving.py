@@ -34,7 +34,7 @@ def serve(
     parsing = parsing_of(given, around, clock, starting)
     with (
         closing(parsing),
-        daemon.registered("parser", database) as process,
+        daemon.registered("parser", database, bell) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
         look_early(manager.look)  # which takes a while, as does the start of the fork server

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -12,6 +12,7 @@ from headway import daemon
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
 from headway.runtime import secret_settings, service, settings
+from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import early
 from headway.runtime.log_remote import RemoteLogs
@@ -52,11 +53,8 @@ def run(database: str, idle_seconds: float | None = None) -> int:
     start = partial(fork_server, given, scrubbed_environment(settings.environment()))
     # One elsewhere may come later; one of its own takes as long to start as all the rest.
     starting = early.begin(start) if given.forker is None else None
-    connections = max(8, given.slots) + 7  # one for each thread that asks the database
     with (
-        daemon.registered(
-            "worker", database, connections=connections, queues=given.queues, slots=given.slots
-        ) as process,
+        _registered(database, bell, given) as process,
         own_folder(home / "spark", process.me.id) as spark,
     ):
         logs = Logs.start(log_settings, home, remote, clock)
@@ -77,6 +75,19 @@ def run(database: str, idle_seconds: float | None = None) -> int:
             Loop("worker", step, clock, is_transient, bell=bell).run()
             _drain(worker, given, clock)
     return 1 if idle_seconds is not None and worker.failed else 0
+
+
+def _registered(
+    database: str, bell: Bell, given: WorkerSettings
+) -> AbstractContextManager[daemon.Registered]:
+    return daemon.registered(
+        "worker",
+        database,
+        bell,
+        connections=max(8, given.slots) + 7,  # one for each thread that asks the database
+        queues=given.queues,
+        slots=given.slots,
+    )
 
 
 def _means(

@@ -1,5 +1,6 @@
 """The connection to Postgres: one way to make it, with the promises that every query relies on."""
 
+import re
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -8,7 +9,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.db import prepared
+from headway.db import giving_back, prepared
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.runtime import configuration
 from headway.runtime.database_settings import DatabaseSettings
@@ -49,6 +50,12 @@ _TRANSIENT: Final = frozenset(
         "53300",  # too many connections
     }
 )
+
+_REFUSES: Final = re.compile(
+    "authentication failed|no password supplied|does not exist|no pg_hba.conf entry"
+    "|not permitted to log in"
+)
+"""What the server, or the driver, says of a login that will be refused again; it has no code."""
 
 _READ_ONLY: Final = text("SHOW transaction_read_only")
 
@@ -94,10 +101,11 @@ def connect(
         pool_size=pool_size,
         max_overflow=0,
         pool_use_lifo=True,  # so that few servers hold the hot statements, and the others little
-        pool_pre_ping=False,
+        pool_reset_on_return=None,
         hide_parameters=True,  # in the text of errors, which goes into logs, and to tasks
         connect_args={**KEEPALIVES, "application_name": name},
     )
+    giving_back.install(engine)
     if pooler:
         event.listen(engine, "begin", _prepare_transaction)
     else:
@@ -123,8 +131,10 @@ def reader(engine: Engine) -> Engine:
             pool_size=_READERS_MOST,
             max_overflow=0,
             pool_use_lifo=True,
+            pool_reset_on_return=None,
             connect_args={**KEEPALIVES, "application_name": "headway reader"},
         )
+        giving_back.install(found)
         if not event.contains(engine, "begin", _prepare_transaction):
             event.listen(found, "connect", _prepare_reading)
             prepared.install(found)
@@ -157,6 +167,13 @@ def is_transient(error: BaseException) -> bool:
     if code is None:
         return isinstance(error, OperationalError)
     return code in _TRANSIENT or code.startswith("08")
+
+
+def is_away(error: BaseException) -> bool:
+    """Tell whether the database does not answer now and may later; not so if it refuses a login."""
+    if isinstance(error, ReplicaError) or not is_transient(error):
+        return False
+    return _REFUSES.search(str(error)) is None
 
 
 def _prepare_connection(connection: Any, _record: object) -> None:

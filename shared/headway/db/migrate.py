@@ -55,6 +55,11 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
     return head()
 
 
+def contact(engine: Engine) -> None:
+    """Connect, so that a connection is there; DatabaseError if the database does not answer."""
+    _connection(engine).close()
+
+
 def check(engine: Engine) -> str:
     """Return the revision when the database has this release's schema; else DatabaseError."""
     with _connection(engine) as conn, _rights_needed(engine, _GRANT_FIRST):

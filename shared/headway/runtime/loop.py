@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from random import Random
 
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
@@ -44,9 +45,14 @@ class Pace:
         """
         return _doubled(self.first, steps, self.idle)
 
-    def retry_after(self, failures: int) -> float:
-        """Return the wait after that many failures in a row."""
-        return _doubled(self.retry_first, failures, self.retry_longest)
+    def retry_after(self, failures: int, chance: float = 1.0) -> float:
+        """Return the wait after that many failures in a row.
+
+        A `chance` between 0 and 1 leaves the second half of it to chance: what failed together
+        is then not tried again together.
+        """
+        longest = _doubled(self.retry_first, failures, self.retry_longest)
+        return longest * (1 + chance) / 2
 
 
 def cause_of(error: BaseException) -> str:
@@ -75,6 +81,7 @@ class Loop:
     transient: Callable[[BaseException], bool] = never
     pace: Pace = Pace()
     bell: Bell = field(default_factory=Bell)
+    random: Random = field(default_factory=Random)
 
     def run(self) -> None:
         """Run until stopped."""
@@ -95,7 +102,7 @@ class Loop:
                     in_vain = 0
 
     def _wait_after(self, error: Exception, failures: int) -> None:
-        seconds = self.pace.retry_after(failures)
+        seconds = self.pace.retry_after(failures, self.random.random())
         cause = cause_of(error)
         log.warning(
             "%s: failed %d times, next try in %.1f s: %s", self.name, failures, seconds, cause

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -77,6 +77,10 @@ class Crew(Services):
 
     def start(self, kind: str, number: int = 1, given: Mapping[str, str] | None = None) -> Member:
         """Start a service of that kind, with these settings besides the crew's; wait for it."""
+        return self.arrived(self.launch(kind, number, given))
+
+    def launch(self, kind: str, number: int = 1, given: Mapping[str, str] | None = None) -> Member:
+        """Start a service of that kind, and do not wait until the database knows it."""
         name = f"{kind}-{number}"
         log = self.home / "services" / f"{name}.log"
         own = {"HEADWAY_DATABASE_URL": self.urls[kind], **(given or {})}
@@ -91,12 +95,18 @@ class Crew(Services):
             )
         starting = Member(name, process, log, 0)
         self.on_duty.append(starting)
+        return starting
+
+    def arrived(self, starting: Member) -> Member:
+        """Wait until the database knows a service that was launched."""
+        name, pid = starting.name, starting.process.pid
 
         def registered(conn: Connection) -> int | None:
-            found = conn.scalar(_REGISTERED, {"kind": kind, "pid": process.pid})
+            parameters = {"kind": name.partition("-")[0], "pid": pid}
+            found = conn.scalar(_REGISTERED, parameters)
             return None if found is None else int(found)
 
-        member = Member(name, process, log, self.until(registered, f"{name} registered"))
+        member = replace(starting, id=self.until(registered, f"{name} registered"))
         self.on_duty[self.on_duty.index(starting)] = member
         return member
 

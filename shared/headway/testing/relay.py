@@ -23,6 +23,11 @@ class Relay:
     _over: Event = field(default_factory=Event)
     _ends: dict[socket.socket, socket.socket] = field(default_factory=dict)
 
+    @property
+    def port(self) -> int:
+        """Where clients come in."""
+        return int(self.listening.getsockname()[1])
+
     def through(self, url: str) -> str:
         """Return the address by which a client comes through here."""
         host, port = self.listening.getsockname()
@@ -89,11 +94,11 @@ class Relay:
 
 
 @contextmanager
-def relay(url: str) -> Iterator[Relay]:
-    """Run a relay to the server of that address."""
+def relay(url: str, port: int = 0) -> Iterator[Relay]:
+    """Run a relay to the server of that address, at a port of this machine or at any."""
     address = make_url(url)
     with ExitStack() as ending:
-        listening = ending.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listening = ending.enter_context(socket.create_server(("127.0.0.1", port)))
         running = Relay(listening, (address.host or "127.0.0.1", address.port or 5432))
         thread = Thread(target=running.run, name="relay", daemon=True)
         thread.start()

@@ -117,9 +117,9 @@ def test_no_service_of_one_machine_reads_the_other_commands() -> None:
         "except SystemExit as ended:\n"
         "    print(json.dumps([ended.code, sorted(sys.modules)]))\n"
     )
-    nowhere = {"HEADWAY_DATABASE_URL": "postgresql://headway@127.0.0.1:1/headway"}
+    unreadable = {"HEADWAY_DATABASE_URL": "postgresql://headway@127.0.0.1:port/headway"}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=nowhere, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=unreadable, capture_output=True, text=True, check=True
     )
     code, modules = json.loads(done.stdout)
 

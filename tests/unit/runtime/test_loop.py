@@ -1,7 +1,10 @@
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.runtime.bell import Bell
 from headway.runtime.loop import Found, Loop, Pace, never
 from headway.testing.clock import FakeClock
 
@@ -16,6 +19,13 @@ def is_blip(error: BaseException) -> bool:
     return isinstance(error, BlipError)
 
 
+class Latest(Random):
+    """Chance that always makes a wait the longest."""
+
+    def random(self) -> float:
+        return 1.0
+
+
 def run(outcomes: list[Found | Exception], pace: Pace) -> float:
     """Run a loop over these step outcomes; return how long it waited in all."""
     clock = FakeClock()
@@ -28,7 +38,7 @@ def run(outcomes: list[Found | Exception], pace: Pace) -> float:
             raise outcome
         return outcome
 
-    loop = Loop("test", step, clock, is_blip, pace)
+    loop = Loop("test", step, clock, is_blip, pace, random=Latest())
     loop.run()
     return clock.monotonic()
 
@@ -103,7 +113,7 @@ def test_a_ring_does_not_cut_short_the_wait_after_a_failure() -> None:
         loop.bell.stop()
         return MORE
 
-    loop = Loop("test", step, clock, is_blip, Pace(retry_first=7))
+    loop = Loop("test", step, clock, is_blip, Pace(retry_first=7), random=Latest())
     loop.run()
 
     assert clock.monotonic() == 7
@@ -182,3 +192,27 @@ def test_the_wait_grows_up_to_its_limit_and_never_overflows(
 @given(st.integers(1, 10**9))
 def test_no_wait_is_longer_than_the_idle_one(steps: int) -> None:
     assert Pace(idle=1).first <= Pace(idle=1).idle_after(steps) <= 1
+
+
+def test_half_of_a_wait_after_a_failure_is_left_to_chance() -> None:
+    pace = Pace(retry_first=4)
+
+    assert [pace.retry_after(2, chance) for chance in (0, 0.5, 1)] == [4, 6, 8]
+
+
+def test_what_failed_together_is_not_tried_again_together() -> None:
+    def waited(seed: int) -> float:
+        clock, bell = FakeClock(), Bell()
+
+        def step() -> Found:
+            if clock.monotonic() > 0:
+                bell.stop()
+                return MORE
+            raise BlipError
+
+        Loop("test", step, clock, is_blip, Pace(retry_first=4), bell, Random(seed)).run()
+        return clock.monotonic()
+
+    waits = {waited(seed) for seed in range(20)}
+    assert len(waits) == 20
+    assert all(2 <= it <= 4 for it in waits)

@@ -1,0 +1,71 @@
+"""Services that are started while the database is away, or that it refuses."""
+
+from pathlib import Path
+from signal import SIGTERM
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from headway.testing.crew import Member, crew
+from headway.testing.logins import PASSWORD
+from headway.testing.machine import until
+from headway.testing.relay import relay
+
+pytestmark = pytest.mark.services
+
+KINDS = ("parser", "scheduler", "worker")
+
+
+def until_it_waits(member: Member) -> None:
+    """Wait until a service has said twice that it waits."""
+    until(lambda: member.logged().count("action=wait") >= 2, f"{member.name} waiting")
+
+
+@pytest.mark.regression
+def test_services_wait_for_a_database_that_is_away(database_url: str, tmp_path: Path) -> None:
+    with relay(database_url) as way:
+        port = way.port
+    with crew(database_url, tmp_path) as members:
+        urls = {
+            kind: make_url(url)
+            .set(host="127.0.0.1", port=port)
+            .render_as_string(hide_password=False)
+            for kind, url in members.urls.items()
+        }
+        started = [
+            members.launch(kind, given={"HEADWAY_DATABASE_URL": urls[kind]}) for kind in KINDS
+        ]
+        for member in started:
+            until_it_waits(member)
+        members.check_alive()
+        stopped = members.launch("worker", 2, {"HEADWAY_DATABASE_URL": urls["worker"]})
+        until_it_waits(stopped)
+        assert members.end(stopped, SIGTERM) == 0
+
+        with relay(database_url, port):
+            for member in started:
+                members.arrived(member)
+            members.end_all()
+
+    for member in (*started, stopped):
+        lines = member.logged().splitlines()
+        waits = [line for line in lines if "action=wait" in line]
+        assert all("Connection refused" in line and "next_try=" in line for line in waits)
+        assert "Traceback" not in member.logged()
+        assert PASSWORD not in member.logged()
+        assert "action=stop" in lines[-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_login_that_is_refused_is_not_waited_for(
+    database_url: str, tmp_path: Path, kind: str
+) -> None:
+    with crew(database_url, tmp_path) as members:
+        wrong = make_url(members.urls[kind]).set(password="wrong")
+        url = wrong.render_as_string(hide_password=False)
+        member = members.launch(kind, given={"HEADWAY_DATABASE_URL": url})
+
+        assert members.dismiss(member) == 1
+
+    assert "authentication failed" in member.logged()
+    assert "Traceback" not in member.logged()
