@@ -25,7 +25,7 @@ from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.clock import FakeClock, SetClock
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
@@ -607,7 +607,7 @@ def test_a_scheduler_that_beats_keeps_the_watch(engine: Engine, database_url: st
     with logged_in(database_url, Login.SCHEDULER) as own:
         replica = Replica(own, seed.register(own), read(SchedulerSettings))
         clock = FakeClock(at(0))
-        job = SchedulerJob(replica, clock, Notifier(lambda _: None, clock))
+        job = SchedulerJob(replica, SetClock(clock), Notifier(lambda _: None, clock))
         job.step()
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT count(*) FROM schedule_watch")) == 1
@@ -619,7 +619,7 @@ def test_a_scheduler_that_was_slow_for_some_minutes_was_not_away(
 ) -> None:
     """Though it counts as dead after 15 seconds."""
     clock = FakeClock(at(0))
-    job = SchedulerJob(replica, clock, Notifier(lambda _: None, clock))
+    job = SchedulerJob(replica, SetClock(clock), Notifier(lambda _: None, clock))
     seen = text("""
         UPDATE schedule_watch
            SET since = :at, seen_at = clock_timestamp() - make_interval(mins => :minutes)

@@ -19,7 +19,7 @@ from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.clock import FakeClock, SetClock
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
 from headway.testing.plans import explained
@@ -270,7 +270,7 @@ def test_a_scheduler_tells_the_parsers_and_looks_for_more(engine: Engine) -> Non
     notifier = Notifier(lambda _: None, clock)
     notifier.notify = told.append  # type: ignore[assignment]
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
-    job = SchedulerJob(replica, clock, notifier)
+    job = SchedulerJob(replica, SetClock(clock), notifier)
     job.step()
     seed.create_runs(engine, seed.store(engine, replace(late(), catchup=False)), [0])
     while job.collect(job._look()):

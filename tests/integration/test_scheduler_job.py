@@ -17,7 +17,7 @@ from headway.runtime.loop import Found
 from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.clock import FakeClock, SetClock
 from headway_scheduler import command
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.command import Bounded
@@ -49,7 +49,7 @@ def scheduler(
     """Return the job of a new scheduler."""
     clock = clock or FakeClock(seed.START + 30 * seed.DAY)
     replica = Replica(engine, seed.register(engine), settings)
-    return SchedulerJob(replica, clock, silent(clock))
+    return SchedulerJob(replica, SetClock(clock), silent(clock))
 
 
 def at_rest(engine: Engine, settings: SchedulerSettings = USUAL, days: int = 0) -> SchedulerJob:
@@ -64,7 +64,7 @@ def backfill(engine: Engine, backfill_id: int) -> BackfillJob:
     """Return the job of a backfill, which has reserved its runs."""
     clock = FakeClock(seed.START + 30 * seed.DAY)
     replica = Replica(engine, seed.register(engine, "backfill"), USUAL, own_alone=True)
-    job = BackfillJob(replica, clock, silent(clock), backfill_id=backfill_id)
+    job = BackfillJob(replica, SetClock(clock), silent(clock), backfill_id=backfill_id)
     assert job.submit_backfill()
     return job
 

@@ -18,6 +18,7 @@ from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
 from headway.runtime.clock import Clock
+from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
@@ -71,6 +72,7 @@ class DagFileProcessorManager:
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
+    theirs: DatabaseClock = field(init=False)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _once_more: deque[Job] = field(default_factory=deque)
@@ -84,6 +86,7 @@ class DagFileProcessorManager:
 
     def __post_init__(self) -> None:
         self.survey.beat = self._beat
+        self.theirs = DatabaseClock(self.clock)
 
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
@@ -134,7 +137,9 @@ class DagFileProcessorManager:
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
             with self.engine.begin() as conn:
-                processes.beat(conn, self.me)
+                before = self.clock.now()
+                theirs = processes.beat(conn, self.me, self.theirs.skew)
+                self.theirs.compare(before, theirs)
             self._next_beat = self.clock.monotonic() + self.settings.heartbeat_interval
 
     def look(self) -> None:

@@ -15,6 +15,7 @@ from headway.db.notices import SCHEDULER
 from headway.runtime import service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
@@ -30,10 +31,10 @@ FIRST_WITH_NOTICES = 0.02
 def run(database: str) -> int:
     """Run a scheduler on the database at that URL; return its exit status."""
     given = settings.read(SchedulerSettings)
-    bell, clock = service.stop_on_signals(), SystemClock()
+    bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     if given.metrics_port:
-        _show_metrics(given.metrics_port)
-    with daemon.registered("scheduler", database, slots=given.parallelism) as process:
+        _show_metrics(given.metrics_port, clock)
+    with daemon.registered("scheduler", database, bell, slots=given.parallelism) as process:
         with process.engine.begin() as conn:
             refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
         if refused is not None:
@@ -46,8 +47,8 @@ def run(database: str) -> int:
 def run_backfill(database: str, backfill_id: int) -> int:
     """Run what is left of a backfill in this process; return 1 unless all of it went well."""
     given = settings.read(SchedulerSettings)
-    bell, clock = service.stop_on_signals(), SystemClock()
-    with daemon.registered("backfill", database, slots=given.parallelism) as process:
+    bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
+    with daemon.registered("backfill", database, bell, slots=given.parallelism) as process:
         replica = Replica(process.engine, process.me, given, own_alone=True)
         job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)
         reserved = job.submit_backfill()
@@ -89,12 +90,13 @@ class Bounded:
         return found
 
 
-def _show_metrics(port: int) -> None:
+def _show_metrics(port: int, clock: DatabaseClock) -> None:
     # Here and not above: few schedulers are asked for metrics, and each would hold a web server.
     from prometheus_client import start_http_server
 
-    from headway.runtime.metrics import REGISTRY
+    from headway.runtime.metrics import CLOCK_SKEW, REGISTRY
 
+    CLOCK_SKEW.set_function(lambda: clock.skew or 0.0)
     start_http_server(port, registry=REGISTRY)
 
 

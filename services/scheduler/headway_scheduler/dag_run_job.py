@@ -12,7 +12,7 @@ from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
 from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, Notifier
-from headway.runtime.clock import Clock
+from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.loop import Found
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -33,7 +33,7 @@ class DagRunJob:
     """
 
     replica: Replica
-    clock: Clock
+    clock: DatabaseClock
     notifier: Notifier
     random: Random = field(default_factory=Random)
     figures: Figures = field(init=False)
@@ -50,6 +50,8 @@ class DagRunJob:
         The heartbeat is part of the loop, so that a loop that hangs counts as dead.
         """
         self.heartbeat()
+        if self.clock.is_out_of_bounds:
+            return Found.NOTHING
         wanted = self._look()
         collected = self.collect(wanted)
         done, more = self.process(wanted)
@@ -105,8 +107,10 @@ class DagRunJob:
             self._next_beat = self.clock.monotonic() + interval
 
     def say_alive(self, conn: Connection) -> None:
-        """Beat."""
-        processes.beat(conn, self.replica.me)
+        """Beat, and compare the clock of this process with the database's."""
+        before = self.clock.own.now()
+        theirs = processes.beat(conn, self.replica.me, self.clock.skew)
+        self.clock.compare(before, theirs)
 
     def _asked(self, done: Counter[str], runs: int) -> None:
         done["asked"] = runs
@@ -134,4 +138,6 @@ class DagRunJob:
 
     def _look(self) -> Demand:
         with reader(self.replica.engine).connect() as conn:
-            return demand.look(conn, self.clock.now(), self.replica.specs.unreadable)
+            wanted = demand.look(conn, self.clock.given(), self.replica.specs.unreadable)
+        self.clock.took(wanted.now)
+        return wanted

@@ -29,6 +29,8 @@ class SchedulerJob(DagRunJob):
     def step(self) -> Found:
         """Do once what there is to do, chores included; return what there was."""
         self.heartbeat()
+        if self.clock.is_out_of_bounds:
+            return Found.NOTHING
         chores = self.housekeeping.step()
         found = super().step()
         return Found.MORE if chores else found
@@ -43,9 +45,13 @@ class SchedulerJob(DagRunJob):
         return Counter(planned=planned)
 
     def say_alive(self, conn: Connection) -> None:
-        """Beat, and keep the watch: what falls due while nobody does was missed."""
+        """Beat, and keep the watch: what falls due while nobody does was missed.
+
+        A scheduler that schedules nothing, because of its clock, does not keep it.
+        """
         super().say_alive(conn)
-        watch.keep(conn, self.replica.settings.outage_threshold)
+        if not self.clock.is_out_of_bounds:
+            watch.keep(conn, self.replica.settings.outage_threshold)
 
     def _cancelled(self, _runs: int) -> None:
         self.notifier.notify(STOP)

@@ -35,6 +35,8 @@ from headway.domain.errors import ConflictError, HeadwayError
 from headway.domain.prior_run import PriorRun
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.states import Outcome
+from headway.runtime.clock import SystemClock
+from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.execution import Result
 from headway.serialization import codec
@@ -78,6 +80,7 @@ class Clerk:
     notify: Callable[[Notice], None] = nobody
     look: Callable[[], Mapping[str, JsonValue] | None] = nothing_to_say
     draining: bool = False
+    clock: DatabaseClock = field(default_factory=lambda: DatabaseClock(SystemClock()))
     items: Items = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -108,7 +111,10 @@ class Clerk:
     def renew(self, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
         """Say that this worker is alive, and extend the leases of its attempts."""
         with self.engine.begin() as conn:
-            drain = processes.beat_worker(conn, self.me, self.look())
+            before = self.clock.own.now()
+            beat = processes.beat_worker(conn, self.me, self.look(), self.clock.skew)
+            self.clock.compare(before, beat.now)
+            drain = beat.drain
             if self.draining and not drain:
                 drain = processes.drain(conn, self.me.id)
             seconds = self.settings.lease_duration

@@ -14,7 +14,7 @@ from headway.db import passed, versions
 from headway.decide.explain_attempt import explain_attempt
 from headway.decide.explain_passed import explain_passed
 from headway.decide.explain_ready import explain_ready
-from headway.decide.explain_run import explain_missing, explain_queued
+from headway.decide.explain_run import clocks_that_differ, explain_missing, explain_queued
 from headway.decide.explain_undecided import (
     UndecidedSituation,
     explain_not_run,
@@ -35,6 +35,9 @@ TRIES: Final = 3
 
 DEEPEST: Final = 4
 """How far it is followed what a task waits for."""
+
+KINDS: Final = ("scheduler", "backfill", "worker", "parser")
+"""The processes whose clocks are compared."""
 
 _SCHEDULED: Final = f"{RunType.SCHEDULED}__"
 
@@ -72,7 +75,12 @@ def explain(
     from here on.  NotFoundError, naming the nearest, for what there is not.
     """
     reads.read_only(conn)
-    return _follow(Surroundings(conn, settings, now), wanted, DEEPEST)
+    around = Surroundings(conn, settings, now)
+    told = _follow(around, wanted, DEEPEST)
+    if told.reason is Reason.ENDED:
+        return told
+    differing = clocks_that_differ(around.processes(*KINDS))
+    return replace(told, facts=(*told.facts, *differing))
 
 
 def _follow(around: Surroundings, wanted: Wanted, deepest: int) -> Explanation:

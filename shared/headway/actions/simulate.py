@@ -10,7 +10,7 @@ from headway.actions.situations import Surroundings
 from headway.db import demand, explain, explain_line
 from headway.decide.admit import Budget, Limit
 from headway.decide.simulate import Changes, Line, Simulation, simulate
-from headway.decide.situation import ProcessRow
+from headway.decide.situation import ProcessRow, alive
 from headway.runtime.settings import SchedulerSettings
 
 
@@ -43,7 +43,7 @@ def simulate_line(
     waiting = [each for pool in pools for each in explain_line.waiting(conn, pool)]
     waiting.sort(key=lambda each: (each.task.rank, each.task.id))
     lengths = [explain_line.length(conn, pool) for pool in pools]
-    schedulers = [it for it in Surroundings(conn, settings, now).schedulers() if it.alive]
+    schedulers = alive(Surroundings(conn, settings, now).schedulers())
     tasks = [each.task for each in waiting]
     limits = explain_line.limits(conn, schedulers, tasks)
     free = explain_line.free(conn, schedulers, tasks)

@@ -15,7 +15,7 @@ from headway.decide.explain_run import MissingSituation, QueuedSituation
 from headway.decide.explain_undecided import UndecidedSituation
 from headway.decide.graph import DagGraph
 from headway.decide.settle import RunStanding, TaskStanding
-from headway.decide.situation import DagRow, ProcessRow, RunRow, TaskRow
+from headway.decide.situation import DagRow, ProcessRow, RunRow, TaskRow, alive
 from headway.domain.states import RunState, TaskState
 from headway.runtime.settings import SchedulerSettings
 
@@ -37,6 +37,7 @@ class Surroundings:
         known: Mapping[str, float] = {
             "threshold": self.settings.scheduler_health_check_threshold,
             "parallelism": self.settings.parallelism,
+            "max_clock_skew": self.settings.max_clock_skew,
         }
         return explain.processes(self.conn, known, kinds, queue=queue, number=number)
 
@@ -122,14 +123,14 @@ def of_undecided(
 def of_ready(around: Surroundings, dag: DagRow, task: TaskRow) -> ReadySituation:
     """Return how it stands around a scheduled task instance."""
     conn, schedulers = around.conn, around.schedulers()
-    alive = [process for process in schedulers if process.alive]
+    scheduling = alive(schedulers)
     mine = explain_line.ready(conn, task.id)
     ahead = explain_line.waiting(conn, mine.pool, mine)
-    free = explain_line.free(conn, alive, [*(it.task for it in ahead), mine])
+    free = explain_line.free(conn, scheduling, [*(it.task for it in ahead), mine])
     return ReadySituation(
         dag=dag,
         task=mine,
-        limits=explain_line.limits(conn, alive, [mine]),
+        limits=explain_line.limits(conn, scheduling, [mine]),
         free=free,
         holders={it: explain_line.holders(conn, it) for it in short_of(mine, free)[:1]},
         ahead=ahead,

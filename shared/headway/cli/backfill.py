@@ -89,12 +89,13 @@ def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait:
     from headway.actions.backfill import create_backfill
     from headway.actions.rerun import LATEST
     from headway.cli.acting import act
-    from headway.cli.session import actor, now
+    from headway.cli.session import actor
     from headway.cli.watch import watch_backfill
     from headway.db import backfills, views
+    from headway.db.server import now
 
     def work(conn: "Connection") -> "tuple[CreatedBackfill, int, Hold | None]":
-        made = create_backfill(conn, _at(conn, request, when), now(), actor(), reason)
+        made = create_backfill(conn, _at(conn, request, when), now(conn), actor(), reason)
         number = views.dags(conn, request.dag_id)[0]["version"]
         return made, number, backfills.hold(conn, made.id)
 
@@ -107,10 +108,11 @@ def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait:
 
 def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:
     from headway.actions.backfill import plan
-    from headway.cli.session import now, transaction
+    from headway.cli.session import transaction
+    from headway.db.server import now
 
     with transaction() as conn:
-        dates = plan(conn, _at(conn, request, when), now())
+        dates = plan(conn, _at(conn, request, when), now(conn))
     _show(dates, output)
 
 

@@ -20,8 +20,9 @@ def next_runs(
     leaves out; a paused DAG's are shown as if it were unpaused now.
     """
     from headway.actions.lookup import current_dag
-    from headway.cli.session import now, transaction
+    from headway.cli.session import transaction
     from headway.db import dags
+    from headway.db.server import now
     from headway.decide.due_plan import Rules
     from headway.decide.expected import expected
     from headway.timetables import registry
@@ -30,8 +31,9 @@ def next_runs(
 
     with transaction() as conn:
         spec = current_dag(conn, dag_id).spec
-        standing = dags.standing(conn, dag_id, now())
+        at = now(conn)
+        standing = dags.standing(conn, dag_id, at)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
-    runs = expected(timetable, standing, Rules.of(spec), now(), limit)
+    runs = expected(timetable, standing, Rules.of(spec), at, limit)
     found = coming(islice(runs, limit), zone, standing.last)
     show_coming(list(found), spec.timezone, output)

@@ -133,8 +133,9 @@ def trigger(
     from headway.actions.trigger import TriggerRequest
     from headway.actions.trigger import trigger as create
     from headway.cli.acting import act
-    from headway.cli.session import actor, now
+    from headway.cli.session import actor
     from headway.cli.values import parse_conf, parse_date, parse_interval
+    from headway.db.server import now
     from headway.runtime import settings
 
     given, at_once = parse_conf(conf), settings.read(settings.SchedulerSettings)
@@ -145,7 +146,7 @@ def trigger(
         about = None if interval is None else parse_interval(interval, zone)
         in_future = at_once.allow_trigger_in_future
         request = TriggerRequest(dag_id, given, run_id, date, in_future, about)
-        return create(conn, request, now(), actor())
+        return create(conn, request, now(conn), actor())
 
     print(f"Created the run {act(work)} of {dag_id}.")
 

@@ -12,12 +12,13 @@ from sqlalchemy import Engine
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.cli import interrupts, stack
-from headway.cli.session import actor, now
+from headway.cli.session import actor
 from headway.cli.terminal import visible
 from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
 from headway.db import engine as engines
 from headway.db import files, views
+from headway.db.server import now
 from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
 from headway.embedded.cluster import hold
@@ -117,7 +118,7 @@ def _backfill(services: stack.Stack, output: Path) -> int:
             {"output": str(output)},
         )
         with engine.begin() as conn:
-            return create_backfill(conn, request, now(), actor()).id
+            return create_backfill(conn, request, now(conn), actor()).id
     finally:
         engine.dispose()
 

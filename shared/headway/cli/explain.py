@@ -30,12 +30,13 @@ def explain(
     from headway.actions.explain import Wanted
     from headway.actions.explain import explain as find
     from headway.cli.output import show
-    from headway.cli.session import now, transaction
+    from headway.cli.session import transaction
+    from headway.db.server import now
     from headway.runtime.settings import SchedulerSettings, read
 
     settings = read(SchedulerSettings)
     with transaction() as conn:
-        found = find(conn, Wanted(dag_id, run_id, task_id, map_index), settings, now())
+        found = find(conn, Wanted(dag_id, run_id, task_id, map_index), settings, now(conn))
     if output is Format.JSON:
         show([_plain(found)], (), output)
     else:

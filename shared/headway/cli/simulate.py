@@ -40,7 +40,8 @@ def simulate(
     Options can be given several times. Nothing is changed.
     """
     from headway.actions.simulate import simulate_line
-    from headway.cli.session import now, transaction
+    from headway.cli.session import transaction
+    from headway.db.server import now
     from headway.decide.simulate import Changes
     from headway.runtime.settings import SchedulerSettings, read
 
@@ -49,7 +50,7 @@ def simulate(
     )
     settings = read(SchedulerSettings)
     with transaction() as conn:
-        found = simulate_line(conn, changes, settings, now())
+        found = simulate_line(conn, changes, settings, now(conn))
     _show(found, output)
 
 

@@ -112,7 +112,8 @@ REPORT = hot("""
                   FOR NO KEY UPDATE OF it) AS it
     ), ended AS (
         UPDATE task_attempt AS it
-           SET phase = 'ended', ended_at = now(), outcome = held.outcome, error = held.error
+           SET phase = 'ended', ended_at = greatest(now(), it.started_at),
+               outcome = held.outcome, error = held.error
           FROM held
          WHERE it.task_instance_id = held.task_instance_id AND it.attempt = held.attempt
     ), released AS (
@@ -122,7 +123,8 @@ REPORT = hot("""
         UPDATE task_instance AS task
            SET state = held.state,
                started_at = CASE WHEN held.state <> 'none' THEN task.started_at END,
-               ended_at = CASE WHEN held.state <> 'none' THEN now() END,
+               ended_at = CASE WHEN held.state <> 'none'
+                               THEN greatest(now(), task.started_at) END,
                retry_at = now() + make_interval(secs => held.delay),
                failures = failures + CASE WHEN held.counts
                                            AND held.outcome IN ('failed', 'timed_out')

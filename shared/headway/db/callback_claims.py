@@ -65,7 +65,7 @@ GIVE_UP = text("""
            FOR NO KEY UPDATE SKIP LOCKED
     ), ended AS (
         UPDATE callback AS it
-           SET state = 'failed', ended_at = now(), error = :error
+           SET state = 'failed', ended_at = greatest(now(), it.started_at), error = :error
           FROM spent
          WHERE it.id = spent.id AND it.state = ANY (:sources)
      RETURNING it.*
@@ -95,7 +95,8 @@ RENEW = text("""
 
 REPORT = text("""
     WITH ended AS (
-        UPDATE callback SET state = :state, ended_at = now(), error = :error
+        UPDATE callback
+           SET state = :state, ended_at = greatest(now(), started_at), error = :error
          WHERE id = :id AND token = :token AND state = ANY (:sources)
      RETURNING *
     ), told AS (

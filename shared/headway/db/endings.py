@@ -25,7 +25,8 @@ START_AGAIN = text("""
 
 END = text("""
     UPDATE dag_run
-       SET state = :state, started_at = coalesce(started_at, now()), ended_at = now(),
+       SET state = :state, started_at = coalesce(started_at, now()),
+           ended_at = greatest(now(), started_at),
            deadline = NULL, end_as = NULL
      WHERE id = :run AND state = ANY (:sources)
 """)

@@ -88,7 +88,9 @@ PROCESSES = text("""
                         - greatest(beat.beat_at, pg_postmaster_start_time())) AS float8) AS silent,
            greatest(beat.beat_at, pg_postmaster_start_time())
            >= clock_timestamp() - make_interval(secs => :threshold) AS alive,
-           drain_asked_at IS NOT NULL AS draining
+           drain_asked_at IS NOT NULL AS draining, beat.clock_skew,
+           kind IN ('scheduler', 'backfill') AND :max_clock_skew > 0
+           AND coalesce(abs(beat.clock_skew) > :max_clock_skew, false) AS clock_is_wrong
       FROM process
       JOIN process_beat AS beat ON beat.process_id = process.id
       LEFT JOIN (SELECT process_id, count(*) AS running FROM task_attempt
@@ -186,7 +188,8 @@ def processes(
     """Return those processes of these kinds, or the one, that have not ended.
 
     Those that serve `queue` only, if it is given.  `known` are `threshold`, the seconds of
-    silence after which one is dead, and the `parallelism` of those that have not said theirs.
+    silence after which one is dead, the `parallelism` of those that have not said theirs, and
+    `max_clock_skew`.
     """
     parameters = {**known, "kinds": list(kinds), "queue": queue, "id": number}
     return [ProcessRow(**row) for row in conn.execute(PROCESSES, parameters).mappings()]

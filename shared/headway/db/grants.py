@@ -36,7 +36,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "event": "INSERT",
         "import_error": "SELECT, INSERT, DELETE, UPDATE (error, at)",
         "process": "SELECT, INSERT, UPDATE (ended_at, bundles)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
+        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew)",
         "task_definition": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
     },
     Login.SCHEDULER: {
@@ -55,7 +55,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "passed_interval": "SELECT, INSERT",
         "pool": "SELECT, UPDATE (description)",
         "process": "SELECT, INSERT, UPDATE (epoch, ended_at, exclusive)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at)",
+        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew)",
         "schedule_watch": "SELECT, INSERT, UPDATE (since, seen_at)",
         "task_attempt": "SELECT, INSERT, UPDATE (phase, ended_at, outcome, error, scheduler_id, "
         "stop_to)",
@@ -77,7 +77,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "event": "INSERT",
         "lease": "SELECT, INSERT, DELETE, UPDATE (expires_at)",
         "process": "SELECT, INSERT, UPDATE (ended_at, drain_asked_at)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at, report)",
+        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew, report)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
         "error, handle, claimed_until)",

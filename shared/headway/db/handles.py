@@ -64,7 +64,8 @@ FOLLOW = text("""
                AS lost (task_instance_id, attempt, token, error, stop_to)
     ), ended AS (
         UPDATE task_attempt AS it
-           SET phase = 'ended', ended_at = now(), outcome = 'lost', error = lost.error,
+           SET phase = 'ended', ended_at = greatest(now(), it.started_at), outcome = 'lost',
+               error = lost.error,
                stop_to = lost.stop_to
           FROM lost
          WHERE it.task_instance_id = lost.task_instance_id AND it.attempt = lost.attempt

@@ -107,14 +107,15 @@ RESTART = text("""
 
 MOVE = text("""
     UPDATE task_instance
-       SET state = :target, ended_at = now(), retry_at = NULL, skips = '{}'
+       SET state = :target, ended_at = greatest(now(), started_at), retry_at = NULL, skips = '{}'
      WHERE id = ANY (:ids) AND state = ANY (:sources)
 """)
 
 # It goes with the version that its run has no more: when it ended stays as it was.
 REMOVE = text("""
     UPDATE task_instance
-       SET state = 'removed', ended_at = coalesce(ended_at, now()), retry_at = NULL, skips = '{}'
+       SET state = 'removed', ended_at = coalesce(ended_at, greatest(now(), started_at)),
+           retry_at = NULL, skips = '{}'
      WHERE id = ANY (:ids) AND state = ANY (:sources)
 """)
 

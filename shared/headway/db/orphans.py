@@ -26,7 +26,7 @@ FAIL_TASKS = text("""
            FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE task_instance AS task
-       SET state = 'failed', retry_at = NULL, ended_at = now()
+       SET state = 'failed', retry_at = NULL, ended_at = greatest(now(), started_at)
       FROM orphan
      WHERE task.id = orphan.id AND task.state = ANY (:sources)
 """)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from json import dumps
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection, text
@@ -20,6 +22,15 @@ class Identity:
     epoch: int
     proof: UUID | None = field(default=None, repr=False)
     """What only this process knows; the database has its hash."""
+
+
+class WorkerBeat(NamedTuple):
+    """What a worker hears when it says that it is alive."""
+
+    now: datetime
+    """What the database's clock shows."""
+    drain: bool
+    """Whether it was told to drain."""
 
 
 REGISTER = text("""
@@ -57,21 +68,24 @@ CONFIRM_REPEATABLE = hot("""
 
 SERVE = text("UPDATE process SET bundles = :bundles WHERE id = :id AND epoch = :epoch")
 
+# The skew is that of the beat before: by the answer to this one the process compares anew.
 BEAT = text("""
     UPDATE process_beat
-       SET beat_at = clock_timestamp()
+       SET beat_at = clock_timestamp(), clock_skew = coalesce(CAST(:skew AS float8), clock_skew)
       FROM process
      WHERE process_beat.process_id = :id
        AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
+ RETURNING clock_timestamp() AS now
 """)
 
 BEAT_WORKER = hot("""
     UPDATE process_beat
-       SET beat_at = clock_timestamp(), report = coalesce(CAST(:report AS json), report)
+       SET beat_at = clock_timestamp(), report = coalesce(CAST(:report AS json), report),
+           clock_skew = coalesce(CAST(:skew AS float8), clock_skew)
       FROM process
      WHERE process_beat.process_id = :id
        AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
- RETURNING process.drain_asked_at IS NOT NULL
+ RETURNING clock_timestamp() AS now, process.drain_asked_at IS NOT NULL AS drain
 """)
 
 DRAIN = text("""
@@ -105,9 +119,26 @@ LOCK_DEAD = text("""
        FOR NO KEY UPDATE OF process SKIP LOCKED
 """)
 
+SKEWS = text("""
+    SELECT kind, id, hostname, beat.clock_skew
+      FROM process
+      JOIN process_beat AS beat ON beat.process_id = process.id
+     WHERE ended_at IS NULL AND beat.clock_skew IS NOT NULL
+     ORDER BY id
+""")
+
 END = text("""
     UPDATE process SET ended_at = now(), epoch = epoch + 1 WHERE id = ANY (:ids)
 """)
+
+
+class ProcessClock(NamedTuple):
+    """A process, and by how many seconds its clock is ahead of the database's."""
+
+    kind: str
+    id: int
+    hostname: str
+    skew: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +190,36 @@ def serve(conn: Connection, me: Identity, bundles: Sequence[str]) -> None:
     conn.execute(SERVE, {"id": me.id, "epoch": me.epoch, "bundles": list(bundles)})
 
 
-def beat(conn: Connection, me: Identity) -> None:
-    """Say that this process is alive; FencedError when it was declared dead."""
-    if conn.execute(BEAT, {"id": me.id, "epoch": me.epoch}).rowcount == 0:
+def beat(conn: Connection, me: Identity, skew: float | None = None) -> datetime:
+    """Say that this process is alive; return what the database's clock shows.
+
+    `skew` is by how many seconds the clock of this process was ahead of that, if it knows.
+    FencedError when it was declared dead.
+    """
+    now = conn.scalar(BEAT, {"id": me.id, "epoch": me.epoch, "skew": skew})
+    if now is None:
         raise FencedError(_FENCED)
+    found: datetime = now
+    return found
 
 
-def beat_worker(conn: Connection, me: Identity, report: Mapping[str, JsonValue] | None) -> bool:
+def beat_worker(
+    conn: Connection,
+    me: Identity,
+    report: Mapping[str, JsonValue] | None,
+    skew: float | None = None,
+) -> WorkerBeat:
     """Say that this worker is alive, and what its machine has left, where that is news.
 
-    Return whether it was told to drain; FencedError when it was declared dead.
+    `skew` is by how many seconds its clock was ahead of the database's, if it knows.
+    FencedError when it was declared dead.
     """
     said = None if report is None else dumps(dict(report))
-    told = conn.scalar(BEAT_WORKER, {"id": me.id, "epoch": me.epoch, "report": said})
+    parameters = {"id": me.id, "epoch": me.epoch, "report": said, "skew": skew}
+    told = conn.execute(BEAT_WORKER, parameters).one_or_none()
     if told is None:
         raise FencedError(_FENCED)
-    return bool(told)
+    return WorkerBeat(*told)
 
 
 def drain(conn: Connection, worker: int) -> bool:
@@ -185,6 +230,11 @@ def drain(conn: Connection, worker: int) -> bool:
 def leave(conn: Connection, me: Identity) -> None:
     """Say that this process ends in good order."""
     conn.execute(LEAVE, {"id": me.id, "epoch": me.epoch})
+
+
+def skews(conn: Connection) -> list[ProcessClock]:
+    """Return the clocks of processes that have not ended, as they have compared them last."""
+    return [ProcessClock(*row) for row in conn.execute(SKEWS)]
 
 
 def silent(conn: Connection, threshold: float) -> tuple[int, int]:

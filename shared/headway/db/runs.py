@@ -156,7 +156,8 @@ SETTLE = hot("""
     WITH settled AS (
         UPDATE dag_run AS run
            SET unfinished = it.unfinished, state = coalesce(it.state, run.state),
-               ended_at = CASE WHEN it.state IS NOT NULL THEN CAST(:now AS timestamptz) END
+               ended_at = CASE WHEN it.state IS NOT NULL
+                               THEN greatest(CAST(:now AS timestamptz), run.started_at) END
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
          WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END

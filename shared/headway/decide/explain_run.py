@@ -8,6 +8,7 @@ from headway.decide.explanation import Explanation, Holder, Place, Reason, singl
 from headway.decide.situation import DagRow, ProcessRow, RunRow, alive
 from headway.decide.start import QueuedRun, placed
 from headway.decide.wording import counted, instant, lasting, ordinal, timed
+from headway.domain.clock_skew import described, is_notable
 
 START_A_SCHEDULER = "Start one: `headway scheduler`."
 START_A_PARSER = "Start one: `headway parser`."
@@ -91,6 +92,9 @@ def _asked(again: datetime | None, now: datetime) -> str:
 
 def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
     """Say that no process schedules."""
+    waiting = next((it for it in schedulers if it.alive and it.clock_is_wrong), None)
+    if waiting is not None:
+        return _clock_is_wrong(waiting)
     silent = min(schedulers, key=lambda process: process.silent, default=None)
     known = "" if silent is None else f": {silent.name} has been silent for {_silence(silent)}"
     return Explanation(
@@ -100,8 +104,19 @@ def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
     )
 
 
+def _clock_is_wrong(process: ProcessRow) -> Explanation:
+    return Explanation(
+        reason=Reason.CLOCK_SKEW,
+        sentence=f"The {process.name} schedules nothing: its clock is "
+        f"{described(process.clock_skew or 0.0)}, more than HEADWAY_SCHEDULER_MAX_CLOCK_SKEW.",
+        change=f"Set the clock of {process.hostname} by NTP: `timedatectl set-ntp true`.",
+    )
+
+
 def reserved(run: RunRow, job: ProcessRow | None) -> Explanation:
     """Say that one job alone may touch the run."""
+    if job is not None and job.alive and job.clock_is_wrong:
+        return _clock_is_wrong(job)
     if job is not None and job.alive:
         return Explanation(
             reason=Reason.RUN_RESERVED,
@@ -271,6 +286,13 @@ def _paused(dag: DagRow, what: str) -> Explanation:
 
 def _schedule(processes: Sequence[ProcessRow]) -> bool:
     return any(process.kind == "scheduler" for process in alive(processes))
+
+
+def clocks_that_differ(processes: Sequence[ProcessRow]) -> Iterator[str]:
+    """Say of live processes that their clocks differ from the database's."""
+    for process in processes:
+        if process.alive and is_notable(process.clock_skew or 0.0):
+            yield f"The clock of {process.name} is {described(process.clock_skew or 0.0)}."
 
 
 def _lane(it: QueuedSituation) -> str:

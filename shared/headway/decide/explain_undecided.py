@@ -176,7 +176,7 @@ def _decided(it: UndecidedSituation, settlement: Settlement) -> Explanation:
 
 def _nobody(it: UndecidedSituation) -> Iterator[Explanation]:
     if it.run.lock_id is not None:
-        if it.job is None or not it.job.alive:
+        if it.job is None or not alive([it.job]):
             yield reserved(it.run, it.job)
         return
     schedulers = [process for process in it.schedulers if process.kind == "scheduler"]

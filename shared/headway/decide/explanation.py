@@ -18,6 +18,7 @@ class Reason(StrEnum):
     DAG_GONE = "dag_gone"
     DAG_PAUSED = "dag_paused"
     NO_SCHEDULER = "no_scheduler"
+    CLOCK_SKEW = "clock_skew"
     VERSION_UNREADABLE = "version_unreadable"
     RUN_AFTER = "run_after"
     MAX_ACTIVE_RUNS = "max_active_runs"

@@ -125,7 +125,9 @@ class ProcessRow:
 
     `slots` are a worker's, or the parallelism of a process that schedules; `busy` is how many
     attempts it has under way of those.  It is `alive` unless it was silent for too long.
-    A worker that is `draining` takes no more.
+    A worker that is `draining` takes no more.  `clock_skew` is by how many seconds its clock is
+    ahead of the database's, where that is known; of a process whose `clock_is_wrong` that is
+    so much that it schedules nothing.
     """
 
     id: int
@@ -137,6 +139,8 @@ class ProcessRow:
     silent: float
     alive: bool
     draining: bool = False
+    clock_skew: float | None = None
+    clock_is_wrong: bool = False
 
     @property
     def name(self) -> str:
@@ -156,5 +160,5 @@ class EventRow:
 
 
 def alive(processes: Sequence[ProcessRow]) -> list[ProcessRow]:
-    """Return the processes that have been heard of lately."""
-    return [process for process in processes if process.alive]
+    """Return the processes that have been heard of lately, and do their work."""
+    return [it for it in processes if it.alive and not it.clock_is_wrong]

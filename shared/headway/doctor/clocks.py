@@ -1,33 +1,36 @@
-"""Checks of clocks: how far this machine's differs from the database's."""
+"""Checks of clocks: how far they differ from the database's."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import server
+from headway.db import processes, server
 from headway.doctor.finding import DatabaseCheck, Finding, Subject, judged
+from headway.domain.clock_skew import NOTABLE, described, is_notable, skew
 
-NOTABLE: Final = 1.0
-"""Seconds by which a clock may differ before anybody is told."""
+WANTED: Final = f"within {NOTABLE:g} s of the database's clock"
+SAME: Final = "the same as the database's"
+REMEDY: Final = "timedatectl set-ntp true"
 
 
 def clock(subject: Subject, conn: Connection) -> Iterator[Finding]:
     """Compare the clock of this machine with the database's."""
     before = subject.clock.now()
-    theirs = server.now(conn)
-    ahead = max((before - theirs).total_seconds(), 0.0)
-    behind = max((theirs - subject.clock.now()).total_seconds(), 0.0)
-    differs = max(ahead, behind)
-    found = f"{differs:.1f} s {'ahead of' if ahead else 'behind'} the database's clock"
-    yield judged(
-        "clock",
-        found if differs > NOTABLE else "the same as the database's",
-        f"within {NOTABLE:g} s of the database's clock",
-        "Set the clock of this machine by NTP: timedatectl set-ntp true"
-        if differs > NOTABLE
-        else None,
-    )
+    differs = skew(before, server.now(conn), subject.clock.now())
+    yield _judged("clock", differs, REMEDY)
 
 
-CHECKS: Final[tuple[DatabaseCheck, ...]] = (clock,)
+def clocks_of_processes(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+    """Look at what running services say of their own clocks; there is a row for a wrong one."""
+    for it in processes.skews(conn):
+        if is_notable(it.skew):
+            yield _judged(f"clock of {it.kind} {it.id}", it.skew, f"On {it.hostname}: {REMEDY}")
+
+
+def _judged(check: str, differs: float, remedy: str) -> Finding:
+    wrong = is_notable(differs)
+    return judged(check, described(differs) if wrong else SAME, WANTED, remedy if wrong else None)
+
+
+CHECKS: Final[tuple[DatabaseCheck, ...]] = (clock, clocks_of_processes)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 REGISTRY: Final = CollectorRegistry()
 
@@ -15,6 +15,12 @@ LOGS_NOT_COPIED: Final = Counter(
 LOG_BYTES_LOST: Final = Counter(
     "headway_log_bytes_lost",
     "Bytes of attempts' logs that the disk of a worker has not taken.",
+    registry=REGISTRY,
+)
+
+CLOCK_SKEW: Final = Gauge(
+    "headway_clock_skew_seconds",
+    "Seconds by which the clock of this process is ahead of the database's; negative if behind.",
     registry=REGISTRY,
 )
 

@@ -97,6 +97,13 @@ class SchedulerSettings(Settings):
         "short at first, and a notice ends it.",
     )
     heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
+    max_clock_skew: float = Field(
+        60.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds by which the clock of a scheduler may differ from the database's; "
+        "beyond that it schedules nothing until its clock is right. 0 for no bound.",
+    )
     scheduler_health_check_threshold: Seconds = Field(
         15.0, description="Seconds without a heartbeat after which a process counts as dead."
     )

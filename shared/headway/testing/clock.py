@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
+from headway.runtime.database_clock import DatabaseClock
+
 NOON: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
@@ -34,3 +36,24 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass."""
         self._elapsed += max(seconds, 0.0)
+
+
+class SetClock(DatabaseClock):
+    """A database's clock that shows what the process's own shows, and is never compared.
+
+    Give a job this over a FakeClock to have it schedule by that.
+    """
+
+    def given(self) -> datetime:
+        """Return the time that statements are to take for the present."""
+        return self.own.now()
+
+    def now(self) -> datetime:
+        """Return the time of the process's own clock."""
+        return self.own.now()
+
+    def took(self, theirs: datetime) -> None:
+        """Go by no reading."""
+
+    def compare(self, before: datetime, theirs: datetime) -> None:
+        """Compare nothing."""

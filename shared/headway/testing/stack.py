@@ -125,11 +125,13 @@ class Services:
         """Wait until the file of that path has been parsed, whatever came of it."""
         self.until(lambda conn: _is_parsed(conn, path), f"a parse of {path}")
 
-    def headway(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the `headway` command against these services."""
+    def headway(
+        self, *arguments: str, given: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run the `headway` command against these services, with these variables besides."""
         return subprocess.run(
             [sys.executable, "-m", "headway.cli", *arguments],
-            env=dict(self.environment),
+            env={**self.environment, **(given or {})},
             capture_output=True,
             text=True,
             timeout=PATIENCE,

@@ -5,6 +5,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -45,6 +46,8 @@ Table(
     METADATA,
     Column("process_id", ForeignKey("process.id", ondelete="CASCADE"), primary_key=True),
     moment("beat_at", now=True),
+    # By how many seconds its clock was ahead of the database's.
+    Column("clock_skew", Double),
     # Of a worker, what its machine has left.
     Column("report", JSON),
     comment="Heartbeats, apart from the rows that they must not bloat or lock.",
