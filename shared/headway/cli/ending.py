@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+from headway.cli import stdout
 from headway.domain.errors import FencedError, HeadwayError
 
 
@@ -12,8 +13,12 @@ def report(command: Callable[[], object]) -> None:
     A service that was declared dead by another process exits with 3, and what Ctrl-C ended
     with 130.
     """
+    stdout.guard()
     try:
-        command()
+        try:
+            command()
+        finally:
+            sys.stdout.flush()
     except FencedError as error:
         print(error, file=sys.stderr)
         sys.exit(3)

@@ -40,6 +40,10 @@ class EmbeddedError(HeadwayError):
     """An embedded component (Postgres, Java) cannot be found or started."""
 
 
+class OutputError(HeadwayError):
+    """What a command prints cannot be written, as on a full disk."""
+
+
 class NotFoundError(HeadwayError):
     """A DAG, run, task or pool that was named does not exist."""
 

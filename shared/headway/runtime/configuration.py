@@ -20,6 +20,11 @@ from pydantic_settings import (
 
 from headway.domain.errors import SettingsError
 from headway.runtime.scrub import masked
+from headway.runtime.unknown_settings import (
+    is_of_kubernetes,
+    unknown_keys,
+    unknown_variables,
+)
 
 
 def _split(value: object) -> object:
@@ -74,6 +79,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Take values given in code first, then the environment, then the file."""
         variables = EnvSettingsSource(settings_cls, env_prefix=variable(cls, ""))
+        variables.env_vars = {
+            name: value
+            for name, value in variables.env_vars.items()
+            if not is_of_kubernetes(name.upper(), value or "")
+        }
         section = InitSettingsSource(settings_cls, dict(_section(cls.section)))
         return init_settings, variables, section
 
@@ -109,6 +119,9 @@ def read(settings: type[S], **overrides: object) -> S:
     Raises SettingsError naming the variable to mend.
     """
     given = {name: value for name, value in overrides.items() if value is not None}
+    known = [variable(settings, name) for name in settings.model_fields]
+    if unknown := list(unknown_variables(os.environ, settings.section, known)):
+        raise SettingsError("\n".join(unknown))
     try:
         return settings(**given)
     except ValidationError as error:
@@ -148,7 +161,9 @@ def config_file() -> Mapping[str, object]:
     path = _config_path()
     try:
         if path.is_file():
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            _refuse_unknown_keys(path, content)
+            return content
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not valid TOML: {error}") from error
     except OSError as error:
@@ -159,6 +174,15 @@ def config_file() -> Mapping[str, object]:
     if os.environ.get("HEADWAY_CONFIG"):
         raise SettingsError(f"HEADWAY_CONFIG names {path}, which is no file.")
     return {}
+
+
+def _refuse_unknown_keys(path: Path, content: Mapping[str, object]) -> None:
+    # Here and not above: most commands read the settings of few sections, and have no file.
+    from headway.runtime.models import MODELS
+
+    known = {model.section: list(model.model_fields) for model in MODELS}
+    if unknown := list(unknown_keys(content, known)):
+        raise SettingsError("\n".join(f"{path}: {problem}" for problem in unknown))
 
 
 def _config_path() -> Path:
