@@ -13,6 +13,7 @@ from headway import __version__
 from headway.daemon import Registered
 from headway.db import processes
 from headway.db.notices import PARSER
+from headway.runtime import configuration as settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Forker
@@ -77,6 +78,8 @@ def assembled(
 
 def _sources(kit: Kit) -> Iterator[tuple[str, Source]]:
     around, process = kit.around, kit.process
+    if any(it.git is not None for it in kit.given.sources.values()):
+        settings.make_home(around.home, shared=kit.given.forker is not None)
     for bundle in open_bundles(kit.given, around.home, around.environment):
         if isinstance(bundle, FolderBundle):
             yield bundle.name, Folder(bundle)

@@ -44,7 +44,8 @@ def run(database: str, idle_seconds: float | None = None) -> int:
     With `idle_seconds` it ends once it has found nothing to do for so long, and the status is
     1 when a task failed for good of those that it has run.
     """
-    given, home = settings.read(WorkerSettings), settings.make_home(settings.home())
+    given = settings.read(WorkerSettings)
+    home = settings.make_home(settings.home(), shared=given.forker is not None)
     log_settings = settings.read(LogSettings)
     remote = None if log_settings.remote is None else RemoteLogs.at(log_settings.remote)
     secret_settings.check()

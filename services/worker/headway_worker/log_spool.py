@@ -9,6 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final, Self
 
+from headway.runtime.configuration import PRIVATE
+
 _LOCK: Final = "lock"
 
 
@@ -27,7 +29,8 @@ class LogSpool:
         """Return a spool of its own below `folder`, and the logs that the dead left in theirs."""
         name = token_hex(8)
         mine, unlocked = folder / name, folder / f".{name}"
-        unlocked.mkdir(parents=True)
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        unlocked.mkdir()
         lock = os.open(unlocked / _LOCK, os.O_CREAT | os.O_RDWR)
         fcntl.flock(lock, fcntl.LOCK_EX)
         unlocked.rename(mine)  # only now can others see it, and that it is held

@@ -1,12 +1,14 @@
 """The logs of a worker's attempts."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey, logs_folder
 from headway.runtime.clock import Clock
+from headway.runtime.configuration import PRIVATE
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.settings import LogSettings
 from headway_worker.log_file import Limits, LogFile
@@ -32,6 +34,8 @@ class Logs:
     def start(cls, given: LogSettings, home: Path, remote: RemoteLogs | None, clock: Clock) -> Self:
         """Begin, in a Headway home; without a `remote` nothing is copied."""
         folder = logs_folder(home)
+        with suppress(OSError):  # on a full disk it is tried again with each log
+            folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         keep = Keep(given.keep_days * _DAY, given.keep_bytes)
         keeper = LogKeeper(folder, keep, clock, remote, interval=given.copy_interval)
         left: list[Path] = []

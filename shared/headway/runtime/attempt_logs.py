@@ -66,7 +66,7 @@ def create_log(folder: Path, relative: Path) -> int:
     path = folder / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-    file = os.open(path, flags, 0o666)
+    file = os.open(path, flags, 0o600)
     _check_regular(file, path)
     os.lseek(file, 0, os.SEEK_END)
     return file

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from headway.runtime.clock import Clock
+from headway.runtime.configuration import PRIVATE
 from headway.runtime.loop import Pace
 from headway.runtime.starting import uninterrupted
 
@@ -127,8 +128,9 @@ class Children:
         return self.logs / f"{name}.log"
 
     def _launch(self, program: Program) -> Process:
-        self.logs.mkdir(parents=True, exist_ok=True)
-        with self.log(program.name).open("ab") as log:
+        self.logs.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        handle = os.open(self.log(program.name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "ab") as log:
             return self.launch(program, log.fileno(), self._gate)
 
     def _obituary(self, child: Child, wait: float) -> str:

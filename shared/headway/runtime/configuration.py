@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, Final, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
@@ -49,6 +49,12 @@ def _properties(value: object) -> object:
         for name, item in value.items()
     }
 
+
+PRIVATE: Final = 0o700
+"""The mode of a folder that is one account's alone."""
+
+PASSABLE: Final = 0o711
+"""The mode of a folder that others may pass through, and not look into."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
@@ -93,10 +99,16 @@ def home() -> Path:
     return Path(os.environ.get("HEADWAY_HOME") or ".headway").absolute()
 
 
-def make_home(folder: Path) -> Path:
-    """Return a folder for state, made if it was absent; SettingsError if it cannot be written."""
+def make_home(folder: Path, *, shared: bool = False) -> Path:
+    """Return a folder for state, made if it was absent; SettingsError if it cannot be written.
+
+    Nobody else may look into a new one.  Other accounts may pass through it if it is `shared`
+    with a fork server elsewhere, or root's, whose parser and Postgres become another account.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+            folder.chmod(PASSABLE if shared or os.geteuid() == 0 else PRIVATE)
         problem = None if os.access(folder, os.W_OK | os.X_OK) else "it is not this account's"
     except OSError as error:
         problem = error.strerror

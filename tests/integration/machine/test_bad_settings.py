@@ -55,7 +55,7 @@ def test_variables_that_contradict_the_defaults_of_one_machine(
     [
         ("[worker]\nslots = 'many'", "HEADWAY_WORKER_SLOTS: Input should be a valid integer"),
         ("[worker]\nlease_duration = 7", CONTRADICTION),
-        ("[worker]\nslotz = 3", "HEADWAY_WORKER_SLOTZ: Extra inputs are not permitted"),
+        ("[worker]\nslotz = 3", "slotz in [worker] is no setting of Headway; did you mean slots?"),
         ("worker = 3", "worker must be a section of the TOML file"),
         ("[worker", "headway.toml is not valid TOML"),
     ],

@@ -28,9 +28,16 @@ def test_the_remedy_mends_the_mode(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_home_that_others_may_enter_is_not_ok(tmp_path: Path) -> None:
+def test_a_home_that_others_may_look_into_is_not_ok(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
 
     finding = _private(tmp_path)
 
-    assert (finding.ok, finding.remedy) == (False, f"chmod 700 {tmp_path}")
+    assert (finding.ok, finding.remedy) == (False, f"chmod 711 {tmp_path}")
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o711])
+def test_others_may_pass_through_a_home(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+
+    assert _private(tmp_path).ok
