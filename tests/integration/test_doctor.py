@@ -1,6 +1,9 @@
 """`headway doctor` on a real database, as any role, and without one."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,3 +117,32 @@ def test_a_person_reads_what_to_do_only_where_something_is_wrong(
     assert any(line.startswith("ok    schema: ") for line in lines)
     wrong = sum(line.startswith("WRONG") for line in lines)
     assert sum(line.startswith("      remedy: ") for line in lines) == wrong
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+def test_a_home_of_another_account_is_a_row(tmp_path: Path) -> None:
+    """As nobody, with the environment of root."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    tmp_path.chmod(0o711)
+    program = (
+        "import os, sys\n"
+        "from headway.doctor import disk, settings, spark, state\n"
+        "from headway.doctor.finding import Subject\n"
+        "from headway.runtime.clock import SystemClock\n"
+        "from pathlib import Path\n"
+        "os.setuid(65534)\n"
+        "here = Subject(dict(os.environ), Path(os.environ['HEADWAY_HOME']), SystemClock())\n"
+        "for check in (*state.CHECKS, *disk.CHECKS):\n"
+        "    for found in check(here):\n"
+        "        print(found.check, found.ok, found.found)\n"
+    )
+    given = {**os.environ, "HEADWAY_HOME": str(home)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=given, capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr == ""
+    assert "secret-keys False this account may not look at it" in done.stdout
+    assert "disk of home True" in done.stdout

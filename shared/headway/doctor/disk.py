@@ -1,5 +1,6 @@
 """Checks of the disk: what is left where Headway writes."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ def free_space(subject: Subject) -> Iterator[Finding]:
 
 def _nearest(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that is there."""
-    return next(it for it in (folder, *folder.parents) if it.is_dir())
+    return next(it for it in (folder, *folder.parents) if os.path.isdir(it))  # noqa: PTH112 - it raises nothing
 
 
 def _variable(name: str) -> str:

@@ -21,8 +21,18 @@ _LOOKING: Final = 0o066
 def secret_modes(_subject: Subject) -> Iterator[Finding]:
     """Look at who may read the files in which secrets are."""
     for path in dict.fromkeys(_with_secrets()):
-        if path.exists() and not _is_read_only(path):
-            yield _private(path)
+        try:
+            if path.exists() and not _is_read_only(path):
+                yield _private(path)
+        except PermissionError:
+            yield Finding(
+                f"mode of {path}",
+                ok=False,
+                found="this account may not look at it",
+                wanted="a path of this account",
+                remedy=f"Run this as the account that owns {path.parent}, or set HEADWAY_HOME, or "
+                "the setting that names the path, to one of its own.",
+            )
 
 
 def _with_secrets() -> Iterator[Path]:
