@@ -1,16 +1,22 @@
-"""A supervisor to be killed: starts two children that hang, then tells all process ids."""
+"""A supervisor to be killed or stopped: starts two children that hang, then tells all process ids.
+
+An argument is how many seconds they may live.
+"""
 
 import json
 import os
 import signal
 import sys
 
-from headway.runtime.forker import ChildSpec, Forker
+from headway.runtime.clock import SystemClock
+from headway.runtime.forker import ChildSpec, Forker, Limits
 from headway.runtime.frames import receive_frame
 
 forker = Forker.start(["forker_targets"], dict(os.environ))
 log = os.open(os.devnull, os.O_WRONLY)
-children = [forker.spawn(ChildSpec(target="forker_targets:hang"), log) for _ in range(2)]
+until = SystemClock().monotonic() + float(sys.argv[1]) if sys.argv[1:] else None
+spec = ChildSpec(target="forker_targets:hang", limits=Limits(until=until))
+children = [forker.spawn(spec, log) for _ in range(2)]
 pids = [forker.pid]
 for child in children:
     told = receive_frame(child.channel)

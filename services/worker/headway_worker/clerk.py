@@ -60,6 +60,13 @@ class Work:
     task: TaskSpec
     code: Path
 
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        its = self.claimed
+        attempt = its.key.attempt
+        return f"dag={its.dag_id} run={its.run_id} task={its.task_id} attempt={attempt}"
+
 
 def nothing_to_say() -> None:
     """Have nothing to say of the machine."""

@@ -76,8 +76,8 @@ class Launcher:
         self._failures = 0
         return True
 
-    def launch(self, work: Work, forker: Forker | None = None) -> Attempt[Work]:
-        """Start an attempt, by another fork server when one is given.
+    def launch(self, work: Work, until: float, forker: Forker | None = None) -> Attempt[Work]:
+        """Start an attempt that must end at `until`, by another fork server when one is given.
 
         OSError or ForkerError when that is impossible.
         """
@@ -96,7 +96,7 @@ class Launcher:
             is_called_off=claimed.is_called_off,
         )
         scratch = self.scratch / name
-        limits = limits_of(self.settings)
+        limits = limits_of(self.settings, until)
         try:
             attempt = Attempt.start(
                 work, order, forker or self._live(), attempt_log, scratch, limits
@@ -113,17 +113,16 @@ class Launcher:
         attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
         return attempt
 
-    def launch_callback(self, work: CallbackWork) -> Attempt[CallbackWork]:
-        """Start a callback; OSError or ForkerError when that is impossible."""
+    def launch_callback(self, work: CallbackWork, until: float) -> Attempt[CallbackWork]:
+        """Start a callback that must end at `until`; errors are those of `launch`."""
         claimed = work.claimed
         key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries)
         own_log = self.logs.open(key)
         order = order_of(claimed, work.code, work.dag.relative_path)
         scratch = self.scratch / "callbacks" / f"{claimed.key.id}-{claimed.tries}"
         try:
-            callback = Attempt.start(
-                work, order, self._live(), own_log, scratch, limits_of(self.settings)
-            )
+            limits = limits_of(self.settings, until)
+            callback = Attempt.start(work, order, self._live(), own_log, scratch, limits)
         except BaseException:
             own_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
@@ -158,9 +157,10 @@ class Launcher:
         return self._forker
 
 
-def limits_of(given: WorkerSettings) -> Limits:
-    """Return what an attempt may use."""
+def limits_of(given: WorkerSettings, until: float) -> Limits:
+    """Return what an attempt may use, and for how long."""
     return Limits(
+        until=until,
         open_files=given.max_attempt_open_files,
         processes=given.max_attempt_processes,
         memory_bytes=given.max_attempt_memory_bytes,

@@ -35,8 +35,9 @@ class Tenure(Generic[K]):
 
     An attempt ends `kill_grace` seconds before its lease can run out, counted from
     when the claim or renewal was *asked for*: so it is dead before the database may
-    give it away, whatever the delay of the answer.  A renewal also brings which
-    attempts were told to stop, and whether the worker was told to `drain`.
+    give it away, whatever the delay of the answer.  That moment, `until`, is to be passed down
+    to the attempt's nanny, which enforces it also while this process is stopped.  A renewal also
+    brings which attempts were told to stop, and whether the worker was told to `drain`.
     """
 
     clerk: Renews[K]
@@ -45,6 +46,7 @@ class Tenure(Generic[K]):
     chore: Chore[Renewal[K]]
     drain: bool = False
     _until: dict[K, float] = field(default_factory=dict)
+    _taken: set[K] = field(default_factory=set)
     _stopping: set[K] = field(default_factory=set)
     _asked: tuple[float, tuple[K, ...]] = (0.0, ())
 
@@ -52,34 +54,45 @@ class Tenure(Generic[K]):
         """Enter an attempt whose claim was asked for at that time."""
         self._until[key] = since + self.settings.lease_duration - self.settings.kill_grace
 
+    def until(self, key: K) -> float:
+        """Return the moment at which the attempt must end, 0 for one that is unknown.
+
+        Any thread may ask.
+        """
+        return self._until.get(key, 0.0)
+
     def forget(self, key: K) -> None:
         """Leave an attempt out that has ended."""
         self._until.pop(key, None)
+        self._taken.discard(key)
         self._stopping.discard(key)
 
     def has_ended(self, key: K) -> bool:
         """Whether the attempt must not run any longer."""
-        return self.clock.monotonic() >= self._until.get(key, 0.0)
+        return key in self._taken or self.clock.monotonic() >= self.until(key)
 
     def is_stopping(self, key: K) -> bool:
         """Whether the attempt was told to stop; it is still this worker's to report."""
         return key in self._stopping
 
-    def step(self, keys: Iterable[K]) -> None:
-        """Collect the last renewal and begin the next one, when it is time for it."""
-        if self.chore.done():
-            self._collect()
+    def step(self, keys: Iterable[K]) -> bool:
+        """Collect the last renewal and begin the next one, when it is time for it.
+
+        Return whether a renewal has come, and with it other moments to pass down.
+        """
+        renewed = self.chore.done() and self._collect()
         if self.chore.may_begin():
             asked = self.clock.monotonic(), tuple(keys)
             self._asked = asked
             self.chore.begin(
                 lambda: self.clerk.renew(asked[1]), every=self.settings.heartbeat_interval
             )
+        return renewed
 
-    def _collect(self) -> None:
+    def _collect(self) -> bool:
         renewed = self.chore.collect()
         if renewed is None:
-            return
+            return False
         self.drain = renewed[0].drain
         still_mine = renewed[0].stopping
         since, keys = self._asked
@@ -87,8 +100,9 @@ class Tenure(Generic[K]):
             if key not in self._until:
                 continue  # it has ended meanwhile
             if key not in still_mine:
-                self._until[key] = 0.0
+                self._taken.add(key)
                 continue
             self.grant(key, since)
             if still_mine[key]:
                 self._stopping.add(key)
+        return True

@@ -46,8 +46,7 @@ log = logging.getLogger(__name__)
 _AFTERWARDS = 5.0
 """Seconds for the server to confirm that an attempt which failed has nothing there any more."""
 
-TICK = 0.1
-"""Seconds after which deadlines are looked at, even when nothing happens."""
+TICK = 0.1  # seconds after which deadlines are looked at, even when nothing happens
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,7 @@ class Worker:
         self._telling = Telling(means.clerk, means.spark, telling, clock)
         around = Surroundings(settings, clock, means.pace, self._selector, self._ring)
         self._callbacks = CallbackCrew(CallbackClerk(means.clerk), means.launcher, around)
+        self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
             STOP: renewal.hurry,
@@ -100,7 +100,8 @@ class Worker:
     def step(self) -> None:
         """Do all that can be done now, then wait a moment for something to happen."""
         waiting = self._awaiting.keys
-        self._tenure.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()])
+        if self._tenure.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()]):
+            self._pass_down()
         self._take_work()
         self._reporter.step(flood=self._claims.is_flood(len(self._attempts)))
         for work in self._awaiting.cancelled():
@@ -143,8 +144,7 @@ class Worker:
 
     def _busy(self) -> bool:
         claimed = self._attempts or self._ending or self._awaiting.keys
-        told = not self._reporter.keys() and not self._telling.pending
-        return bool(claimed) or not told
+        return bool(claimed or self._reporter.keys() or self._telling.pending)
 
     def hand_back(self) -> None:
         """Stop every attempt, so that another worker may begin it again."""
@@ -186,9 +186,10 @@ class Worker:
         return free if free > 0 and not self._draining and self._means.launcher.ready() else 0
 
     def _start(self, work: Work) -> None:
+        key = work.claimed.key
         try:
             forker = self._means.spark.forker() if work.task.needs_spark else None
-            attempt = self._means.launcher.launch(work, forker)
+            attempt = self._means.launcher.launch(work, self._tenure.until(key), forker)
         except (EmbeddedError, SerializationError) as error:
             minds = work.claimed.handle is not None
             outcome = Outcome.LOST if minds else Outcome.FAILED
@@ -199,9 +200,15 @@ class Worker:
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not start it: {error}")
             self._report(work, lost, began=False)
             return
-        self._attempts[work.claimed.key] = attempt
+        self._attempts[key] = attempt
         attempt.watch(self._selector)
-        log.info("action=start %s", _told(work))
+        log.info("action=start %s", work.name)
+
+    def _pass_down(self) -> None:
+        """Tell the nannies until when attempts may live; they enforce it without this process."""
+        for key, attempt in self._attempts.items():
+            attempt.child.hold_until(self._tenure.until(key))
+        self._means.spark.hold(self._tenure.until)
 
     def _watch(self) -> None:
         seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
@@ -230,10 +237,10 @@ class Worker:
         return open_still
 
     def _enforce(self, attempt: Attempt[Work]) -> None:
-        work = attempt.work
-        if self._tenure.has_ended(work.claimed.key):
+        claimed = attempt.work.claimed
+        if self._tenure.has_ended(claimed.key):
             attempt.fence()
-        elif self._tenure.is_stopping(work.claimed.key) and not work.claimed.is_called_off:
+        elif self._tenure.is_stopping(claimed.key) and not claimed.is_called_off:
             attempt.cancel(self._settings.kill_grace)
         else:
             attempt.enforce_timeout(self._clock.monotonic(), self._settings.kill_grace)
@@ -279,7 +286,7 @@ class Worker:
     def _report(
         self, work: Work, result: Result, *, began: bool = True, left: str | None = None
     ) -> None:
-        log.info("action=end %s outcome=%s", _told(work), result.outcome)
+        log.info("action=end %s outcome=%s", work.name, result.outcome)
         report = report_of(work.claimed, work.task, result, began=began, left=left)
         self.failed += report.following.state is TaskState.FAILED
         self._reporter.add(report)
@@ -291,8 +298,3 @@ class Worker:
     def _ring(self) -> None:
         with suppress(BlockingIOError):  # it rings already
             self._button.send(b"!")
-
-
-def _told(work: Work) -> str:
-    its = work.claimed
-    return f"dag={its.dag_id} run={its.run_id} task={its.task_id} attempt={its.key.attempt}"

@@ -36,6 +36,9 @@ class Idle:
     def foresee(self, work: Work) -> None:
         pass
 
+    def hold(self, _until: object) -> None:
+        pass
+
     def tend(self) -> None:
         pass
 

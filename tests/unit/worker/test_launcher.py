@@ -118,6 +118,7 @@ def test_one_that_must_be_there_is_an_error_without_it(launcher: Launcher) -> No
 
 
 def test_an_attempt_has_the_limits_of_the_settings(worker_settings: WorkerSettings) -> None:
-    limits = limits_of(worker_settings)
+    limits = limits_of(worker_settings, 7.0)
 
     assert (limits.processes, limits.open_files, limits.memory_bytes) == (4096, 65536, None)
+    assert limits.until == 7.0

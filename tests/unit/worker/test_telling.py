@@ -27,6 +27,7 @@ class Spark:
 
     folder: Path | None
     left: list[AttemptKey] = field(default_factory=list)
+    resting: list[AttemptKey] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
 
     def log_of(self, _key: AttemptKey) -> Path | None:
@@ -37,6 +38,9 @@ class Spark:
 
     def end_python(self, sessions: dict[AttemptKey, str]) -> None:
         self.ended.extend(sessions.values())
+
+    def rest(self, key: AttemptKey) -> None:
+        self.resting.append(key)
 
     def leave(self, key: AttemptKey) -> None:
         self.left.append(key)

@@ -184,3 +184,44 @@ def test_a_renewal_brings_that_the_worker_is_to_drain(
     tenure.step(())
 
     assert tenure.drain
+
+
+def test_the_moment_to_pass_down_moves_with_each_renewal(
+    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    assert tenure.until(keys[0]) == HELD
+    clock.advance(4)
+    assert not tenure.step(keys[:1])
+    clock.advance(1)
+    threads.finish(Renewal({keys[0]: False}))
+
+    assert tenure.step(keys[:1])
+    assert tenure.until(keys[0]) == 4 + HELD
+    assert not tenure.step(keys[:1])
+    tenure.forget(keys[0])
+    assert tenure.until(keys[0]) == 0.0
+
+
+def test_a_renewal_that_failed_moves_nothing(
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+) -> None:
+    tenure.grant(keys[0], since=0)
+    tenure.step(keys[:1])
+    threads.fail()
+
+    assert not tenure.step(keys[:1])
+    assert tenure.until(keys[0]) == HELD
+
+
+def test_one_that_was_given_away_keeps_its_moment(
+    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+) -> None:
+    """It ends at once, and what others share with it has until then."""
+    tenure.grant(keys[0], since=0)
+    tenure.step(keys[:1])
+    threads.finish(Renewal({}))
+    tenure.step([])
+
+    assert tenure.has_ended(keys[0])
+    assert tenure.until(keys[0]) == HELD

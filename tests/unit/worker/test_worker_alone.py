@@ -157,7 +157,7 @@ def test_the_log_of_an_attempt_that_finds_no_fork_server_says_so(
     launcher: Launcher, tmp_path: Path
 ) -> None:
     with pytest.raises(ForkerError, match="nobody listens"):
-        launcher.launch(WORK)
+        launcher.launch(WORK, 0.0)
 
     assert "The worker could not start it." in (tmp_path / "log").read_text()
 

@@ -3,9 +3,11 @@
 from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
+from uuid import UUID
 
 import pytest
 
+from headway.db.attempts import AttemptKey
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
@@ -13,6 +15,7 @@ from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
+from headway_worker.tenure import Tenure
 from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
 
@@ -54,3 +57,28 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     worker.close()
 
     assert done == ["collect", {"flood": flood}, "wait"]
+
+
+def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
+    clerk: Clerk,
+    vault: Vault,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outside, attempt, key = MagicMock(), MagicMock(), AttemptKey(1, 1, UUID(int=1))
+    questions = Questions(clerk, vault, outside, clock, Event())
+    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    outside.hold.assert_called_once_with(worker._tenure.until)
+    worker._attempts[key] = attempt
+    worker._tenure.grant(key, since=7)
+    monkeypatch.setattr(Tenure, "step", lambda _tenure, _keys: True)
+    monkeypatch.setattr(Worker, "_watch", MagicMock())
+    monkeypatch.setattr(Worker, "_enforce", MagicMock(side_effect=InterruptedError))
+
+    with pytest.raises(InterruptedError):
+        worker.step()
+    worker.close()
+
+    attempt.child.hold_until.assert_called_once_with(7 + 20 - 5)
+    assert outside.hold.call_count == 2

@@ -1,6 +1,7 @@
 """The servers of a worker: one for new attempts, and those that drain."""
 
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,7 @@ class Server:
     answers: bool = True
     fails: bool = False
     cleared: bool = False
+    until: float = inf
     scratch: Path = field(default_factory=Path)
 
     @property
@@ -42,6 +44,9 @@ class Server:
 
     def is_alive(self) -> bool:
         return self.alive
+
+    def hold_until(self, moment: float) -> None:
+        self.until = moment
 
     def stop(self, grace: float) -> None:
         self.alive = False
@@ -219,3 +224,33 @@ def test_nothing_is_left_when_the_worker_ends(fleet: Fleet, yard: Yard) -> None:
 
     assert not yard.servers[0].alive
     assert yard.servers[0].cleared
+
+
+def test_a_server_ends_by_itself_with_the_first_of_the_attempts_that_work_there(
+    fleet: Fleet,
+) -> None:
+    moments = {ONE: 10.0, TWO: 12.0}
+    fleet.hold(lambda key: moments.get(key, 0.0))
+    server: Any = fleet.board(ONE)
+    assert server.until == 10
+    fleet.board(TWO)
+    assert server.until == 10
+
+    moments |= {ONE: 20.0, TWO: 15.0}
+    fleet.hold(lambda key: moments.get(key, 0.0))
+    assert server.until == 15
+
+    fleet.rest(TWO)
+    assert server.until == 20
+    fleet.leave(ONE)
+    assert server.until == inf
+
+
+def test_an_attempt_that_is_over_does_not_end_the_server_of_others(fleet: Fleet) -> None:
+    fleet.hold(lambda key: 9.0 if key == ONE else 0.0)
+    server: Any = fleet.board(ONE)
+    fleet.board(TWO)  # which had ended while it was given its place
+
+    assert server.until == 9
+    fleet.leave(ONE)
+    assert server.until == inf

@@ -89,8 +89,9 @@ class CallbackCrew:
     def step(self, *, draining: bool) -> None:
         """Do all that can be done now."""
         claimed = [*self._running, *self._reporter.keys()]
-        if claimed:
-            self._tenure.step(claimed)
+        if claimed and self._tenure.step(claimed):
+            for key, callback in self._running.items():
+                callback.child.hold_until(self._tenure.until(key))
         self._take(draining=draining)
         for key, callback in list(self._running.items()):
             self._enforce(key, callback)
@@ -134,7 +135,7 @@ class CallbackCrew:
     def _start(self, work: CallbackWork) -> None:
         claimed = work.claimed
         try:
-            callback = self.launcher.launch_callback(work)
+            callback = self.launcher.launch_callback(work, self._tenure.until(claimed.key))
         except SerializationError as error:  # nobody can start it
             why = f"It could not be begun: {error}"
             self._reporter.add(CallbackReport(claimed.key, CallbackState.FAILED, why))

@@ -33,7 +33,7 @@ class Remedy(StrEnum):
     NOTHING = "nothing"
     """It is proved dead, or is not to be found by a session."""
     KILL = "kill"
-    """Its worker is dead; so must be the server that was that worker's own."""
+    """Its worker is dead, and the server that was that worker's own; this makes sure of it."""
     RELEASE = "release"
     """Its server is no worker's own, and must be told."""
 
@@ -41,8 +41,9 @@ class Remedy(StrEnum):
 def remedy(earlier: Earlier) -> Remedy:
     """Return what is to be done.
 
-    A worker reports an attempt only when nothing of it is left on the worker's own server; one
-    that lost it, and lives, has ended it before it lost it.  That server dies with its worker.
+    A worker reports an attempt only when nothing of it is left on the worker's own server.  One
+    that lost it, and lives, has ended it before the lease ended; if the worker is stopped or dead,
+    the server's nanny has killed the server by then.
     """
     if earlier.handle.get("kind") != "connect":
         return Remedy.NOTHING

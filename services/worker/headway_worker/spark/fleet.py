@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -25,9 +26,16 @@ _START_SECONDS: Final = 120.0
 """Seconds that a server may take to listen."""
 
 
+def _for_ever(_key: AttemptKey) -> float:
+    return inf
+
+
 @dataclass(slots=True)
 class _Berth:
-    """A server with the attempts that have been sent to it.  Times are monotonic."""
+    """A server with the attempts that have been sent to it.  Times are monotonic.
+
+    Attempts in `working` may have something running there.
+    """
 
     server: ConnectServer
     started_at: float
@@ -35,6 +43,7 @@ class _Berth:
     answered_at: float
     looked_at: float
     present: set[AttemptKey] = field(default_factory=set)
+    working: set[AttemptKey] = field(default_factory=set)
     served: int = 0
     is_replaced: bool = False
 
@@ -44,7 +53,7 @@ class Fleet:
     """Keep one server warm for new attempts.
 
     `start` begins to start one.  Call `board` and `tend` in one thread, which lives as long
-    as the servers shall; `leave` and `of` in any.
+    as the servers shall; the others in any.
     """
 
     start: Callable[[], ConnectServer]
@@ -53,6 +62,7 @@ class Fleet:
     _current: _Berth | None = None
     _coming: _Berth | None = None
     _leaving: list[_Berth] = field(default_factory=list)
+    _until: Callable[[AttemptKey], float] = _for_ever
     _lock: Lock = field(default_factory=Lock)
 
     @property
@@ -70,6 +80,8 @@ class Fleet:
             if key not in self._current.present:
                 self._current.present.add(key)
                 self._current.served += 1
+            self._current.working.add(key)
+            self._hold(self._current)
         return self._current.server
 
     def warm_up(self) -> None:
@@ -78,8 +90,27 @@ class Fleet:
             self._forget_current()
             self._current = self._new()
 
+    def hold(self, until: Callable[[AttemptKey], float]) -> None:
+        """Have each server end, by itself, when the first attempt that works there must have ended.
+
+        `until` tells when that is, and 0 for an attempt that has ended already.
+        """
+        with self._lock:
+            self._until = until
+            for berth in self._all():
+                self._hold(berth)
+
+    def rest(self, key: AttemptKey) -> None:
+        """Take note that nothing of an attempt runs any more on its server."""
+        with self._lock:
+            for berth in self._all():
+                if key in berth.working:
+                    berth.working.discard(key)
+                    self._hold(berth)
+
     def leave(self, key: AttemptKey) -> None:
         """Take note that an attempt has ended, and nothing of it is left on its server."""
+        self.rest(key)
         with self._lock:
             for berth in self._all():
                 if key in berth.present:
@@ -123,6 +154,10 @@ class Fleet:
 
     def _all(self) -> list[_Berth]:
         return [berth for berth in (self._current, self._coming, *self._leaving) if berth]
+
+    def _hold(self, berth: _Berth) -> None:
+        moments = [self._until(key) for key in berth.working]
+        berth.server.hold_until(min(filter(None, moments), default=inf))
 
     def _new(self) -> _Berth:
         now = self.clock.monotonic()

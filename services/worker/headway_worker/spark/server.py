@@ -2,20 +2,19 @@
 
 import os
 import secrets
+import select
 import shutil
-import signal
-import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Final, Self
+from threading import Event, Lock
+from typing import IO, TYPE_CHECKING, Final, Self
 
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError, Limits
 from headway.runtime.masking import Masker
-from headway.runtime.tether import tethered
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
 from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
@@ -27,6 +26,13 @@ if TYPE_CHECKING:  # attempts do without what it imports
 _CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _FOLDERS: Final = ("events", "local", "tmp", "warehouse")
 _POLL: Final = 0.02
+_BECOME: Final = "headway.runtime.forker.program:become"
+_BEGIN_SECONDS: Final = 10.0
+"""Seconds that the process of a server may take to begin."""
+
+_KILL_SECONDS: Final = 5.0
+"""Seconds for the nanny to kill a server's processes; then its fork server is ended with all."""
+
 _LINES_SHOWN: Final = 15
 _LAST_WORDS: Final = 2.0
 """Seconds that the log of a server which has ended may take to be whole."""
@@ -91,9 +97,10 @@ class ServerSettings:
 class ConnectServer:
     """A Spark Connect server on this machine, a process that dies with this one.
 
-    Start it in the main thread, or in one that lives as long as the server shall:
-    the kernel kills it with the *thread* that started it.  It has a process group
-    of its own, so a Ctrl-C in the terminal does not take it from under the attempts.
+    It is the child of a fork server of its own, which is there for nothing else: no process that it
+    starts outlives it, and its nanny kills it at the moment that `hold_until` has named last,
+    also while this process is stopped.  It has a session of its own, so a Ctrl-C in the terminal
+    does not take it from under the attempts.  Threads may share a server.
     """
 
     @classmethod
@@ -101,7 +108,7 @@ class ConnectServer:
         """Start a server without waiting for it; EmbeddedError if that is impossible."""
         try:
             return cls(settings, clock or SystemClock())
-        except OSError as error:
+        except (OSError, ForkerError) as error:
             raise EmbeddedError(f"Cannot start the Spark Connect server: {error}.") from error
 
     def __init__(self, settings: ServerSettings, clock: Clock) -> None:
@@ -114,11 +121,16 @@ class ConnectServer:
         for folder in _FOLDERS:
             (settings.scratch / folder).mkdir(exist_ok=True)
         settings.logging.write_text(_LOGGING)
-        self._process = self._spawn()
-        assert self._process.stdout is not None
-        self._reader = follow(self._process.stdout, self._log, self.is_alive)
-        self._identity = identity_of(self._process.pid)
-        _let_go_first(self._process.pid)
+        self._lock = Lock()
+        self._forker = Forker.start((), settings.environment)
+        try:
+            self._child, output = self._spawn()
+            self._pid = _pid_of(self._child)
+        except BaseException:
+            self._forker.close()
+            raise
+        self._reader = follow(output, self._log, self.is_alive)
+        self._identity = identity_of(self._pid)
 
     @property
     def port(self) -> int | None:
@@ -138,7 +150,7 @@ class ConnectServer:
     @property
     def pid(self) -> int:
         """The process id of the server's Java virtual machine."""
-        return self._process.pid
+        return self._pid
 
     @property
     def endpoint(self) -> ConnectEndpoint | None:
@@ -167,21 +179,33 @@ class ConnectServer:
         return endpoint
 
     def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
+        """Whether the server, or a process that it has started, runs."""
+        with self._lock:
+            return self._child.poll() is None
+
+    def hold_until(self, moment: float) -> None:
+        """Have the server killed at that moment of the machine's clock, and at no other."""
+        with self._lock:
+            self._child.hold_until(moment)
 
     def mask(self, masker: Masker) -> None:
         """Hide the secrets that this masker has in the log, for as long as the server lives."""
         self._log.masker.adopt(masker)
 
     def stop(self, grace: float = 5.0) -> None:
-        """End the server and wait until it is gone; it gets `grace` seconds to clean up."""
-        self._signal(signal.SIGTERM)
-        try:
-            self._process.wait(grace)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
+        """End the server, and all that it has started, and wait until that is gone.
+
+        It gets `grace` seconds to clean up.
+        """
+        with self._lock:
+            self._child.stop(grace)
+        deadline, never = self._clock.monotonic() + grace + _KILL_SECONDS, Event()
+        while self.is_alive() and self._clock.monotonic() < deadline:
+            self._clock.wait(never, _POLL)
+        self._forker.close()
+        with self._lock:
+            self._child.poll()
+            self._child.close()
         self._reader.join(_LAST_WORDS)
 
     def clear(self) -> None:
@@ -189,24 +213,25 @@ class ConnectServer:
         for folder in _FOLDERS:
             shutil.rmtree(self.scratch / folder, ignore_errors=True)
 
-    def _spawn(self) -> "subprocess.Popen[bytes]":
+    def _spawn(self) -> tuple[Child, IO[bytes]]:
+        """Begin the server; return its process, and what that prints."""
         settings = self._settings
-        command = server_command(settings)
-        return subprocess.Popen(
-            tethered(command, on_death=signal.SIGKILL),
-            env={**server_environment(settings), TOKEN_VARIABLE: self._token},
-            cwd=settings.scratch,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            bufsize=0,
+        environment = {**server_environment(settings), TOKEN_VARIABLE: self._token}
+        spec = ChildSpec(
+            target=_BECOME,
+            argument={"command": server_command(settings), "environment": environment},
+            directory=str(settings.scratch),
+            limits=Limits(until=inf),
         )
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self.is_alive():
-            with suppress(ProcessLookupError):  # another thread has seen its end meanwhile
-                os.killpg(self._process.pid, number)
+        reading, writing = os.pipe()
+        output = os.fdopen(reading, "rb", buffering=0)
+        try:
+            return self._forker.spawn(spec, writing), output
+        except BaseException:
+            output.close()
+            raise
+        finally:
+            os.close(writing)
 
     def _explain(self, what: str) -> str:
         lines = self._log.end.decode(errors="replace").splitlines()
@@ -218,13 +243,16 @@ class ConnectServer:
         )
 
 
-def _let_go_first(pid: int) -> None:
-    """Have the system kill the server before its worker when memory is short, as it does attempts.
-
-    Python processes that the server starts for user code inherit that.
-    """
-    with suppress(OSError):  # it has ended, or this is no Linux
-        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+def _pid_of(child: Child) -> int:
+    """Return the process id of a child that has just been started; ForkerError if it has none."""
+    events = select.poll()
+    events.register(child, select.POLLIN)
+    while child.poll() is None and child.pid is None:
+        if not events.poll(_BEGIN_SECONDS * 1000):
+            raise ForkerError(f"its process has not begun within {_BEGIN_SECONDS:g} s")
+    if child.pid is None:
+        raise ForkerError(f"its process has not begun: {child.exit and child.exit.lost}")
+    return child.pid
 
 
 def server_environment(settings: ServerSettings) -> dict[str, str]:

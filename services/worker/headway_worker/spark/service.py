@@ -1,7 +1,6 @@
 """Spark as the supervisor sees it: servers of its own, and a fork server that has imported pyspark.
 
-They start when a task first needs them, in a thread of their own that lives as long
-as the worker: they take seconds, and they end with the thread that started them.
+They start when a task first needs them, in a thread of their own: they take seconds.
 """
 
 import logging
@@ -163,6 +162,23 @@ class SparkService:
         """Return the folder of the worker's own server that an attempt is on, if it lives."""
         server = self._fleet.of(key)
         return None if server is None else server.scratch
+
+    def hold(self, until: Callable[[AttemptKey], float]) -> None:
+        """Let the worker's own servers live as long as the attempts on them may, and a bit longer.
+
+        By half of `kill_grace`: in that time a worker that runs ends the sessions alone.
+        """
+        longer = self.settings.kill_grace / 2
+
+        def server_until(key: AttemptKey) -> float:
+            moment = until(key)
+            return moment + longer if moment else 0.0
+
+        self._fleet.hold(server_until)
+
+    def rest(self, key: AttemptKey) -> None:
+        """Take note that nothing of an attempt runs any more on its server."""
+        self._fleet.rest(key)
 
     def end_python(self, sessions: Mapping[AttemptKey, str]) -> None:
         """Kill the Python processes of sessions that have ended, on the worker's own servers."""

@@ -62,6 +62,7 @@ class Telling:
 
     def end(self, key: AttemptKey, session_id: str | None) -> None:
         """Take note that nothing of an attempt runs any more."""
+        self.spark.rest(key)
         scratch = self.spark.log_of(key)
         if session_id is None or scratch is None:
             self.spark.leave(key)

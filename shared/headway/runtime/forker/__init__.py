@@ -28,10 +28,13 @@ What holds, on Linux:
    it, the forker kills the rest of the tree, and the child is reported lost.
 5. A nanny that somebody has stopped is killed by the forker, on Linux; `close` also ends a
    forker, and nannies, that were stopped.
+6. A child with a deadline (`Limits.until`) has its tree killed at that moment by its nanny, also
+   while the supervisor or the forker is stopped; `Child.hold_until` moves it (docs/decisions/0017).
 
 What does not hold: a child that kills its nanny *and* the forker may leave daemons
 behind; a descendant that became another user (a setuid program) is waited for, not
-killed, and an exit is not reported before it ends; a fork bomb needs a limit of the
+killed, and an exit is not reported before it ends; with a nanny *and* the forker stopped
+nobody enforces a deadline; a fork bomb needs a limit of the
 platform (pids cgroup), or a sandbox.  On macOS there is no subreaper: the child's process group is
 killed, and what has left it survives.
 

@@ -11,6 +11,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
+from headway.runtime.clock import SystemClock
+from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.handle import Child
 from headway.runtime.forker.hashes import with_fixed_hashes
 from headway.runtime.forker.peer import Peer, Program, Remote
@@ -20,6 +22,7 @@ from headway.runtime.frames import Frame, encode_frame, receive_frame
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 READY_SECONDS: Final = 60.0
+_CLOCK: Final = SystemClock()
 _SEND_SECONDS: Final = 10.0
 _END_SECONDS: Final = 10.0
 
@@ -120,7 +123,7 @@ class Forker:
 
         What it prints to stderr goes to `errors`, if that is given.  The caller closes its
         copies.  If they are pipes' ends, the other ends must be drained, and come to their end
-        when the child's whole tree has.
+        when the child's whole tree has.  OSError when this process may open no more files.
         """
         if spec.sandbox is not None and self.isolation is None:
             raise ForkerError("This fork server was not started for sandboxed children.")
@@ -130,11 +133,16 @@ class Forker:
         with childs_channel, ExitStack() as unless_started:
             unless_started.enter_context(channel)
             files = [childs_channel.fileno(), log, log if errors is None else errors]
+            deadline = None
+            if spec.limits.until is not None:
+                deadline = Deadline.new(spec.limits.until)
+                unless_started.callback(deadline.close)
+                files.append(deadline.fileno())
             reins = self._ask_idle_nanny(
                 request, files, sandboxed=sandboxed
             ) or self._ask_new_nanny(request, files, sandboxed=sandboxed)
             unless_started.pop_all()
-        return Child(channel, reins, partial(self._take_back, sandboxed=sandboxed))
+        return Child(channel, reins, partial(self._take_back, sandboxed=sandboxed), deadline)
 
     def close(self) -> None:
         """End the forker and all its children; return when none of them is left."""
@@ -166,6 +174,7 @@ class Forker:
             raise
 
     def _await_ready(self, what: str, seconds: float) -> None:
+        asked_at = _CLOCK.monotonic()
         try:
             answer = receive_frame(self._control)
         except TimeoutError as error:
@@ -178,6 +187,11 @@ class Forker:
             raise ForkerError(f"The fork server died {what}; its error output says why.")
         if "failed" in answer:
             raise ForkerError(f"The fork server cannot start: {answer['failed']}")
+        if not asked_at <= answer["clock"] <= _CLOCK.monotonic():
+            raise ForkerError(
+                "The fork server has another clock: it runs in a time namespace of its own, so the "
+                "deadlines of children would mean nothing to it. Run both in one time namespace."
+            )
         self.native_threads = answer["ready"]
         self.isolation = answer["isolation"] and Isolation.from_frame(answer["isolation"])
         self._control.settimeout(_SEND_SECONDS)

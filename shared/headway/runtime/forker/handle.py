@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from headway.runtime.clock import SystemClock
+from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.records import Exit
 from headway.runtime.frames import FrameReader, send_frame
 
@@ -27,11 +28,13 @@ class Child:
         channel: socket.socket,
         reins: socket.socket,
         give_back: Callable[[socket.socket], None],
+        deadline: Deadline | None = None,
     ) -> None:
         self.channel = channel
         self.pid: int | None = None
         self._reins = reins
         self._give_back = give_back
+        self._deadline = deadline
         self._closed = False
         self._frames = FrameReader()
         self._exit: Exit | None = None
@@ -67,6 +70,11 @@ class Child:
         """Ask the child to end (SIGTERM to its group); kill its tree after the grace."""
         self._order({"stop": grace_seconds})
 
+    def hold_until(self, moment: float) -> None:
+        """Move the deadline of a child that has one: its nanny kills its tree at that moment."""
+        if self._deadline is not None and not self._closed:
+            self._deadline.move(moment)
+
     def kill(self) -> None:
         """Kill the child and all its descendants at once."""
         self._order({"stop": None})
@@ -77,6 +85,8 @@ class Child:
             return
         self._closed = True
         self.channel.close()
+        if self._deadline is not None:
+            self._deadline.close()
         if self._exit is None or self._exit.lost:
             self._reins.close()
         else:

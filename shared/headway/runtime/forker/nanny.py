@@ -9,10 +9,12 @@ import os
 import select
 import socket
 import traceback
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final, NoReturn
 
 from headway.runtime.forker.child import run_child
+from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
 from headway.runtime.forker.nest import Room
 from headway.runtime.forker.records import ChildSpec, Exit
@@ -27,6 +29,9 @@ from headway.runtime.sandbox.confinement import Confinement
 _LOOK_SECONDS: Final = 0.15
 """How often what a sandboxed child has become is looked at; any other is trusted more, and lives
 longer."""
+
+_OF_CHILD: Final = 3
+"""How many of the files that come with an order are the child's: the nanny keeps none of them."""
 
 
 def run_nanny(
@@ -89,18 +94,24 @@ class _Nanny:
     def _raise_child(self, request: Frame, files: list[int]) -> None:
         spec = ChildSpec.from_frame(request["start"])
         watch = self._watch(spec)
-        try:
-            channel, output, errors = files
-            confinement = self._confinement(spec)
-            child = os.fork()
-        except (OSError, ValueError) as error:  # no process, or no descriptor, left for us
-            close_all(files)
-            watch.report(Exit(lost=f"The system refused to start it: {error}."))
-            return
-        if child == 0:
-            run_child(spec, channel, (output, errors), self._pid, confinement)
-        close_all(files)
-        watch.over(child)
+        with ExitStack() as held:
+            held.callback(close_all, files)
+            try:
+                channel, output, errors, *rest = files
+                deadline = _deadline(spec, rest)
+                if deadline is not None and deadline.has_passed():
+                    watch.report(Exit(lost="Its deadline had passed; it was not started."))
+                    return
+                confinement = self._confinement(spec)
+                child = os.fork()
+            except (OSError, ValueError) as error:  # no process, or no descriptor, left for us
+                watch.report(Exit(lost=f"The system refused to start it: {error}."))
+                return
+            if child == 0:
+                run_child(spec, channel, (output, errors), self._pid, confinement)
+            close_all(files[:_OF_CHILD])
+            del files[:_OF_CHILD]
+            watch.over(child, deadline)
 
     def _watch(self, spec: ChildSpec) -> Watch:
         if self._room is None:
@@ -116,3 +127,11 @@ class _Nanny:
         if self._room is None:
             raise ValueError("this fork server was not started for sandboxed children")
         return self._room.confinement(spec.sandbox)
+
+
+def _deadline(spec: ChildSpec, files: list[int]) -> Deadline | None:
+    """Return the deadline of a child that has one; ValueError if its file has not arrived."""
+    if spec.limits.until is None:
+        return None
+    (descriptor,) = files
+    return Deadline(descriptor)

@@ -19,6 +19,8 @@ class Limits:
 
     `processes`, with their threads, and `memory_bytes` are for its whole tree, which the nanny
     looks at every `look_seconds`; the kernel sees to the others, for each process.
+    `until` is the moment of the machine's clock at which the nanny kills the tree, unless the
+    supervisor has moved it by then (`Child.hold_until`).
     """
 
     address_space_bytes: int | None = None
@@ -27,6 +29,7 @@ class Limits:
     processes: int | None = None
     memory_bytes: int | None = None
     look_seconds: float = 1.0
+    until: float | None = None
 
     def to_frame(self) -> Frame:
         """Return this as plain data."""

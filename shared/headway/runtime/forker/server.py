@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
+from headway.runtime.clock import SystemClock
 from headway.runtime.forker.child import flush_output, prepare_output
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
@@ -80,7 +81,7 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
         nest, ready["isolation"] = _make_nest(hello[0])
     try:
         server = _Server(control, nest, lifeline, apart=apart)
-        send_frame(control, ready)
+        send_frame(control, {**ready, "clock": SystemClock().monotonic()})
         server.run()
     finally:
         if nest is not None:

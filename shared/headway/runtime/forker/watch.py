@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from headway.runtime.clock import SystemClock
+from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.oom import oom_kills
 from headway.runtime.forker.records import Exit, Limits
 from headway.runtime.forker.tree import Kill, descendants, kill_tree, reap, signal_group
@@ -19,6 +20,10 @@ from headway.runtime.frames import send_frame
 _CLOCK: Final = SystemClock()
 
 UNLIMITED: Final = Limits()
+
+_READ_SECONDS: Final = 1.0
+"""How often a deadline is read at least.  The wait of `poll` does not count the time during which
+the machine is suspended: this is how late a nanny may be after that."""
 
 
 class Watch:
@@ -42,16 +47,18 @@ class Watch:
         bounded = limits.processes is not None or limits.memory_bytes is not None
         self._count_at = _CLOCK.monotonic() + limits.look_seconds if bounded else None
         self._child = 0
+        self._deadline: Deadline | None = None
         self._oom_kills = oom_kills()
         self._exit: Exit | None = None
         self._kill_at: float | None = None
 
-    def over(self, child: int) -> None:
+    def over(self, child: int, deadline: Deadline | None = None) -> None:
         """Wait until the process `child` has ended or must; report once nothing of it lives.
 
+        It must end when its deadline has passed, whatever its supervisor does.
         A process id means something to the supervisor only if it is not of a namespace.
         """
-        self._child = child
+        self._child, self._deadline = child, deadline
         if self._kill is kill_tree:
             self._tell({"pid": child})
         events = select.poll()
@@ -60,6 +67,7 @@ class Watch:
         while self._exit is None and not self._too_late():
             self._attend({descriptor for descriptor, _ in events.poll(self._patience())})
             self._count()
+            self._expire()
         self._kill(child, self._bury)
         self._tidy()
         self.report(self._exit or Exit(lost="It was not seen to end."))
@@ -102,13 +110,20 @@ class Watch:
         ) > most:
             self._exit = Exit(exceeded=f"{most:,} bytes of memory")
 
+    def _expire(self) -> None:
+        if self._exit is None and self._deadline is not None and self._deadline.has_passed():
+            self._exit = Exit(lost="Its deadline passed without being moved; it was killed.")
+
     def _too_late(self) -> bool:
         return self._kill_at is not None and self._kill_at <= _CLOCK.monotonic()
 
     def _patience(self) -> float | None:
+        now = _CLOCK.monotonic()
         due = [self._kill_at, self._count_at]
+        if self._deadline is not None:
+            due.append(min(self._deadline.moment(), now + _READ_SECONDS))
         first = min((at for at in due if at is not None), default=None)
-        return None if first is None else max(first - _CLOCK.monotonic(), 0.0) * 1000 + 1
+        return None if first is None else max(first - now, 0.0) * 1000 + 1
 
     def _bury(self, pid: int, status: int) -> None:
         if pid == self._child and self._exit is None:

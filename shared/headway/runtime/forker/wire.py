@@ -16,7 +16,7 @@ from headway.runtime.frames import (
     receive_exactly,
 )
 
-_MOST_FILES: Final = 3
+_MOST_FILES: Final = 4
 
 
 def send_message(sock: socket.socket, frame: bytes, files: Sequence[int] = ()) -> None:

@@ -118,6 +118,7 @@ class Child:
         self.channel.setblocking(False)
         self.exit: Exit | None = None
         self.orders: list[str] = []
+        self.until = 0.0
 
     def fileno(self) -> int:
         return self.far_end.fileno()
@@ -130,6 +131,9 @@ class Child:
 
     def kill(self) -> None:
         self.orders.append("kill")
+
+    def hold_until(self, moment: float) -> None:
+        self.until = moment
 
     def close(self) -> None:
         self.channel.close()
@@ -163,11 +167,12 @@ class Town:
     def ready(self) -> bool:
         return self.is_ready
 
-    def launch_callback(self, its: CallbackWork) -> Attempt[CallbackWork]:
+    def launch_callback(self, its: CallbackWork, until: float) -> Attempt[CallbackWork]:
         if self.refusal is not None:
             raise self.refusal
         number = its.claimed.key.id
         self.children[number] = Child()
+        self.children[number].until = until
         child: Any = self.children[number]
         log = LogFile(self.folder, Path(f"{number}.log"), Limits(2**20, 2**20), self.clock)
         reading, writing = os.pipe()

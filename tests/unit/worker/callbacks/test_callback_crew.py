@@ -74,6 +74,19 @@ def test_one_whose_claim_cannot_be_renewed_is_killed_and_not_reported(town: Any)
     assert town.desk.told == [report(2, DONE)]
 
 
+def test_its_nanny_is_told_until_when_it_may_live_and_again_with_each_renewal(town: Any) -> None:
+    held = town.settings.lease_duration - town.settings.kill_grace
+    town.begun(1)
+    first = town.children[1].until
+    assert town.clock.monotonic() < first <= town.clock.monotonic() + held
+
+    town.steps(10)
+
+    moved = town.children[1].until
+    assert first < moved <= town.clock.monotonic() + held
+    assert moved == town.crew._tenure.until(CallbackKey(1, UUID(int=1)))
+
+
 def test_a_report_that_is_not_taken_yet_keeps_its_claim(town: Any) -> None:
     town.desk.away = True
     town.begun(1)

@@ -1,0 +1,77 @@
+"""No two jobs of one Spark task overlap when its worker is stopped, and nothing of a job stays."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
+from threading import Event
+
+import pytest
+
+from headway.runtime.clock import SystemClock
+from headway.testing.crew import Crew, crew
+from headway.testing.marks import Marks
+
+pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytest.importorskip("pyspark")
+
+DAGS = Path(__file__).parent / "dags" / "spark_deadlines"
+LONG = 180.0
+LEASE = {
+    "HEADWAY_WORKER_LEASE_DURATION": "14",
+    "HEADWAY_WORKER_KILL_GRACE": "4",
+    "HEADWAY_WORKER_HEARTBEAT_INTERVAL": "1",
+    "HEADWAY_SCHEDULER_LEASE_GRACE": "1",
+    "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL": "0.2",
+    "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "300",
+}
+AFTERWARDS = 3.0
+"""Seconds for which a first job that was not ended would go on beside the second one."""
+
+
+@pytest.fixture
+def staff(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+    copytree(DAGS, tmp_path / "root" / "dags")
+    with crew(database_url, tmp_path / "root", LEASE) as members:
+        members.start("parser")
+        members.start("scheduler")
+        for dag_id in ("session", "driver"):
+            members.wait_for_version(dag_id)
+        yield members
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Marks:
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return Marks(folder)
+
+
+def check_that_jobs_do_not_overlap(staff: Crew, marks: Marks, dag_id: str) -> None:
+    """Stop the worker of a job until the next attempt has one; no process of the first is left."""
+    worker = staff.start("worker")
+    run = staff.trigger(dag_id, {"folder": str(marks.folder)})
+    marks.wait_for(1, LONG)
+    with worker.paused():
+        staff.start("worker", 2)
+        marks.wait_for(2, LONG)
+        SystemClock().wait(Event(), AFTERWARDS)
+
+        assert marks.overlaps() == []
+    marks.end()
+    run.wait()
+    assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
+    assert marks.overlaps() == []
+
+
+@pytest.mark.regression
+def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_session(
+    staff: Crew, marks: Marks
+) -> None:
+    check_that_jobs_do_not_overlap(staff, marks, "session")
+
+
+@pytest.mark.regression
+def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
+    staff: Crew, marks: Marks
+) -> None:
+    check_that_jobs_do_not_overlap(staff, marks, "driver")
