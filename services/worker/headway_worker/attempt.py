@@ -42,9 +42,9 @@ W = TypeVar("W")
 class Attempt(Generic[W]):
     """A child process that runs a task, or a callback, its log, and what it has said so far.
 
-    `output` has the pipes in which the child's output arrives.  `deadline` is monotonic:
-    when it has run for too long.  `outlived_by` is the name of an application on a cluster
-    that goes on without it; `cluster_grace` is how many seconds it gets to have that killed.
+    `output` has the pipes of the child's output.  `deadline` is when it has run for too long.
+    `outlived_by` is the name of an application on a cluster that goes on without it;
+    `cluster_grace` is how many seconds it gets to have that killed.
     """
 
     work: W
@@ -79,8 +79,7 @@ class Attempt(Generic[W]):
         limits: Limits,
     ) -> "Attempt[W]":
         """Start the child; its deadline is still to be set."""
-        scratch.mkdir(parents=True, exist_ok=True)
-        pipes = [os.pipe(), os.pipe()]
+        pipes = os.pipe(), os.pipe()
         output = {reading: source for (reading, _), source in zip(pipes, _PRINTED, strict=True)}
         for reading in output:
             os.set_blocking(reading, False)
@@ -92,9 +91,11 @@ class Attempt(Generic[W]):
             limits=limits,
         )
         try:
+            scratch.mkdir(parents=True, exist_ok=True)
             child = forker.spawn(spec, *(writing for _, writing in pipes))
         except BaseException:
             _close(output)
+            remove_scratch(scratch)
             raise
         finally:
             _close(writing for _, writing in pipes)
@@ -183,9 +184,8 @@ class Attempt(Generic[W]):
 
     def mask(self, secrets: Iterable[str]) -> None:
         """Let no log and no error show these from now on; what is too short is not masked."""
-        for secret in secrets:
-            if secret:
-                self.masker.add(secret)
+        for secret in filter(None, secrets):
+            self.masker.add(secret)
 
     def send(self, selector: selectors.BaseSelector) -> None:
         """Send what waits, as far as the child takes it.  A child that has gone needs none.

@@ -26,6 +26,7 @@ from headway_worker.launcher import Launcher
 from headway_worker.logs import Logs
 from headway_worker.questions import Questions
 from headway_worker.resources import resources
+from headway_worker.scratch import scratch_of_worker
 from headway_worker.spark.folder import own_folder
 from headway_worker.spark.service import SparkService
 from headway_worker.vault import Vault
@@ -49,17 +50,17 @@ def run(database: str, idle_seconds: float | None = None) -> int:
     log_settings = settings.read(LogSettings)
     remote = None if log_settings.remote is None else RemoteLogs.at(log_settings.remote)
     secret_settings.check()
-    bell = service.stop_on_signals()
-    clock = SystemClock()
+    bell, clock = service.stop_on_signals(), SystemClock()
     start = partial(fork_server, given, scrubbed_environment(settings.environment()))
     # One elsewhere may come later; one of its own takes as long to start as all the rest.
     starting = early.begin(start) if given.forker is None else None
     with (
         _registered(database, bell, given) as process,
         own_folder(home / "spark", process.me.id) as spark,
+        scratch_of_worker(home / "scratch", process.me.id) as scratch,
     ):
         logs = Logs.start(log_settings, home, remote, clock)
-        launcher = Launcher(start, given, logs, home / "scratch", clock, starting=starting)
+        launcher = Launcher(start, given, logs, scratch, clock, starting=starting)
         if given.forker is None:
             launcher.warm_up()
         worker = Worker(_means(process, given, home, spark, launcher), given, clock)

@@ -1,7 +1,21 @@
-"""The folder that an attempt has for itself while it runs."""
+"""The folders that attempts have for themselves while they run."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from headway_worker.spark.folder import own_folder
+
+
+@contextmanager
+def scratch_of_worker(parent: Path, process_id: int) -> Iterator[Path]:
+    """Give a worker a folder for those of its attempts, where what dead workers left is removed."""
+    with own_folder(parent, process_id) as folder:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_scratch(folder: Path) -> None:

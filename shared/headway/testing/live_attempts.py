@@ -56,15 +56,18 @@ class LiveAttempts:
 
 
 def live_attempts(scratch: Path) -> set[AttemptName]:
-    """Return the attempts that have a process, which works in a folder named after the attempt."""
+    """Return the attempts that have a process, which works in a folder named after the attempt.
+
+    Below `scratch` each worker has a folder, and in that one for each attempt.
+    """
     found: set[AttemptName] = set()
     for link in Path("/proc").glob("[0-9]*/cwd"):
         try:
             folder = link.readlink()
         except OSError:  # it has ended
             continue
-        if folder.is_relative_to(scratch) and folder != scratch:
-            name = folder.relative_to(scratch).parts[0].removesuffix(" (deleted)")
+        if folder.is_relative_to(scratch) and len(folder.relative_to(scratch).parts) > 1:
+            name = folder.relative_to(scratch).parts[1].removesuffix(" (deleted)")
             task_instance, _, attempt = name.partition("-")
             if task_instance != "callbacks":
                 found.add((int(task_instance), int(attempt)))
