@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 .DEFAULT_GOAL := help
 
 help:  ## Show what there is to make
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
 	@$(BIN)/headway demo
@@ -20,6 +20,15 @@ test-polling: $(STAMP)  ## Run the integration tests with NOTIFY off
 test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in transaction mode
 	@PATH="$$PATH:/usr/sbin" command -v pgbouncer > /dev/null || { echo "PgBouncer is not installed: apt-get install pgbouncer"; exit 1; }
 	TEST_PGBOUNCER=1 $(BIN)/pytest -n 2 --dist loadscope tests/integration
+
+# Schedulers, workers and the locks between them: what a server's own settings could change.
+DEBIAN_TESTS := $(addprefix tests/integration/, test_db_engine.py test_db_attempts.py test_db_leases.py \
+  test_limits.py test_limits_two_schedulers.py test_pass_create_runs.py test_pass_start_runs.py \
+  test_pass_schedule_tasks.py test_pass_queue_tasks.py test_pass_adopt.py test_plans.py \
+  services/test_worker_loss_services.py)
+
+test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian's PostgreSQL 15 as installed
+	.ci/debian-postgres $(BIN)/pytest -n 2 --dist loadscope -m 'not history' $(DEBIAN_TESTS)
 
 acceptance: $(STAMP)  ## Backfill a year of flights four ways, and compare the tables (an hour or two)
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
@@ -53,4 +62,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-polling test-pgbouncer acceptance chaos check bench install lock clean
+.PHONY: help demo test test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench install lock clean

@@ -1,7 +1,7 @@
 """Connections: what each promises, and which of their errors pass."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 from psycopg2.extensions import TRANSACTION_STATUS_IDLE as IDLE
@@ -120,10 +120,32 @@ def test_behind_a_pooler_nothing_is_left_in_the_connection(database_url: str) ->
     engine = engines.connect(database_url, pooler=True)
     with engine.begin() as conn:
         assert conn.scalar(SHOW, {"name": "lock_timeout"}) == "5s"
-
     with engines.reader(engine).connect() as conn:
-        assert conn.scalar(SHOW, {"name": "lock_timeout"}) == "0"
+        assert conn.scalar(SHOW, {"name": "lock_timeout"}) == "5s"
+
+    for each in (engine, engines.reader(engine)):
+        raw = each.raw_connection()
+        with closing(raw.cursor()) as cursor:
+            cursor.execute("SHOW lock_timeout")
+            assert cursor.fetchone() == ("0",)
+        raw.close()
     engine.dispose()
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("which", [lambda engine: engine, reader], ids=["writing", "reading"])
+def test_statements_are_planned_alike_whatever_the_server_has(
+    either: Engine, which: Callable[[Engine], Engine]
+) -> None:
+    """Debian's server has JIT on, which takes a second to compile the statement of a pass."""
+    for setting in ("jit = on", "plan_cache_mode = force_custom_plan", "enable_seqscan = on"):
+        configure(either, setting)
+
+    with which(either).connect() as conn:
+        for _ in range(3):
+            shown = {name: conn.scalar(SHOW, {"name": name}) for name in engines.PLANS}
+            assert shown == {"enable_seqscan": "off", "jit": "off", "plan_cache_mode": "auto"}
+            conn.rollback()
 
 
 def test_a_read_of_its_own_is_in_no_transaction_and_keeps_no_connection(engine: Engine) -> None:

@@ -59,14 +59,24 @@ _REFUSES: Final = re.compile(
 
 _READ_ONLY: Final = text("SHOW transaction_read_only")
 
-PLANS: Final = {"enable_seqscan": "off"}
-"""What makes plans that last: while a table is small, reading it in full looks cheapest."""
+PLANS: Final = {"enable_seqscan": "off", "jit": "off", "plan_cache_mode": "auto"}
+"""How statements are planned on every server, whatever its configuration says.
+
+While a table is small, a full read of the table looks cheapest, and that plan stays when the
+table has grown.  JIT compiles a long statement for a second before it reads a few rows.  ADR 0009
+relies on the plan mode.
+"""
 
 _SETTINGS: Final = {**TIMEOUTS, **PLANS, "timezone": "UTC"}
 _IN_ORDER: Final = ", ".join(["set_config(%s, %s, %s)"] * len(_SETTINGS))
 _PROMISE: Final = (
     f"SELECT current_setting('transaction_isolation'), pg_is_in_recovery(), {_IN_ORDER}"
 )
+
+_IN_ONE_READING: Final = "SELECT {}; ".format(
+    ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items())
+)
+"""What a single read behind a pooler begins with: both statements are one transaction."""
 
 _READERS: Final[WeakKeyDictionary[Engine, Engine]] = WeakKeyDictionary()
 _READERS_MOST: Final = 8
@@ -118,9 +128,9 @@ def reader(engine: Engine) -> Engine:
     """Return the engine for single reads at the same address, with connections of its own.
 
     Each statement is a transaction of its own, without the round trips of BEGIN and
-    COMMIT, nor those of switching to that and back.  Behind a pooler it goes without the
-    timeouts as well: let the database have a `statement_timeout`.  What is read this way
-    decides nothing; it may be old news.
+    COMMIT, nor those of switching to that and back.  Behind a pooler each statement is sent
+    together with the connection's settings: Postgres runs both as one transaction.  What is
+    read this way decides nothing; it may be old news.
     """
     found = _READERS.get(engine)
     if found is None:
@@ -135,7 +145,9 @@ def reader(engine: Engine) -> Engine:
             connect_args={**KEEPALIVES, "application_name": "headway reader"},
         )
         giving_back.install(found)
-        if not event.contains(engine, "begin", _prepare_transaction):
+        if event.contains(engine, "begin", _prepare_transaction):
+            event.listen(found, "before_cursor_execute", _prepare_statement, retval=True)
+        else:
             event.listen(found, "connect", _prepare_reading)
             prepared.install(found)
         event.listen(engine, "engine_disposed", lambda _engine: found.dispose())
@@ -196,6 +208,12 @@ def _prepare_transaction(conn: Connection) -> None:
         return
     row = conn.exec_driver_sql(_PROMISE, _values(for_transaction=True)).one()
     _refuse(row[0], row[1])
+
+
+def _prepare_statement(
+    _conn: object, _cursor: object, statement: str, parameters: Any, *_: object
+) -> tuple[str, Any]:
+    return _IN_ONE_READING + statement, parameters
 
 
 def _values(*, for_transaction: bool) -> tuple[object, ...]:
