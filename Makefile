@@ -47,6 +47,10 @@ check: $(STAMP)  ## Check style, types, imports, and run the unit tests
 bench: $(STAMP)  ## Run the benchmarks, or one of them: make bench NAME=...
 	$(BIN)/python -m benchmarks $(NAME)
 
+ROUNDS ?= 7
+compare: $(STAMP)  ## Compare with a revision: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7
+	$(BIN)/python -m benchmarks.compare "$(OLD)" "$(NAME)" "$(ROUNDS)"
+
 install: $(STAMP)  ## Create the virtual environment and install Headway into it
 
 lock: $(STAMP)  ## Write the versions that are installed now to constraints.txt
@@ -62,4 +66,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench install lock clean
+.PHONY: help demo test test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench compare install lock clean

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from benchmarks.report import Row
+from benchmarks.report import Row, times
 from headway.db import engine as engines
 from headway.db import entries, versions
 from headway.db.entries import Entry
@@ -27,7 +27,7 @@ from headway.embedded.cluster import USER, password
 from headway.serialization import codec
 
 NAME = "footprint"
-REPEAT = 3
+REPEAT = times(3)
 PYTHON_DAG = """
 from headway.sdk import DAG, task
 import pendulum

@@ -17,13 +17,13 @@ from sqlalchemy import Engine, text
 
 from benchmarks import parsing_floor, server
 from benchmarks.meter import cpu_seconds
-from benchmarks.report import Row
+from benchmarks.report import Row, times
 from benchmarks.server import Database, Server
 from headway.db.logins import Login
 
 NAME: Final = "parsing"
 FILES: Final = 500
-REPEAT: Final = 5
+REPEAT: Final = times(5)
 EDITS: Final = 10
 STEADY_SECONDS: Final = 20.0
 PATIENCE: Final = 300.0

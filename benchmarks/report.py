@@ -1,6 +1,7 @@
 """What a benchmark has measured: a table to read, and rows to compare."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ class Row:
     """One metric of one case, over its repetitions; `target` bounds the median, if there is one.
 
     The bound is an upper one unless `lower` is true, which is not written: `met` tells enough.
+    `better` says which values are: "lower" or "higher", or "" of what is not Headway's doing.
     """
 
     bench: str
@@ -30,6 +32,7 @@ class Row:
     target: float | None = None
     met: bool | None = None
     lower: bool = field(default=False, kw_only=True)
+    better: str = field(default="lower", kw_only=True)
 
     @classmethod
     def at_most(
@@ -57,12 +60,23 @@ class Row:
     ) -> "Row":
         """Return the row of values of which the median shall reach `target`."""
         row = cls.of(bench, case, metric, values, unit)
-        return cls(*_figures(row), target, row.median >= target, lower=True)
+        met = row.median >= target
+        return cls(*_figures(row), target, met, lower=True, better="higher")
 
     @classmethod
-    def of(cls, bench: str, case: str, metric: str, values: Sequence[float], unit: str) -> "Row":
+    def of(
+        cls,
+        bench: str,
+        case: str,
+        metric: str,
+        values: Sequence[float],
+        unit: str,
+        *,
+        better: str = "lower",
+    ) -> "Row":
         """Return the row of values that have no target."""
-        return cls(bench, case, metric, min(values), median(values), max(values), unit)
+        figures = min(values), median(values), max(values)
+        return cls(bench, case, metric, *figures, unit, better=better)
 
     def record(self) -> Mapping[str, object]:
         """Return the row as it is written to a file."""
@@ -75,6 +89,11 @@ class Row:
         if self.target is None:
             return "-"
         return f"{'>=' if self.lower else '<='} {self.target:.4g}"
+
+
+def times(usual: int) -> int:
+    """Return how often to measure: `usual`, or HEADWAY_BENCH_REPEAT where that is set."""
+    return int(os.environ.get("HEADWAY_BENCH_REPEAT", usual))
 
 
 def publish(name: str, rows: Iterable[Row]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Engine, text
 
 from benchmarks.footprint import standalone
-from benchmarks.report import Row
+from benchmarks.report import Row, times
 from headway.actions.cancel import cancel_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
@@ -20,7 +20,7 @@ from headway.db import notices, views
 from headway.runtime.clock import SystemClock
 
 NAME: Final = "spark"
-REPEAT: Final = 3
+REPEAT: Final = times(3)
 SMALL: Final = 50
 ALONE: Final = 10
 LONGEST: Final = 300.0
