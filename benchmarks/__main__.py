@@ -12,6 +12,7 @@ from benchmarks import (
     parsing,
     scheduler,
     spark,
+    storm,
     tasks,
     timetables,
     zones,
@@ -22,6 +23,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
     "scheduler": scheduler.run,  # about five minutes
     "growth": growth.run,  # about twelve minutes
     "outage": outage.run,  # about three minutes
+    "storm": storm.run,  # about twelve minutes
     "chain": chain.run,  # about half a minute
     "tasks": tasks.run,  # about two minutes
     "parsing": parsing.run,  # about four minutes

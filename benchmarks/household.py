@@ -67,10 +67,11 @@ class Household:
                 stderr=subprocess.STDOUT,
             )
 
-    def settle(self, dags: int) -> None:
+    def settle(self, dags: int, patience: float = PATIENCE) -> None:
         """Wait until every service and so many DAGs are there, and nothing is left to do."""
         self.until(lambda conn: conn.scalar(_ALIVE) == len(self.services), "all services")
-        self.until(lambda conn: conn.scalar(_PLANNED) == dags, f"{dags} DAGs in force")
+        planned = f"{dags} DAGs in force"
+        self.until(lambda conn: conn.scalar(_PLANNED) == dags, planned, patience)
         time.sleep(2.0)
 
     def run(self, dag_id: str, run_id: str) -> None:
@@ -84,9 +85,11 @@ class Household:
             f"the end of {run_id}",
         )
 
-    def until(self, look: Callable[[Connection], object], what: str) -> None:
+    def until(
+        self, look: Callable[[Connection], object], what: str, patience: float = PATIENCE
+    ) -> None:
         """Wait until that is true; RuntimeError with the services' last words if it never is."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         with self.database.owner.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
             while not look(conn):
                 died = [name for name, each in self.services.items() if each.poll() is not None]

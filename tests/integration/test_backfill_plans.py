@@ -19,7 +19,7 @@ from headway.actions.clear import clear_tasks
 from headway.actions.explain import Wanted, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import backfill_plans, backfills, dags, runs
+from headway.db import backfill_plans, backfills, runs, starting
 from headway.db.backfills import Progress
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
@@ -360,7 +360,7 @@ def test_a_paused_backfill_starts_nothing_until_it_goes_on(
 
     assert progress(engine).state == "paused"
     with engine.begin() as conn:
-        assert dags.lock_starting(conn, NOW, 9, replica.scope) == {}
+        assert starting.lock_starting(conn, NOW, 9, replica.scope) == {}
     seed.create_runs(engine, version, [9])
     assert (start(replica), start(replica)) == (1, 0)
     assert days(engine, "state = 'running'") == [0, 9]

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfill_plans, dags, endings, events, runs
+from headway.db import backfill_plans, endings, events, runs, starting
 from headway.db.backfill_plans import NewBackfill
 from headway.db.events import Event
 from headway.domain.spec import DagSpec
@@ -94,7 +94,7 @@ def test_runs_are_counted_after_the_dag_is_locked(
     seed.create_runs(engine, seed.store(engine, limited(2)), [0, 1, 2])
     other = new_replica(max_dagruns_per_loop_to_schedule=1)
 
-    with just_before(engine, dags.LOCK_STARTING, lambda: start(other)):
+    with just_before(engine, starting.LOCK_STARTING, lambda: start(other)):
         assert start(replica) == 1
 
     assert active(engine) == [0, 1]

@@ -56,7 +56,7 @@ HOT = {
     *("demand.LOOK", "processes.CONFIRM"),
     *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "watch.KEEP"),
     *("passed.ADD", "passed.COVER", "interventions.LOCK_SCHEDULED", "prior_runs.LAST_SUCCESS"),
-    *("dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
+    *("starting.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
     *("pins.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
     *("standings.LOCK_WOKEN", "wakes.TAKE", "standings.BELOW", "standings.WHOLE"),
     *("standings.PREVIOUS", "standings.LOCK_PREVIOUS", "standings.PAST"),

@@ -226,7 +226,12 @@ def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Re
         assert start(replica) == (1, 0)
 
     assert list(dict.fromkeys(plan.statement for plan in plans)) == [
-        *("processes.CONFIRM_REPEATABLE", "dags.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED"),
+        *(
+            "processes.CONFIRM_REPEATABLE",
+            "starting.LOCK_STARTING",
+            "runs.FREE_LANES",
+            "runs.QUEUED",
+        ),
         *("runs.LOCK_QUEUED", "runs.START"),
     ]
 

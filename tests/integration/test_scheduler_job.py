@@ -8,7 +8,7 @@ from prometheus_client import generate_latest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.db import replicas, reservations
+from headway.db import dags, replicas, reservations, starting
 from headway.db.notices import SCHEDULER, WORKER, Notice, Notifier
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
@@ -18,6 +18,7 @@ from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
+from headway.testing.interleaving import just_before
 from headway_scheduler import command
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.command import Bounded
@@ -457,3 +458,23 @@ def test_running_a_backfill_exits_with_0_only_if_all_of_it_went_well(
     monkeypatch.setattr("headway.runtime.service.stop_on_signals", Bell)
 
     assert command.run_backfill(database_url, number) == status
+
+
+@pytest.mark.regression
+def test_ready_tasks_are_queued_before_runs_are_started_if_it_took_long_to_create_them(
+    engine: Engine,
+) -> None:
+    seed.register(engine, "worker")
+    seed.scheduled(engine, seed.dag(dag_id="ready"))
+    seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
+    clock = FakeClock(seed.START + seed.DAY)
+    job = scheduler(engine, clock)
+    queued: list[int] = []
+
+    with (
+        just_before(engine, dags.PLAN, lambda: clock.advance(1)),
+        just_before(engine, starting.LOCK_STARTING, lambda: queued.append(charges(engine, job))),
+    ):
+        job.step()
+
+    assert queued == [1]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -21,6 +22,9 @@ from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
 from headway_scheduler.turns import Turns
+
+UNATTENDED: Final = 0.02
+"""Seconds of other passes after which ready tasks are queued before the next pass begins."""
 
 
 @dataclass
@@ -39,6 +43,7 @@ class DagRunJob:
     figures: Figures = field(init=False)
     _next_beat: float = 0.0
     _turns: Turns = field(init=False)
+    _queued_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.figures = Figures(self.clock)
@@ -53,6 +58,7 @@ class DagRunJob:
         if self.clock.is_out_of_bounds:
             return Found.NOTHING
         wanted = self._look()
+        self._queued_at = self.clock.monotonic()
         collected = self.collect(wanted)
         done, more = self.process(wanted)
         if not self.figures.add(collected + done):
@@ -76,12 +82,14 @@ class DagRunJob:
         """
         now, replica, more = self.clock.now, self.replica, False
         done: Counter[str] = Counter()
+        self._keep_slots_busy(wanted)
         if wanted.overdue:
             done["timed_out"] = time_out(replica, now())
             if done["timed_out"]:
                 self.notifier.notify(STOP)
         if wanted.queued:
             done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
+            self._keep_slots_busy(wanted)
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
             done["settled"], filled, more = schedule_tasks(
@@ -121,6 +129,15 @@ class DagRunJob:
         most = self.replica.settings.max_dagruns_per_loop_to_schedule
         return done["started"] >= most or done["settled"] >= most
 
+    def _keep_slots_busy(self, wanted: Demand) -> None:
+        """Queue tasks that were ready when this step began, if its passes have taken long.
+
+        What is queued lasts the workers for some ten milliseconds: in a storm of runs to
+        create and to start, the slots would be empty until the end of the step.
+        """
+        if wanted.pools and self.clock.monotonic() > self._queued_at + UNATTENDED:
+            self._queue(list(wanted.pools), wanted.jobs)
+
     def _queue(self, pools: list[str], jobs: int) -> tuple[int, bool]:
         """Queue the tasks of these pools; return how many, and whether there may be more."""
         # Each replica in an order of its own: they work side by side on different pools.
@@ -134,6 +151,7 @@ class DagRunJob:
                 self.notifier.notify(SCHEDULER)
         if queued:
             self.notifier.notify(WORKER)
+        self._queued_at = self.clock.monotonic()
         return queued, more
 
     def _look(self) -> Demand:

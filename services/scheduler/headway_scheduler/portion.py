@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-SECONDS: Final = 0.25
+SECONDS: Final = 0.1
 """For how long others may wait for a portion."""
 
-FEWEST: Final = 200
+FEWEST: Final = 50
 MOST: Final = 2000
 
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class Specs:
     """A cache of DAG versions.  They never change, so nothing in it can be out of date."""
 
-    capacity: int = 5000
+    capacity: int = 25_000
     unreadable: set[int] = field(default_factory=set)
     _known: OrderedDict[int, DagGraph] = field(default_factory=OrderedDict)
 

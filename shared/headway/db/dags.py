@@ -9,7 +9,6 @@ from sqlalchemy import Connection, Row, text
 
 from headway.db.choice import ANY_DAG, Choice
 from headway.db.prepared import hot
-from headway.db.reservations import Scope
 from headway.decide.due_plan import Due, Standing
 from headway.decide.taken import Taken
 from headway.domain.interval import DataInterval
@@ -24,36 +23,60 @@ PAUSE = text("""
 # A DAG is to be planned when its next run is due and may be created, or when what
 # its next run was computed from has changed.  Queued and running runs, here and below, are
 # counted apart, for each has an index of its own; together they would be sought among all.
-# The longest overdue and the latest take turns: so after an outage, when there is much to be
-# created of many, what falls due now does not wait for it.
+# Half of the DAGs are those that fell due last: so after an outage, when there is much to be
+# created of many, what falls due now does not wait for it.  The others are those to be planned
+# and those overdue for longest.  Each part locks what it takes and reads no further.  It is
+# planned each time: a plan that is kept knows no limit, and would sort all that are due.
 LOCK_DUE = text("""
-    SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since, watched_since
-      FROM dag
-      JOIN (SELECT dag_id,
-                   least(2 * row_number() OVER (ORDER BY next_run_after NULLS FIRST, dag_id) - 1,
-                         2 * row_number() OVER (ORDER BY next_run_after DESC NULLS LAST, dag_id))
-                   AS turn
-              FROM dag
-             WHERE dag_id IN (
-                   SELECT dag_id FROM dag
-                    WHERE active AND NOT paused AND planned_version_id IS DISTINCT FROM version_id
-                    UNION
-                   SELECT dag_id FROM dag
-                    WHERE active AND NOT paused AND next_run_after <= :now
-                      AND (SELECT count(*) FROM dag_run
-                            WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
-                              AND backfill_id IS NULL AND state = 'queued')
-                          + (SELECT count(*) FROM dag_run
-                              WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
-                                AND backfill_id IS NULL AND state = 'running')
-                          < coalesce(next_below, max_active_runs))) AS due USING (dag_id)
-     WHERE active AND NOT paused AND version_id IS NOT NULL
-       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
-       AND NOT dag_id = ANY (CAST(:aside AS text[]))
-       AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
-     ORDER BY turn, dag_id
-     LIMIT :limit
-       FOR NO KEY UPDATE OF dag SKIP LOCKED
+    WITH latest AS MATERIALIZED (
+        SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
+               watched_since
+          FROM dag
+         WHERE active AND NOT paused AND next_run_after <= :now
+           AND (SELECT count(*) FROM dag_run
+                 WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                   AND backfill_id IS NULL AND state = 'queued')
+               + (SELECT count(*) FROM dag_run
+                   WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                     AND backfill_id IS NULL AND state = 'running')
+               < coalesce(next_below, max_active_runs)
+           AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
+           AND NOT dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
+         ORDER BY next_run_after DESC, dag_id DESC
+         LIMIT CAST(:limit AS int) / 2
+           FOR NO KEY UPDATE SKIP LOCKED
+    ), changed AS MATERIALIZED (
+        SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
+               watched_since
+          FROM dag
+         WHERE active AND NOT paused AND planned_version_id IS DISTINCT FROM version_id
+           AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
+           AND NOT dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
+         ORDER BY dag_id
+         LIMIT :limit - (SELECT count(*) FROM latest)
+           FOR NO KEY UPDATE SKIP LOCKED
+    ), longest AS MATERIALIZED (
+        SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
+               watched_since
+          FROM dag
+         WHERE active AND NOT paused AND next_run_after <= :now
+           AND (SELECT count(*) FROM dag_run
+                 WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                   AND backfill_id IS NULL AND state = 'queued')
+               + (SELECT count(*) FROM dag_run
+                   WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
+                     AND backfill_id IS NULL AND state = 'running')
+               < coalesce(next_below, max_active_runs)
+           AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
+           AND NOT dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
+         ORDER BY next_run_after, dag_id
+         LIMIT :limit - (SELECT count(*) FROM latest) - (SELECT count(*) FROM changed)
+           FOR NO KEY UPDATE SKIP LOCKED
+    )
+    SELECT * FROM latest UNION SELECT * FROM changed UNION SELECT * FROM longest ORDER BY dag_id
 """)
 
 # The interval that was dealt with last may have no run of its own: it was passed, or a run
@@ -113,74 +136,6 @@ PLAN = hot("""
            AS it (dag_id, version_id, run_after, interval_start, interval_end, below, error, since,
                   watched_since)
      WHERE dag.dag_id = it.dag_id
-""")
-
-# A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
-# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
-# to order by all of its columns keeps the planner from taking any other.  A lane in which
-# all that find room wait for a parse, which was asked for, has nothing to start.
-LOCK_STARTING = hot("""
-    WITH RECURSIVE lane AS (
-        (SELECT dag_id, backfill_id FROM dag_run
-          WHERE state = 'queued' ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
-         UNION ALL
-        SELECT following.*
-          FROM lane
-         CROSS JOIN LATERAL (
-               (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
-                   AND dag_run.backfill_id > lane.backfill_id
-                 ORDER BY backfill_id, run_after, id LIMIT 1)
-                UNION ALL
-               (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
-                   AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
-                 ORDER BY backfill_id, run_after, id LIMIT 1)
-                UNION ALL
-               (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
-                 ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
-               LIMIT 1) AS following
-    )
-    SELECT dag_id, max_active_runs
-      FROM dag
-     WHERE active AND NOT paused
-       AND dag_id IN (
-           SELECT lane.dag_id
-             FROM lane
-             JOIN dag USING (dag_id)
-            CROSS JOIN LATERAL (
-                  SELECT coalesce((SELECT CASE WHEN paused THEN 0 ELSE max_active_runs END
-                                     FROM backfill WHERE id = lane.backfill_id),
-                                  dag.max_active_runs)
-                         - (SELECT count(*) FROM dag_run AS active
-                             WHERE active.dag_id = lane.dag_id AND active.state = 'running'
-                               AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
-                         AS free
-                  OFFSET 0) AS room
-            WHERE coalesce(
-                  (SELECT true
-                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
-                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                              AND run.backfill_id = lane.backfill_id AND run_after <= :now
-                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                            ORDER BY run_after, id
-                            LIMIT greatest(room.free, 0)) AS first
-                    WHERE moves LIMIT 1),
-                  (SELECT true
-                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
-                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                              AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
-                              AND run_after <= :now
-                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-                            ORDER BY backfill_id, run_after, id
-                            LIMIT greatest(room.free, 0)) AS first
-                    WHERE moves LIMIT 1)))
-       AND NOT dag_id = ANY (CAST(:aside AS text[]))
-       AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
-     ORDER BY dag_id
-     LIMIT :limit
-       FOR NO KEY UPDATE SKIP LOCKED
 """)
 
 LOCK_PLACES = hot("""
@@ -279,15 +234,6 @@ def plan(conn: Connection, plans: Collection[tuple[DueDag, Due]]) -> None:
             "watched_since": [dag.watched_since for dag, _ in plans],
         },
     )
-
-
-def lock_starting(
-    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[str] = ANY_DAG
-) -> dict[str, int]:
-    """Lock DAGs that have a queued run in scope and room for it; return their max_active_runs."""
-    parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
-    rows = conn.execute(LOCK_STARTING, parameters)
-    return {row.dag_id: row.max_active_runs for row in rows}
 
 
 def lock_places(conn: Connection, dag_ids: Collection[str]) -> dict[str, int]:

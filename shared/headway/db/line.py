@@ -7,7 +7,7 @@ of pool and DAG; what is picked needlessly costs nothing but the look.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -16,12 +16,47 @@ from headway.db.pools import LockedPool
 from headway.db.prepared import hot
 from headway.decide.admit import Budget, Limit, ReadyTask
 
-# DAGs are found by hopping through the index, and from each only as many tasks are taken
-# as it has places: the cost does not grow with the tasks that wait.
+LOOK: Final = 2000
+"""Tasks at the head of the line that are read before DAGs are sought by hopping."""
+
+# The head of the line is read in its order, from DAGs that have places, and no further than a batch
+# needs.  Where the head is blocked, by tasks of full DAGs or of other queues, DAGs are found by
+# hopping through the index, and from each only as many tasks are taken as it has places: however
+# many tasks of a DAG wait, the DAG costs one hop.
 PLAIN = hot("""
-    WITH RECURSIVE hop AS (
+    WITH RECURSIVE live AS MATERIALIZED (
+        SELECT coalesce(jsonb_object_agg(dag_id, count), '{}') AS counts
+          FROM (SELECT dag_id, count(*) FROM task_attempt
+                 WHERE ended_at IS NULL GROUP BY dag_id) AS its
+    ), head AS MATERIALIZED (
+        SELECT id, dag_id, rank, pool_slots, queue FROM task_instance
+         WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+         ORDER BY rank, id
+         LIMIT :look
+    ), first AS MATERIALIZED (
+        SELECT head.id, head.rank, head.dag_id, its.free
+          FROM head
+         CROSS JOIN LATERAL (
+               SELECT max_active_tasks
+                      - coalesce(CAST((SELECT counts FROM live) ->> dag_id AS int), 0) AS free
+                 FROM dag WHERE dag_id = head.dag_id AND NOT paused
+               OFFSET 0) AS its
+         WHERE its.free > 0 AND head.pool_slots <= :free AND head.queue = ANY (:queues)
+           AND NOT head.dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR head.dag_id = ANY (CAST(:only AS text[])))
+         LIMIT :limit
+    ), fitting AS MATERIALIZED (
+        SELECT id, rank
+          FROM (SELECT first.*, row_number() OVER (PARTITION BY dag_id ORDER BY rank, id) AS nth
+                  FROM first) AS numbered
+         WHERE nth <= free
+    ), blocked AS MATERIALIZED (
+        SELECT CASE WHEN (SELECT count(*) FROM fitting) = :limit THEN false
+                    WHEN (SELECT count(*) FROM first) = :limit THEN true
+                    ELSE (SELECT count(*) FROM head) = :look END AS it
+    ), hop AS (
         (SELECT dag_id FROM task_instance
-          WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+          WHERE state = 'scheduled' AND NOT limited AND pool = :pool AND (SELECT it FROM blocked)
           ORDER BY dag_id LIMIT 1)
          UNION ALL
         SELECT (SELECT dag_id FROM task_instance AS task
@@ -30,30 +65,34 @@ PLAIN = hot("""
                  ORDER BY dag_id LIMIT 1)
           FROM hop WHERE hop.dag_id IS NOT NULL
     ), place AS MATERIALIZED (
-        SELECT dag.dag_id, least(dag.max_active_tasks - coalesce(live.count, 0), :limit) AS free
+        SELECT its.dag_id, least(its.free, :limit) AS free
           FROM hop
-          JOIN dag USING (dag_id)
-          LEFT JOIN (SELECT dag_id, count(*) FROM task_attempt
-                      WHERE ended_at IS NULL GROUP BY dag_id) AS live USING (dag_id)
-         WHERE NOT paused AND dag.max_active_tasks > coalesce(live.count, 0)
-           AND NOT dag.dag_id = ANY (CAST(:aside AS text[]))
-           AND (CAST(:only AS text[]) IS NULL OR dag.dag_id = ANY (CAST(:only AS text[])))
+         CROSS JOIN LATERAL (
+               SELECT dag_id, max_active_tasks
+                      - coalesce(CAST((SELECT counts FROM live) ->> dag_id AS int), 0) AS free
+                 FROM dag WHERE dag_id = hop.dag_id AND NOT paused
+               OFFSET 0) AS its
+         WHERE its.free > 0
+           AND NOT its.dag_id = ANY (CAST(:aside AS text[]))
+           AND (CAST(:only AS text[]) IS NULL OR its.dag_id = ANY (CAST(:only AS text[])))
     ), next AS MATERIALIZED (
-        SELECT it.id
+        SELECT id, rank FROM fitting
+         UNION
+        (SELECT it.id, it.rank
           FROM place
          CROSS JOIN LATERAL (
                SELECT id, rank FROM task_instance
                 WHERE state = 'scheduled' AND NOT limited AND pool = :pool
                   AND dag_id = place.dag_id AND pool_slots <= :free AND queue = ANY (:queues)
                 ORDER BY rank, id
-                LIMIT place.free) AS it
-         ORDER BY it.rank, it.id
+                LIMIT place.free) AS it)
+         ORDER BY rank, id
          LIMIT :limit
     )
     SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, lane,
            CASE WHEN lane > 0
                 THEN (SELECT backfill_id FROM dag_run WHERE id = dag_run_id) END AS backfill_id
-      FROM next
+      FROM (SELECT id FROM next) AS next
       JOIN task_instance AS task ON task.id = next.id
      WHERE task.state = 'scheduled'
      ORDER BY task.rank, task.id
@@ -220,7 +259,7 @@ def pick(
     for names, most in [(ample, limit), *groups] if ample else groups:
         parameters = {"pool": pool.name, "free": pool.free, "queues": names, "limit": most}
         parameters |= choice.parameters()
-        rows += conn.execute(PLAIN, parameters)
+        rows += conn.execute(PLAIN, parameters | {"look": max(LOOK, 2 * most)})
         if pool.limited:
             parameters |= {"idle": [it for it in names if it in idle], "spent": sorted(spent)}
             rows += conn.execute(LIMITED, parameters)

@@ -110,7 +110,7 @@ LOCK_QUEUED = hot("""
 
 # The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and when
 # it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: the planner
-# cannot read the index of all queued runs for each, as when statistics say that there are none.
+# cannot read all queued runs for each; nor all versions and their tasks, because of LATERAL.
 START = hot("""
     WITH started AS (
         UPDATE dag_run AS run
@@ -123,7 +123,8 @@ START = hot("""
                        (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
                        version.max_active_tasks_per_dagrun IS NOT NULL AS limited
                   FROM dag_run AS run
-                  JOIN dag_version AS version ON version.id = run.version_id
+                 CROSS JOIN LATERAL (
+                       SELECT * FROM dag_version WHERE id = run.version_id LIMIT 1) AS version
                  WHERE run.id = ANY (:ids)) AS it
          WHERE run.id = it.id AND CASE run.state WHEN 'queued' THEN true END
      RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
@@ -142,7 +143,8 @@ START = hot("""
                            OR task.max_active_tis_per_dagrun IS NOT NULL,
            task.upstreams
       FROM started
-      JOIN dag_task AS task ON task.version_id = started.version_id
+     CROSS JOIN LATERAL (
+           SELECT * FROM dag_task WHERE version_id = started.version_id OFFSET 0) AS task
      WHERE NOT started.again
         OR NOT EXISTS (SELECT FROM task_instance AS it
                         WHERE it.dag_run_id = started.id AND it.task_id = task.task_id)

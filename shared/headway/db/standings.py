@@ -13,17 +13,29 @@ from headway.decide.settle import TaskStanding, Undecided
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 
+# Woken runs are found by hopping through the index of wakes, and each is locked as it is found:
+# no further one is looked for when there are enough.
 LOCK_WOKEN = hot("""
-    SELECT id, version_id, state, unfinished, end_as, timed_out
-      FROM dag_run
-     WHERE id = ANY (ARRAY(SELECT DISTINCT dag_run_id FROM wake))
-       AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
-       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-       AND NOT id = ANY (CAST(:aside AS bigint[]))
-       AND (CAST(:only AS bigint[]) IS NULL OR id = ANY (CAST(:only AS bigint[])))
-     ORDER BY id
+    WITH RECURSIVE hop AS (
+        (SELECT dag_run_id FROM wake ORDER BY dag_run_id LIMIT 1)
+         UNION ALL
+        SELECT (SELECT dag_run_id FROM wake
+                 WHERE wake.dag_run_id > hop.dag_run_id ORDER BY dag_run_id LIMIT 1)
+          FROM hop WHERE hop.dag_run_id IS NOT NULL
+    )
+    SELECT its.*
+      FROM hop
+     CROSS JOIN LATERAL (
+           SELECT id, version_id, state, unfinished, end_as, timed_out
+             FROM dag_run
+            WHERE id = hop.dag_run_id
+              AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
+              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+              AND NOT id = ANY (CAST(:aside AS bigint[]))
+              AND (CAST(:only AS bigint[]) IS NULL OR id = ANY (CAST(:only AS bigint[])))
+            LIMIT 1
+              FOR NO KEY UPDATE SKIP LOCKED) AS its
      LIMIT :limit
-       FOR NO KEY UPDATE SKIP LOCKED
 """)
 
 # One statement, so that it deletes the wakes of exactly those changes that it sees.

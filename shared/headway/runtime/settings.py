@@ -54,7 +54,7 @@ class SchedulerSettings(Settings):
     section = "scheduler"
 
     max_dagruns_to_create_per_loop: int = Field(
-        50, ge=1, description="DAGs that one pass of create_runs locks."
+        250, ge=1, description="DAGs that one pass of create_runs locks at most."
     )
     max_dagruns_per_loop_to_schedule: int = Field(
         250, ge=1, description="Runs that one pass of start_runs or schedule_tasks locks."

@@ -91,14 +91,22 @@ def in_pool(spec: DagSpec, pool: str, slots: int = 1) -> DagSpec:
 
 def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
     """Put a DAG in force as its next version; return the version's id."""
-    code, data = manifest_hash({}), codec.encode(spec)
+    return store_all(engine, [spec], paused=paused)[spec.dag_id]
+
+
+def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False) -> dict[str, int]:
+    """Put DAGs in force as their next versions; return the versions' ids."""
+    code, new = manifest_hash({}), []
+    for spec in specs:
+        data = codec.encode(spec)
+        new.append(NewVersion(spec, data, codec.fingerprint(data, code), code))
     with engine.begin() as conn:
         versions.add_code(conn, {code: {}}, {})
-        entries.enter(conn, [Entry("main", spec.relative_path, spec)], paused=paused)
-        new = NewVersion(spec, data, codec.fingerprint(data, code), code)
-        added = versions.add(conn, [new])
+        entered = [Entry("main", spec.relative_path, spec) for spec in specs]
+        entries.enter(conn, entered, paused=paused)
+        added = versions.add(conn, new)
         entries.put_in_force(conn, added)
-    return added[spec.dag_id]
+    return added
 
 
 def create_runs(

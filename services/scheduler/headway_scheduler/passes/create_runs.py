@@ -84,7 +84,7 @@ def create_runs(
 
     Of how many runs were told to end for them is told to `cancelled` when it is committed.
     """
-    limit, ended = replica.settings.max_dagruns_to_create_per_loop, 0
+    limit, ended = min(replica.settings.max_dagruns_to_create_per_loop, at_most), 0
 
     def create(choice: Choice[str], taken: list[str]) -> int:
         nonlocal ended

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from headway.db import dags, pins, processes, runs
+from headway.db import pins, processes, runs, starting
 from headway.db.choice import Choice
 from headway.decide.start import startable
 from headway.runtime.seam import nothing
@@ -35,7 +35,7 @@ def start_runs(
     def start(choice: Choice[str], taken: list[str]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
-            locked = dags.lock_starting(conn, now, limit, scope, choice)
+            locked = starting.lock_starting(conn, now, limit, scope, choice)
             if not locked:
                 return 0
             taken += locked

@@ -47,7 +47,7 @@ Table(
     # over all, as it began when the DAG was last looked at.
     moment("scheduled_since", now=True),
     moment("watched_since"),
-    Index(None, "next_run_after", postgresql_where=text("active AND NOT paused")),
+    Index("dag_due", "next_run_after", "dag_id", postgresql_where=text("active AND NOT paused")),
     Index(
         "dag_to_plan",
         "dag_id",

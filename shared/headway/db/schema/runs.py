@@ -215,6 +215,13 @@ Table(
         postgresql_where=text("state = 'scheduled' AND NOT limited"),
     ),
     Index(
+        "task_instance_line",
+        "pool",
+        "rank",
+        "id",
+        postgresql_where=text("state = 'scheduled' AND NOT limited"),
+    ),
+    Index(
         "task_instance_limited",
         "pool",
         "dag_id",
