@@ -122,7 +122,7 @@ def test_a_running_task(engine: Engine) -> None:
 
     assert found.reason is Reason.RUNNING
     assert found.sentence.startswith("It is running: attempt 1, on worker 1 (pid 1 on host), since")
-    assert found.change == f"Its end; `headway tasks cancel etl {RUN} work` stops it."
+    assert found.change == f"Its end; `headway tasks cancel etl {RUN} work --yes` stops it."
     [lease] = found.facts
     assert lease.startswith("The worker's lease runs out, unless it renews it, at ")
 
@@ -177,7 +177,7 @@ def test_a_task_that_waits_for_its_retry(engine: Engine) -> None:
     assert found.sentence.startswith("Attempt 1 failed, and the task is tried again at 20")
     assert found.sentence.endswith("(in 5 min).")
     assert found.change == (
-        f"Time; or `headway tasks clear etl {RUN} work`, to have it run again now."
+        f"Time; or `headway tasks clear etl {RUN} work --yes`, to have it run again now."
     )
     assert found.facts == (
         "Attempts so far: 1 failed, 0 lost.",
@@ -215,7 +215,7 @@ def test_a_task_that_has_succeeded(engine: Engine) -> None:
     assert found.reason is Reason.ENDED
     assert found.sentence.startswith("It has ended as success at 20")
     assert ", by attempt 1, which took " in found.sentence
-    assert found.change == f"`headway tasks clear etl {RUN} work` has it run again."
+    assert found.change == f"`headway tasks clear etl {RUN} work --yes` has it run again."
 
 
 def test_a_task_that_has_failed(engine: Engine) -> None:

@@ -214,7 +214,7 @@ def test_a_trigger_rule_that_cannot_hold_any_more(engine: Engine, replica: Repli
         "Its trigger rule all_success did not hold: it stands below a (failed) and b (failed)."
     )
     assert found.change == (
-        f"Clear what is above it, with all below: `headway tasks clear etl {RUN} a b`."
+        f"Clear what is above it, with all below: `headway tasks clear etl {RUN} a b --yes`."
     )
     assert [(it.task_id, it.state) for it in found.held_by] == [("a", "failed"), ("b", "failed")]
     assert found.facts[0].startswith("It has ended as upstream_failed at ")
@@ -247,13 +247,13 @@ def test_a_task_that_another_chose_not_to_run(engine: Engine, replica: Replica) 
     found = ask(engine, "left")
     assert found.reason is Reason.NOT_CHOSEN
     assert found.sentence == (
-        "A task above it chose not to run it. It becomes skipped in a scheduler's next pass."
+        "branch above it chose not to run it. It becomes skipped in a scheduler's next pass."
     )
 
     go_on(replica)
     found = ask(engine, "left")
     assert found.reason is Reason.NOT_CHOSEN
-    assert found.sentence == "A task above it chose not to run it."
+    assert found.sentence == "branch above it chose not to run it."
     assert [it.task_id for it in found.held_by] == ["branch"]
 
 
@@ -309,8 +309,8 @@ def test_a_task_whose_past_has_failed(engine: Engine, replica: Replica) -> None:
     assert found.reason is Reason.DEPENDS_ON_PAST
     assert found.sentence == f"It depends on its past: in the run before, {RUN}, work is failed."
     assert found.change == (
-        f"`headway tasks clear etl {RUN} work` to have it run there again, or `headway tasks mark "
-        f"etl {RUN} work --as success`."
+        f"`headway tasks clear etl {RUN} work --yes` to have it run there again, or "
+        f"`headway tasks mark etl {RUN} work --as success --yes`."
     )
     assert state_of(engine, "work", NEXT_RUN) == "none"
 

@@ -7,10 +7,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions import situations
-from headway.actions.lookup import check_tasks, run_of
+from headway.actions.lookup import check_tasks, current_dag, run_of
 from headway.actions.situations import Surroundings
 from headway.db import explain as reads
-from headway.db import passed, versions
+from headway.db import passed, repins, versions
 from headway.decide.explain_attempt import explain_attempt
 from headway.decide.explain_passed import explain_passed
 from headway.decide.explain_ready import explain_ready
@@ -24,11 +24,14 @@ from headway.decide.explain_undecided import (
 from headway.decide.explanation import Explanation, Reason, Subject
 from headway.decide.graph import DagGraph
 from headway.decide.situation import DagRow, RunRow, TaskRow
-from headway.decide.wording import counted
+from headway.decide.wording import command, counted
 from headway.domain.errors import NotFoundError, SerializationError
+from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime.settings import SchedulerSettings
 from headway.serialization import codec
+from headway.timetables import registry
+from headway.timetables.sequence import runs_between
 
 TRIES: Final = 3
 """How often it is looked again when the task instance moved during the look."""
@@ -141,7 +144,7 @@ def _tell(around: Surroundings, found: Found, wanted: Wanted) -> tuple[Explanati
         return replace(told, subject=subject), None
     following = None
     if _is_gone(found, task):
-        told = _gone(run)
+        told = _gone(around.conn, run, task.task_id)
     elif task.state is TaskState.NONE:
         told, following = _tell_undecided(around, found, task)
     elif task.state is TaskState.SCHEDULED:
@@ -199,7 +202,7 @@ def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
     assert dag is not None
     assert start is not None
     if gone is not None:
-        told = explain_passed(dag, gone)
+        told = explain_passed(dag, gone, _interval(around.conn, wanted.dag_id, start))
     else:
         told = explain_missing(situations.of_missing(around, dag, start))
     return replace(told, subject=Subject(wanted.dag_id, wanted.run_id, wanted.task_id))
@@ -214,6 +217,15 @@ def _start(run_id: str) -> datetime | None:
     return start if run_id.startswith(_SCHEDULED) and start.tzinfo is not None else None
 
 
+def _interval(conn: Connection, dag_id: str, start: datetime) -> DataInterval | None:
+    """Return the interval that starts then by the DAG's schedule, None if none does."""
+    spec = current_dag(conn, dag_id).spec
+    timetable = registry.decode(spec.timetable)
+    for info in runs_between(timetable, spec.start_date, start, start):
+        return info.data_interval
+    return None
+
+
 def _may_come(dag: DagRow, start: datetime) -> bool:
     following = dag.next_interval_start
     return not dag.planned or following is None or start >= following
@@ -225,14 +237,22 @@ def _is_gone(found: Found, task: TaskRow) -> bool:
     return task.state is TaskState.REMOVED or (lacking and task.state is TaskState.NONE)
 
 
-def _gone(run: RunRow) -> Explanation:
+def _gone(conn: Connection, run: RunRow, task_id: str) -> Explanation:
     return Explanation(
         reason=Reason.ENDED,
         sentence=f"It is removed: the run has version {run.version} of {run.dag_id}, which does "
         "not have this task.",
-        change="`headway runs clear --version` with the number of a version that has it; "
-        f"`headway dags versions {run.dag_id}` shows them.",
+        change=_with_another(conn, run, task_id),
     )
+
+
+def _with_another(conn: Connection, run: RunRow, task_id: str) -> str:
+    """Return how the run gets the newest version that has the task."""
+    number = repins.newest_with(conn, run.dag_id, task_id)
+    if number is None:
+        return f"A version of {run.dag_id} that has this task, and none is left; write it anew."
+    again = command("runs", "clear", run.dag_id, run.run_id, "--version", number, "--yes")
+    return f"Another version: {again} gives the run the newest one that has the task."
 
 
 def _unreadable(run: RunRow) -> Explanation:
@@ -240,7 +260,8 @@ def _unreadable(run: RunRow) -> Explanation:
         reason=Reason.VERSION_UNREADABLE,
         sentence=f"The run was created with version {run.version} of {run.dag_id}, which this "
         "release of Headway cannot read; nothing is decided for it but by a scheduler that can.",
-        change="A scheduler of the release that wrote it; or `headway runs delete` and a new run.",
+        change="A scheduler of the release that wrote it; or delete the run, and make a new one: "
+        f"{command('runs', 'delete', run.dag_id, run.run_id, '--yes')}.",
     )
 
 

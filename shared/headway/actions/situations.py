@@ -98,7 +98,7 @@ def of_undecided(
         run_id=run.id,
         graph=graph,
         tasks=tasks,
-        skips=skips,
+        skips=skips.keys(),
         past=_past(conn, graph, before),
         lengths=_lengths(conn, run, graph, tasks, task.task_id),
         end_as=run.end_as,
@@ -114,6 +114,7 @@ def of_undecided(
         before_tasks=explain_run.instances(conn, before.id, [task.task_id], _WELL)
         if earlier and before is not None
         else (),
+        choosers=skips,
         asked=asked,
         job=around.process(run.lock_id),
         schedulers=around.schedulers(),

@@ -60,13 +60,14 @@ UNFINISHED = text("""
 """)
 
 
-def standing(conn: Connection, run: int) -> tuple[dict[str, TaskStanding], set[str]]:
-    """Return how the tasks of a run stand, and which of them others chose not to run."""
+def standing(conn: Connection, run: int) -> tuple[dict[str, TaskStanding], dict[str, list[str]]]:
+    """Return how the tasks of a run stand; and for each that others chose not to run, those."""
     tasks: dict[str, TaskStanding] = {}
-    skips: set[str] = set()
+    skips: dict[str, list[str]] = {}
     counts: dict[str, dict[TaskState, int]] = {}
     for row in conn.execute(STANDING, {"run": run}):
-        skips.update(task_id for chosen in row.skips or () for task_id in chosen)
+        for task_id in {task_id for chosen in row.skips or () for task_id in chosen}:
+            skips.setdefault(task_id, []).append(row.task_id)
         states = counts.setdefault(row.task_id, {})
         states[TaskState(row.state)] = row.instances
         if row.undecided or row.task_id not in tasks:

@@ -7,7 +7,8 @@ from datetime import datetime
 from headway.decide.explain_run import no_scheduler
 from headway.decide.explanation import Explanation, Holder, Place, Reason, single
 from headway.decide.situation import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow, alive
-from headway.decide.wording import counted, lasting, listed, timed
+from headway.decide.wording import command, counted, lasting, listed, timed
+from headway.domain.gist import gist
 from headway.domain.states import Outcome, Phase, TaskState
 
 
@@ -143,7 +144,7 @@ def _running(it: AttemptSituation) -> Explanation:
     return Explanation(
         reason=Reason.RUNNING,
         sentence=f"It is running: attempt {attempt.attempt}, on {where}, since {since}.",
-        change=f"Its end; `headway tasks cancel {_names(it)}` stops it.",
+        change=f"Its end; {command('tasks', 'cancel', *_names(it), '--yes')} stops it.",
         facts=tuple(facts),
     )
 
@@ -187,7 +188,7 @@ def _retry(it: AttemptSituation) -> Explanation:
         reason=Reason.RETRY,
         sentence=f"Attempt {it.task.attempt} {what}, and the task is tried again "
         f"at {timed(it.task.retry_at, it.now)}.",
-        change=f"Time; or `headway tasks clear {_names(it)}`, to have it run again now.",
+        change=f"Time; or {_clear(it)}, to have it run again now.",
         facts=tuple(facts),
     )
     over = it.task.retry_at <= it.now
@@ -203,7 +204,7 @@ def _deferred(it: AttemptSituation) -> Explanation:
     return Explanation(
         reason=Reason.DEFERRED,
         sentence=f"Attempt {it.task.attempt} has deferred itself, and waits for what it asked for.",
-        change=f"That event; `headway tasks clear {_names(it)}` has it run again now.",
+        change=f"That event; {_clear(it)} has it run again now.",
     )
 
 
@@ -224,14 +225,14 @@ def _ended(it: AttemptSituation) -> Explanation:
     return Explanation(
         reason=Reason.ENDED,
         sentence=f"It has ended as {task.state}{at}{how}.",
-        change=f"`headway tasks clear {_names(it)}` has it run again.",
+        change=f"{_clear(it)} has it run again.",
         facts=tuple(facts),
     )
 
 
 def _error(it: AttemptSituation) -> Iterator[str]:
     if it.attempt is not None and it.attempt.error:
-        yield it.attempt.error.strip().splitlines()[0]
+        yield gist(it.attempt.error)
 
 
 def _told(event: EventRow, now: datetime) -> str:
@@ -239,5 +240,9 @@ def _told(event: EventRow, now: datetime) -> str:
     return f"{event.actor} ({event.action}, {timed(event.at, now)}{said})"
 
 
-def _names(it: AttemptSituation) -> str:
-    return f"{it.run.dag_id} {it.run.run_id} {it.task.task_id}"
+def _clear(it: AttemptSituation) -> str:
+    return command("tasks", "clear", *_names(it), "--yes")
+
+
+def _names(it: AttemptSituation) -> tuple[str, str, str]:
+    return it.run.dag_id, it.run.run_id, it.task.task_id

@@ -1,13 +1,13 @@
 """Why an interval of a schedule has no run of its own."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Final
 
 from headway.decide.explanation import Explanation, Reason
 from headway.decide.situation import DagRow, PassedRow
-from headway.decide.wording import instant
+from headway.decide.wording import command, instant
 from headway.domain.catchup import PassedFor
+from headway.domain.interval import DataInterval
 
 _WHY: Final[Mapping[PassedFor, str]] = {
     PassedFor.CATCHUP: "they fell due while nobody scheduled {dag}, and its catchup leaves them "
@@ -23,27 +23,32 @@ _WHY: Final[Mapping[PassedFor, str]] = {
 }
 
 
-def explain_passed(dag: DagRow, it: PassedRow) -> Explanation:
-    """Say why there is no such run, and never will be by itself."""
+def explain_passed(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> Explanation:
+    """Say why there is no such run, and never will be by itself.
+
+    `asked` is the interval that was asked for, None if the schedule has no such interval now.
+    """
     if it.run_id is not None:
         return Explanation(
             reason=Reason.RUN_PASSED,
             sentence=f"There is no such run: the run {it.run_id} covers its interval with others "
             "that were missed, as the catchup of the DAG is rollup.",
-            change=f"Nothing is to be done; to see that run: `headway tasks list {dag.dag_id} "
-            f"{it.run_id}`.",
+            change="Nothing is to be done; to see that run: "
+            f"{command('tasks', 'list', dag.dag_id, it.run_id)}.",
         )
     first, last = instant(it.first_start), instant(it.end)
-    before = it.end - timedelta(seconds=1)
-    change = (
-        f"`headway backfill create {dag.dag_id} --from {it.first_start.isoformat()} "
-        f"--to {before.isoformat()}` runs them."
-    )
-    if it.reason is PassedFor.CONFLICT:
-        change = f"`headway dags trigger {dag.dag_id} --interval {first} {last}` runs that time."
     return Explanation(
         reason=Reason.RUN_PASSED,
         sentence=f"There is no such run: the intervals from {first} to {last} were left out at "
         f"{instant(it.at)}, as {_WHY[it.reason].format(dag=dag.dag_id)}.",
-        change=change,
+        change=_change(dag, it, asked),
     )
+
+
+def _change(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> str:
+    if asked is not None and it.reason is not PassedFor.CONFLICT:
+        date = ("--date", asked.start.isoformat(), "--no-wait")
+        return f"{command('backfill', 'create', dag.dag_id, *date)} runs that interval."
+    start, end = (it.first_start, it.end) if asked is None else (asked.start, asked.end)
+    interval = ("--interval", instant(start), instant(end))
+    return f"{command('dags', 'trigger', dag.dag_id, *interval)} runs that time."

@@ -9,7 +9,7 @@ from headway.decide.admit import READ_AHEAD, Budget, Limit, ReadyTask, admit
 from headway.decide.explain_run import no_scheduler
 from headway.decide.explanation import Explanation, Holder, Place, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, alive
-from headway.decide.wording import counted, listed, ordinal
+from headway.decide.wording import command, counted, listed, ordinal
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _held(it: ReadySituation) -> Iterator[Explanation]:
         yield Explanation(
             reason=Reason.DAG_PAUSED,
             sentence=f"{it.dag.dag_id} is paused, and no task of a paused DAG is queued.",
-            change=f"`headway dags unpause {it.dag.dag_id}`",
+            change=command("dags", "unpause", it.dag.dag_id),
             place=it.place,
         )
     for budget in short_of(it.task, it.free):
@@ -140,7 +140,7 @@ def _pool(it: ReadySituation, budget: Budget) -> Explanation:
         return Explanation(
             reason=Reason.NO_POOL,
             sentence=f"Its pool {name} does not exist.",
-            change=f"`headway pools set {name} {slots}`, or more slots than that.",
+            change=f"{command('pools', 'set', name, slots)}, or more slots than that.",
             place=it.place,
         )
     most, free = it.limits[budget], it.free.get(budget, 0)
@@ -149,7 +149,7 @@ def _pool(it: ReadySituation, budget: Budget) -> Explanation:
             reason=Reason.POOL_TOO_SMALL,
             sentence=f"It takes {counted(slots, 'slot')} of the pool {name}, which has {most:,} in "
             "all.",
-            change=f"`headway pools set {name} {slots}`, or more slots than that.",
+            change=f"{command('pools', 'set', name, slots)}, or more slots than that.",
             place=it.place,
         )
     return Explanation(
@@ -157,7 +157,7 @@ def _pool(it: ReadySituation, budget: Budget) -> Explanation:
         sentence=f"It takes {counted(slots, 'slot')} of the pool {name}, and "
         f"{_are(free, most)} free.",
         change=f"The end of what holds {counted(slots - free, 'slot')}, or more slots: "
-        f"`headway pools set {name} {most - free + slots}`.",
+        f"{command('pools', 'set', name, most - free + slots)}.",
         held_by=tuple(it.holders.get(budget, ())),
         place=it.place,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from headway.decide.explanation import Explanation, Holder, Place, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, RunRow, alive
 from headway.decide.start import QueuedRun, placed
-from headway.decide.wording import counted, instant, lasting, ordinal, timed
+from headway.decide.wording import command, counted, instant, lasting, ordinal, timed
 from headway.domain.clock_skew import described, is_notable
 
 START_A_SCHEDULER = "Start one: `headway scheduler`."
@@ -147,7 +147,7 @@ def _held_queued(it: QueuedSituation, place: Place) -> Iterator[Explanation]:
         yield Explanation(
             reason=Reason.RUN_AFTER,
             sentence=f"The run waits for its date, {timed(it.run.run_after, it.now)}.",
-            change=f"Time alone; to have a run now: `headway dags trigger {dag}`.",
+            change=f"Time alone; to have a run now: {command('dags', 'trigger', dag)}.",
         )
     if it.run.lock_id is None and not _schedule(it.schedulers):
         yield no_scheduler([them for them in it.schedulers if them.kind == "scheduler"])
@@ -182,7 +182,7 @@ def _lane_full(it: QueuedSituation, place: Place) -> Explanation:
         return Explanation(
             reason=Reason.BACKFILL_PAUSED,
             sentence=f"{_lane(it).capitalize()} is paused, and starts no runs.",
-            change=f"`headway backfill resume {it.run.backfill_id}`",
+            change=command("backfill", "resume", it.run.backfill_id),
             place=place,
         )
     free = it.most - it.active
@@ -263,7 +263,7 @@ def _not_due(it: MissingSituation) -> Explanation:
     return Explanation(
         reason=Reason.RUN_NOT_CREATED,
         sentence=f"{absent}: it is due at {timed(due, it.now)}.",
-        change=f"Time alone; to have a run now: `headway dags trigger {dag.dag_id}`.",
+        change=f"Time alone; to have a run now: {command('dags', 'trigger', dag.dag_id)}.",
     )
 
 
@@ -280,7 +280,7 @@ def _paused(dag: DagRow, what: str) -> Explanation:
     return Explanation(
         reason=Reason.DAG_PAUSED,
         sentence=f"{dag.dag_id} is paused, and a paused DAG {what}.",
-        change=f"`headway dags unpause {dag.dag_id}`",
+        change=command("dags", "unpause", dag.dag_id),
     )
 
 

@@ -1,15 +1,16 @@
 """Why a task instance of a running run is not scheduled, or never will be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from headway.decide.culprits import culprits
 from headway.decide.explain_run import no_scheduler, reserved
 from headway.decide.explanation import Explanation, Holder, Reason, single
 from headway.decide.graph import DagGraph
 from headway.decide.settle import RunStanding, Settlement, TaskStanding, settle
 from headway.decide.situation import ProcessRow, RunRow, TaskRow, alive
-from headway.decide.wording import counted, listed
+from headway.decide.wording import command, counted, listed
 from headway.domain.mapping import described
 from headway.domain.spec import TaskSpec
 from headway.domain.states import TERMINAL, RunState, TaskState
@@ -35,7 +36,8 @@ class UndecidedSituation:
 
     `above` are the first instances of its upstream tasks, those that have not ended before
     the others.  `before` is the run before, with the instances of the task there that are
-    not well.  `asked` is the map index that was asked for, when there is a placeholder only.
+    not well.  `choosers` names, for each task that others chose not to run, those others.
+    `asked` is the map index that was asked for, when there is a placeholder only.
     """
 
     run: RunRow
@@ -45,6 +47,7 @@ class UndecidedSituation:
     above: Sequence[Holder]
     before: RunRow | None
     before_tasks: Sequence[Holder]
+    choosers: Mapping[str, Sequence[str]]
     asked: int | None
     job: ProcessRow | None
     schedulers: Sequence[ProcessRow]
@@ -142,8 +145,8 @@ def _waits_for_past(it: UndecidedSituation) -> Explanation:
     change = "Its end there, as success or skipped."
     if TERMINAL.issuperset(states):
         change = (
-            f"`headway tasks clear {dag} {run} {task}` to have it run there again, or "
-            f"`headway tasks mark {dag} {run} {task} --as success`."
+            f"{command('tasks', 'clear', dag, run, task, '--yes')} to have it run there again, or "
+            f"{command('tasks', 'mark', dag, run, task, '--as', 'success', '--yes')}."
         )
     return Explanation(
         reason=Reason.DEPENDS_ON_PAST,
@@ -188,21 +191,20 @@ def _ends(
     it: UndecidedSituation, state: TaskState, settlement: Settlement, *, ended: bool
 ) -> Explanation:
     """Say why the instance ends in that state without running."""
-    run, task = it.run, it.task
-    clear = f"`headway tasks clear {run.dag_id} {run.run_id} {task.task_id}`"
+    task = it.task
     when = "" if ended else f" It becomes {state} in a scheduler's next pass."
     problem = settlement.problems.get(task.task_id)
     if it.standing.end_as is not None:
         return Explanation(
             reason=Reason.RUN_ENDS,
             sentence=f"The run is to end as {it.standing.end_as}, and starts nothing more.{when}",
-            change=f"{clear} takes that back.",
+            change=f"{_clear(it, [task.task_id])} takes that back.",
         )
-    if task.task_id in it.standing.skips:
+    if choosers := it.choosers.get(task.task_id):
         return Explanation(
             reason=Reason.NOT_CHOSEN,
-            sentence=f"A task above it chose not to run it.{when}",
-            change=f"Another choice: clear that task. {clear} has this one decided anew.",
+            sentence=f"{listed(choosers)} above it chose not to run it.{when}",
+            change=f"Another choice: {_clear(it, choosers)} has it made anew.",
             held_by=tuple(it.above),
         )
     if problem is not None or _is_empty(it, state):
@@ -210,17 +212,16 @@ def _ends(
         return Explanation(
             reason=Reason.NOT_EXPANDED,
             sentence=f"It {'was' if ended else 'is'} not expanded. {said}{when}",
-            change="Another outcome of what it is expanded over: clear that task.",
+            change=f"Another outcome of what it is expanded over{_again(it)}.",
             held_by=tuple(it.above),
         )
-    stand = _upstream(it)
+    stand, above = _upstream(it), culprits(it.standing, it.choosers, it.spec)
     verb = "did not hold" if ended else "cannot hold any more"
     return Explanation(
         reason=Reason.TRIGGER_RULE,
         sentence=f"Its trigger rule {it.spec.trigger_rule} {verb}: it stands below "
         f"{listed(stand)}.{when}",
-        change=f"Clear what is above it, with all below: `headway tasks clear {run.dag_id} "
-        f"{run.run_id} {' '.join(_culprits(it))}`.",
+        change=f"Clear what is above it, with all below: {_clear(it, above)}.",
         held_by=tuple(it.above),
     )
 
@@ -250,15 +251,14 @@ def _place(found: tuple[int, str, TaskStanding]) -> tuple[int, str]:
     return found[:2]
 
 
-def _culprits(it: UndecidedSituation) -> list[str]:
-    """Return the upstream tasks to clear: those that did not succeed, or else all."""
-    bad = [
-        task_id
-        for task_id in it.spec.upstream
-        if task_id in it.standing.tasks
-        and set(it.standing.tasks[task_id].counts) - {TaskState.SUCCESS}
-    ]
-    return bad or list(it.spec.upstream)
+def _clear(it: UndecidedSituation, tasks: Sequence[str]) -> str:
+    return command("tasks", "clear", it.run.dag_id, it.run.run_id, *tasks, "--yes")
+
+
+def _again(it: UndecidedSituation) -> str:
+    """Return the command that runs again what the task is expanded over, if that is a task."""
+    inputs = [source.task_id for source in it.spec.mapped_over if source.task_id is not None]
+    return f": {_clear(it, inputs)}" if inputs else ""
 
 
 def _unfinished(standing: TaskStanding) -> int:

@@ -1,11 +1,17 @@
-"""How sentences to people name numbers, lists and times."""
+"""How sentences to people name numbers, lists, times and commands."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 _UNITS: Final = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _TEENS: Final = range(11, 14)
+
+
+def command(*words: object) -> str:
+    """Return a command of Headway's in backticks, in the words that a shell takes."""
+    return f"`headway {shlex.join(map(str, words))}`"
 
 
 def counted(number: int, what: str) -> str:

@@ -82,6 +82,7 @@ def situation(
         for task_id, state in states.items()
     }
     return UndecidedSituation(
+        choosers={},
         run=RUN,
         task=row(numbers[about], about, states[about]),
         standing=RunStanding(1, DagGraph(dag), standing),
