@@ -8,7 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_run, cancel_tasks
 from headway.actions.intervene import Author, Change
-from headway.db import pools
+from headway.db import attempts, pools
+from headway.db.attempts import Report
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState
@@ -83,6 +84,40 @@ def test_a_cancelled_run_fails_when_what_ran_has_stopped(engine: Engine) -> None
         **dict.fromkeys("bcde", "skipped"),
         "f": "success",
     }
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(("tasks", "action"), [(["a", "b"], "task.cancel"), ([], "run.cancel")])
+def test_an_attempt_that_is_cancelled_says_by_whom(
+    tasks: list[str], action: str, engine: Engine
+) -> None:
+    run = seed.start_run(engine, WIDE)
+    keys = force(engine, run, a="running", b="queued", c="running")
+    cancel(engine, *tasks)
+    told = Report(key=keys["a"], outcome=Outcome.CANCELLED, following=CANCELLED, error="Told.")
+    with engine.begin() as conn:
+        attempts.report(conn, [told])
+
+    errors = rows(
+        engine,
+        "SELECT task_id, error FROM task_attempt JOIN task_instance ON id = task_instance_id "
+        "WHERE task_attempt.ended_at IS NOT NULL ORDER BY 1",
+    )
+    order = f"The order came from user:ann ({action}): wrong input"
+    assert [tuple(row) for row in errors] == [
+        ("a", f"Told. {order}"),
+        ("b", f"Withdrawn before a worker began it. {order}"),
+    ]
+
+
+def test_one_that_succeeds_before_it_hears_of_it_has_no_error(engine: Engine) -> None:
+    run = seed.start_run(engine, WIDE)
+    keys = force(engine, run, a="running")
+    cancel(engine)
+    seed.report(engine, [keys["a"]])
+
+    [row] = rows(engine, "SELECT outcome, error FROM task_attempt WHERE ended_at IS NOT NULL")
+    assert tuple(row) == ("success", None)
 
 
 def test_a_cancelled_run_holds_its_slots_until_it_has_stopped(engine: Engine) -> None:

@@ -123,7 +123,9 @@ def test_a_change_without_an_event_is_refused_by_the_database(engine: Engine, us
     task = _ids(engine, "task_instance")[0]
 
     with pytest.raises(DBAPIError, match="may not move task_instance"), user.begin() as conn:
-        interventions.write(conn, Intervention({TaskState.NONE: [task]}), Role.USER)
+        interventions.write(
+            conn, Intervention({TaskState.NONE: [task]}), Role.USER, ("user:test", "test", None)
+        )
 
 
 def test_a_scheduler_may_time_a_run_out(engine: Engine, database_url: str) -> None:

@@ -10,6 +10,8 @@ from headway.domain.states import Role, TaskState
 from headway.testing import seed
 from headway.testing.forced import force
 
+BY = ("user:ann", "test", None)
+
 NONE, SUCCESS, FAILED, SKIPPED = (
     TaskState.NONE,
     TaskState.SUCCESS,
@@ -52,7 +54,7 @@ def test_what_was_decided_about_another_state_is_not_written(
     before = stands()
     with engine.begin() as conn:
         events.add(conn, Event(actor="user:ann", action="test"))
-        interventions.write(conn, what, role)
+        interventions.write(conn, what, role, BY)
 
     assert stands() == before
 
@@ -61,6 +63,6 @@ def test_users_alone_clear_what_has_ended(engine: Engine) -> None:
     run = seed.start_run(engine, seed.dag())
     force(engine, run, work="success")
     with engine.begin() as conn:
-        interventions.write(conn, Intervention({NONE: [1], FAILED: [1]}), Role.SCHEDULER)
+        interventions.write(conn, Intervention({NONE: [1], FAILED: [1]}), Role.SCHEDULER, BY)
 
     assert seed.task_states(engine) == {"work": "success"}

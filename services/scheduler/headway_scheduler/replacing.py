@@ -34,7 +34,9 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> list[int]:
                 details={"reason": "overlap", "stopped": sum(map(len, what.stops.values()))},
             ),
         )
-        interventions.write(conn, what, Role.SCHEDULER)
+        interventions.write(
+            conn, what, Role.SCHEDULER, (f"scheduler:{me.id}", "run.cancel", "overlap")
+        )
         if run.state is RunState.QUEUED:
             endings.end(conn, run.id, RunState.FAILED, Role.SCHEDULER)
     running = [run.id for run in locked if run.state is RunState.RUNNING]

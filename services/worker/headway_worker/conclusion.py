@@ -17,7 +17,7 @@ from headway.sdk.retrying import may_retry
 
 CANCELLED: Final = Result(
     outcome=Outcome.CANCELLED,
-    error="It was told to stop: a user asked for it, or its run had to end.",
+    error="It was told to stop.",
 )
 
 HANDED_BACK: Final = Result(

@@ -69,7 +69,9 @@ def run_again(
             repinned.append(run.id)
         enter(conn, run, _entry(author, numbers[run.version_id], numbers[target]), its)
         whole.append(what)
-    interventions.write(conn, together(whole), Role.USER)
+    interventions.write(
+        conn, together(whole), Role.USER, (author.actor, "run.clear", author.reason)
+    )
     repins.repin(conn, repinned, in_force)
     endings.start_again(conn, [run.id for run in runs])
 

@@ -70,6 +70,11 @@ class Entry:
     tasks: Sequence[str] = ()
     details: Mapping[str, JsonValue] = field(default_factory=dict)
 
+    @property
+    def order(self) -> tuple[str, str, str | None]:
+        """Who, by what action, and why."""
+        return self.author.actor, self.action, self.author.reason
+
 
 def enter(conn: Connection, run: LockedRun, entry: Entry, before: Iterable[Instance] = ()) -> None:
     """Write the event of a change, before the change: the database asks for it.
@@ -110,7 +115,7 @@ def carry_out(
     """Write an intervention with its event; the run is left as it is."""
     touched = what.touched
     enter(conn, run, entry, [it for it in instances if it.id in touched])
-    interventions.write(conn, what, Role.USER)
+    interventions.write(conn, what, Role.USER, entry.order)
     return Change(
         run.state,
         run.state,

@@ -23,6 +23,7 @@ COLUMNS = (
     "load",
     "cpus",
     "memory",
+    "memory_available",
     "disk_free",
     "beat_at",
 )
@@ -84,11 +85,15 @@ def drain(
 def _cells(row: dict[str, object]) -> dict[str, object]:
     """Return what a table shows of a worker's own report."""
     report = row["report"] if isinstance(row["report"], dict) else {}
-    memory, disk = report.get("memory_bytes"), report.get("disk_free_bytes")
     return {
         "draining": "yes" if row["drain_asked_at"] else "",
         "load": report.get("load", ""),
         "cpus": report.get("cpus", ""),
-        "memory": "" if memory is None else f"{memory // _MB:,} MB",
-        "disk_free": "" if disk is None else f"{disk // _MB:,} MB",
+        "memory": _megabytes(report.get("memory_bytes")),
+        "memory_available": _megabytes(report.get("memory_available_bytes")),
+        "disk_free": _megabytes(report.get("disk_free_bytes")),
     }
+
+
+def _megabytes(number: int | None) -> str:
+    return "" if number is None else f"{number // _MB:,} MB"

@@ -96,14 +96,17 @@ REPORT = hot("""
                AS report (task_instance_id, attempt, token, outcome, error, state, delay, skips)
          ORDER BY task_instance_id
     ), held AS MATERIALIZED (
-        SELECT report.task_instance_id, report.attempt, report.outcome, report.error,
+        SELECT report.task_instance_id, report.attempt, report.outcome,
+               CASE report.outcome WHEN 'cancelled'
+                                   THEN nullif(concat_ws(' ', report.error, it.error), '')
+                                   ELSE report.error END AS error,
                it.task_state, it.stop_to IS NULL AS counts,
                coalesce(it.stop_to, report.state) AS state,
                CASE WHEN it.stop_to IS NULL THEN report.delay END AS delay,
                CASE WHEN it.stop_to IS NULL THEN report.skips END AS skips
           FROM report
          CROSS JOIN LATERAL (
-               SELECT it.stop_to, task.state AS task_state
+               SELECT it.stop_to, it.error, task.state AS task_state
                  FROM task_attempt AS it
                  JOIN task_instance AS task ON task.id = it.task_instance_id
                 WHERE it.task_instance_id = report.task_instance_id

@@ -81,14 +81,16 @@ BRING_FORWARD = text("""
 WITHDRAW = text("""
     UPDATE task_attempt
        SET phase = 'ended', ended_at = now(), outcome = 'cancelled',
-           error = 'Withdrawn before a worker began it.'
+           error = concat_ws(' ', 'Withdrawn before a worker began it.', CAST(:order AS text))
      WHERE task_instance_id = ANY (:ids) AND phase = 'queued'
 """)
 
 # One in the queue that minds what is left on a cluster stays there: whoever claims it ends that.
+# Until its end the attempt's error says who has told it to stop.
 STOP = text("""
     UPDATE task_attempt
-       SET phase = CASE phase WHEN 'queued' THEN phase ELSE 'stopping' END, stop_to = :target
+       SET phase = CASE phase WHEN 'queued' THEN phase ELSE 'stopping' END, stop_to = :target,
+           error = :order
      WHERE task_instance_id = ANY (:ids)
        AND (phase IN ('running', 'stopping') OR phase = 'queued' AND handle IS NOT NULL)
 """)
@@ -248,12 +250,24 @@ def _lock(
     ]
 
 
-def write(conn: Connection, what: Intervention, role: Role) -> None:
-    """Carry out what was decided about locked task instances, as `role` may."""
+def write(
+    conn: Connection,
+    what: Intervention,
+    role: Role,
+    author: tuple[str, str, str | None] | None = None,
+) -> None:
+    """Carry out what was decided about locked task instances, as `role` may.
+
+    Of attempts that end for it, the error names the `author`: who, by what action, and why.
+    """
+    order = None
+    if author is not None:
+        who, action, why = author
+        order = f"The order came from {who} ({action}){': ' + why if why else '.'}"
     if what.withdrawn:
-        conn.execute(WITHDRAW, {"ids": list(what.withdrawn)})
+        conn.execute(WITHDRAW, {"ids": list(what.withdrawn), "order": order})
     for target, ids in what.stops.items():
-        conn.execute(STOP, {"ids": list(ids), "target": str(target)})
+        conn.execute(STOP, {"ids": list(ids), "target": str(target), "order": order})
         if target is TaskState.NONE:
             _move(conn, TaskState.RESTARTING, ids, role)
     for target, ids in what.moves.items():

@@ -162,7 +162,7 @@ def take_expired(
             row.losses + 1,
             OnLost(row.on_lost),
             events_of(row.callbacks),
-            row.error or LOST,
+            _error(row.error, row.stop_to),
             outliving(row.handle),
             row.stop_to and TaskState(row.stop_to),
         )
@@ -183,6 +183,11 @@ def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None
         for attempt, following in lost
     ]
     report(conn, reports)
+
+
+def _error(error: str | None, stop_to: str | None) -> str:
+    """Return the error of a lost attempt; of one that was told to stop, it has who told so."""
+    return f"{LOST} {error}" if error and stop_to else error or LOST
 
 
 def _told(attempt: LostAttempt) -> str:

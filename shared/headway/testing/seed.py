@@ -208,4 +208,6 @@ def tell_to_stop(engine: Engine, keys: Sequence[AttemptKey], target: TaskState) 
     """Have running attempts told to stop, so that their tasks become `target`, as a user may."""
     ids = [key.task_instance_id for key in keys]
     with engine.begin() as conn:
-        interventions.write(conn, Intervention(stops={target: ids}), Role.USER)
+        interventions.write(
+            conn, Intervention(stops={target: ids}), Role.USER, ("user:test", "test", None)
+        )

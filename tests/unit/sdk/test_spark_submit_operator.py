@@ -118,10 +118,10 @@ def test_a_task_that_submits_nothing_in_this_version_says_so_instead_of_running(
     assert "the task 'work' is none of spark-submit" in (result.error or "")
 
 
-def test_the_name_is_the_tasks_unless_given(dag: DAG) -> None:
+def test_the_name_is_left_to_the_worker_unless_given(dag: DAG) -> None:
     task = SparkSubmitOperator(task_id="submit", application="app.py")
 
-    assert task.spark_application() == SparkApplication(application="app.py", name="submit")
+    assert task.spark_application() == SparkApplication(application="app.py")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def _end(conn: Connection, me: Identity, overdue: Sequence[LockedRun]) -> None:
                 details={"stopped": sum(map(len, what.stops.values()))},
             ),
         )
-        interventions.write(conn, what, Role.SCHEDULER)
+        interventions.write(
+            conn, what, Role.SCHEDULER, (f"scheduler:{me.id}", "run.time_out", "dagrun_timeout")
+        )
     ids = [run.id for run in overdue]
     endings.end_as(conn, ids, RunState.FAILED, timed_out=True)
     wakes.add(conn, ids)

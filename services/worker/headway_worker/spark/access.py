@@ -44,10 +44,11 @@ class SparkAccess:
 
     `locate` is called when the task first asks for a session, and may take as long as a
     server needs to start.  `on_handle` is told of each session and application before it
-    can do anything.  `bundle_root` is the folder that holds user code; `scratch` is the
-    attempt's own, and `environment` is what its drivers may see.  `prior` returns the handle
-    of the last earlier attempt that may have left an application on a cluster: to end that is
-    all that is done for an attempt that was `called_off` before it began.
+    can do anything.  `title` names its applications.  `bundle_root` is the folder that holds
+    user code; `scratch` is the attempt's own, and `environment` is what its drivers may see.
+    `prior` returns the handle of the last earlier attempt that may have left an application on
+    a cluster: to end that is all that is done for an attempt that was `called_off` before it
+    began.
     """
 
     locate: Locate
@@ -57,6 +58,7 @@ class SparkAccess:
     scratch: Path
     environment: Mapping[str, str]
     prior: Callable[[], Prior | None]
+    title: str = "headway"
     called_off: bool = False
     on_progress: Callable[[SparkProgress], None] = lambda _progress: None
     on_figures: Callable[[SparkFigures], None] = lambda _figures: None
@@ -153,6 +155,7 @@ class SparkAccess:
             environment=self.environment,
             connection=where.connection,
             master=where.connection.master or where.master,
+            title=self.title,
         )
 
 

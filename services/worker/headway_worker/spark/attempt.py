@@ -11,6 +11,7 @@ from headway.runtime import settings
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
+from headway.sdk.facts import RunFacts
 from headway_worker.order import Order
 from headway_worker.spark.access import SparkAccess, say
 from headway_worker.spark.fate import Prior
@@ -33,6 +34,12 @@ def when_settled(ask: Callable[[], Frame], say: Callable[[str], None], clock: Cl
         clock.wait(_ALWAYS_RUNNING, _ASKING.retry_after(times))
         answer = ask()
     return answer
+
+
+def title_of(facts: RunFacts) -> str:
+    """Return what the applications of an attempt are called."""
+    instance = "" if facts.map_index < 0 else f"[{facts.map_index}]"
+    return f"headway {facts.dag_id}.{facts.task_id}{instance} {facts.run_id}"
 
 
 def spark_of(
@@ -69,5 +76,6 @@ def spark_of(
         scratch=Path.cwd() / "spark-submit",
         environment=settings.environment(),
         prior=prior,
+        title=title_of(order.facts),
         called_off=order.is_called_off,
     )

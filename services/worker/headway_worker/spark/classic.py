@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from headway.domain.handle import OnHandle
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties
-from headway_worker.spark.errors import SparkError, how_it_ended
+from headway_worker.spark.errors import OF_THE_CONNECTION, SparkError, for_memory, how_it_ended
 from headway_worker.spark.installation import CLIENT_VARIABLES
 from headway_worker.spark.submit import new_tag, own_driver, properties, with_free_port
 from headway_worker.spark.watch import Watch
@@ -50,7 +50,7 @@ def open_driver(settings: SubmitSettings, attempt_key: str, on_handle: OnHandle)
     file = write_properties(settings.scratch / "driver.properties", given)
     on_handle(handle)
     command = ["--master", settings.master, "--deploy-mode", "client"]
-    command += ["--name", f"headway {attempt_key}"]
+    command += ["--name", settings.title]
     command += ["--properties-file", str(file), "--load-spark-defaults", *_login(application)]
     _prepare_environment(settings, [*command, application.application])
     try:
@@ -86,9 +86,10 @@ def explain_driver(error: str) -> str | None:
         code = machine.wait(_SECONDS)  # its connections end before it does
     except subprocess.TimeoutExpired:
         return None
+    memory = for_memory(OF_THE_CONNECTION, code, error)
     return (
         f"The attempt's Spark driver {how_it_ended(code)}; what it printed is in the log. "
-        "What the attempt was running there is lost; a retry gets a new driver. "
+        f"What the attempt was running there is lost; a retry gets a new driver.{memory} "
         f"The task was told: {_first_line(error)}"
     )
 

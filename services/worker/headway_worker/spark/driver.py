@@ -7,7 +7,7 @@ import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
 from uuid import uuid4
@@ -17,7 +17,7 @@ from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection
-from headway_worker.spark.errors import SparkError, how_it_ended
+from headway_worker.spark.errors import OF_THE_TASK, SparkError, for_memory, how_it_ended
 from headway_worker.spark.events import Tally
 from headway_worker.spark.installation import driver_environment, spark_home
 from headway_worker.spark.ledger import FOLDER, Ledger
@@ -36,6 +36,11 @@ from headway_worker.spark.submit import (
 from headway_worker.spark.watch import ALL, Watch, Watcher
 
 _LINES_SHOWN: Final = 20
+_LEVEL: Final = "spark.log.level"
+_LEFT_OUT: Final = (
+    "[headway] {} lines that Spark logged at INFO are left out; "
+    f"conf={{{{'{_LEVEL}': 'INFO'}}}} keeps them.\n"
+)
 _LONGEST_LINE: Final = 64 * 2**10
 _LOOK_SECONDS: Final = 0.1
 
@@ -45,7 +50,8 @@ class SubmitSettings:
     """Where applications are submitted to.  `scratch` is a folder of the attempt's own.
 
     `environment` is what the driver may see.  The Spark is that of the connection, else
-    of a SPARK_HOME in `environment`, else pyspark's own.
+    of a SPARK_HOME in `environment`, else pyspark's own.  `title` names an application that
+    says no name of its own.
     """
 
     java_home: Path
@@ -53,6 +59,7 @@ class SubmitSettings:
     environment: Mapping[str, str]
     connection: SparkConnection
     master: str = "local[2]"
+    title: str = "headway"
 
     @property
     def home(self) -> Path:
@@ -91,7 +98,8 @@ class Submitted:
     def failure(self, application: SparkApplication) -> str:
         """Return what to tell of a code that is not 0."""
         how = how_it_ended(self.code)
-        head = f"spark-submit of {application.application} {how}. Its output ends with:"
+        memory = for_memory(OF_THE_TASK, self.code, "\n".join(self.last))
+        head = f"spark-submit of {application.application} {how}.{memory} Its output ends with:"
         return "\n".join([head, *(f"  {line}" for line in self.last)])
 
 
@@ -131,7 +139,7 @@ class Submission:
             with uninterrupted():
                 process = ending.enter_context(self._start(command, application))
                 ending.callback(process.kill)  # which one that has ended does not notice
-            return self._follow(process, handle, watch)
+            return self._follow(process, handle, watch, quiet=_LEVEL not in application.conf)
 
     @property
     def _events(self) -> Path:
@@ -140,6 +148,7 @@ class Submission:
     def _prepare(self, application: SparkApplication, tag: str) -> list[str]:
         settings = self.settings
         file = settings.scratch / "spark.properties"
+        application = replace(application, name=application.name or settings.title)
         command = build_command(application, settings.home, settings.master, file)
         given = properties(application, self.attempt_key, tag, settings.master)
         self._events.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,17 +179,21 @@ class Submission:
         return environment
 
     def _follow(
-        self, process: "subprocess.Popen[bytes]", handle: Handle, watch: Watch
+        self, process: "subprocess.Popen[bytes]", handle: Handle, watch: Watch, *, quiet: bool
     ) -> Submitted:
-        """Copy what the driver prints until it has ended."""
+        """Copy what the driver prints until it has ended; if `quiet`, without Spark's chatter."""
         announcement = Announcement()
         known = frozenset(self._event_logs())
         last: deque[str] = deque(maxlen=_LINES_SHOWN)
+        left_out = 0
         for line in _lines(process):
-            self.output.write(line)
-            self.output.flush()
             text = line.decode(errors="replace").rstrip()
-            if text and not is_chatter(text):
+            chatter = is_chatter(text)
+            if chatter and quiet:
+                left_out += 1
+            else:
+                self._print(line)
+            if text and not chatter:
                 last.append(text)
             if address := announcement.hear(text):
                 watch.begin(address)
@@ -189,7 +202,13 @@ class Submission:
                 if found is not None:
                     handle = {**handle, "application_id": found}
                     self.on_handle(handle)
+        if left_out:
+            self._print(_LEFT_OUT.format(left_out).encode())
         return Submitted(process.wait(), tuple(last), handle)
+
+    def _print(self, line: bytes) -> None:
+        self.output.write(line)
+        self.output.flush()
 
     def _event_logs(self) -> list[str]:
         return [path.name for path in self._events.iterdir()]

@@ -13,6 +13,20 @@ class SparkError(AirflowException):
     """Spark cannot be reached, was lost, or its application failed; a retry may help."""
 
 
+_HEAP: Final = "java.lang.OutOfMemoryError"
+
+OF_THE_TASK: Final = "driver_memory of the task, or spark.driver.memory in its conf"
+OF_THE_CONNECTION: Final = "spark.driver.memory in the conf of the Spark connection"
+OF_THE_WORKER: Final = "HEADWAY_WORKER_SPARK_DRIVER_MEMORY of the worker"
+
+
+def for_memory(setting: str, code: int, said: str = "") -> str:
+    """Return a sentence on the setting of a driver's memory, if that may have run out; else ""."""
+    if code in (_OUT_OF_MEMORY, -SIGKILL) or _HEAP in said:
+        return f" The setting of its memory is {setting}."
+    return ""
+
+
 def how_it_ended(code: int) -> str:
     """Return what the exit code of a driver, as Popen has it, tells of its end: a verb's phrase."""
     if code == -SIGKILL:

@@ -24,7 +24,7 @@ from pyspark.sql.connect.session import SparkSession
 from headway.domain.handle import OnHandle
 from headway.runtime.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
-from headway_worker.spark.errors import SparkError
+from headway_worker.spark.errors import OF_THE_WORKER, SparkError
 
 _CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
 _GOING_ON: Final = (
@@ -37,7 +37,8 @@ _CLOCK: Final = SystemClock()
 
 SERVER_IS_GONE: Final = (
     "The Spark Connect server does not answer: it was stopped, killed or ran out of memory. "
-    "What the attempt was running there is lost; a retry gets a new server."
+    "What the attempt was running there is lost; a retry gets a new server. "
+    f"The setting of its memory is {OF_THE_WORKER}."
 )
 
 

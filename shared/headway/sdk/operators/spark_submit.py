@@ -80,7 +80,6 @@ class SparkSubmitOperator(BaseOperator):
             for name, check in CHECKS.items()
             if (value := self._given()[name]) is not None
         }
-        checked.setdefault("name", self.task_id)
         for name in FILES & checked.keys():
             checked[name] = self._located(checked[name])
         if "principal" in checked and "proxy_user" in checked:
