@@ -292,7 +292,7 @@ def test_a_backfill_job_takes_nothing_that_it_could_not_start(engine: Engine) ->
     for statement, message in (
         ("UPDATE backfill SET paused = true", f"`headway backfill resume {number}`"),
         ("UPDATE dag SET paused = true", "`headway dags unpause etl`"),
-        ("UPDATE dag SET active = false", f"`headway backfill cancel {number}`"),
+        ("UPDATE dag SET active = false", f"`headway backfill cancel {number} --yes`"),
     ):
         with engine.begin() as conn:
             conn.execute(text(statement))

@@ -49,7 +49,8 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     dag = current_dag(conn, dag_id)
     timetable = registry.decode(dag.spec.timetable)
     date = request.logical_date or now
-    name = check_run_id(request.run_id or f"manual__{date.isoformat()}")
+    given = request.run_id
+    name = check_run_id(f"manual__{date.isoformat()}" if given is None else given)
     if name.startswith(AUTOMATED):
         raise ConflictError(f"Only runs of a schedule are called like {name!r}; choose another id.")
     interval = request.interval or timetable.infer_manual_data_interval(date)

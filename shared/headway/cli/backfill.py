@@ -1,11 +1,13 @@
 """`headway backfill`: run a DAG over past intervals."""
 
-from typing import TYPE_CHECKING, TypeAlias
+import sys
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import typer
 
 from headway.cli import backfill_control
 from headway.cli import backfill_options as options
+from headway.cli.escaping import visible
 from headway.cli.output import Format, Output
 from headway.cli.values import Reason, parse_conf
 from headway.domain.backfill import Direction, Reprocess
@@ -65,7 +67,7 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
     )
     if dry_run:
         _rehearse(request, (from_date, to_date, dates), output)
-    elif not _create(request, (from_date, to_date, dates), reason, wait=wait):
+    elif not _create(request, (from_date, to_date, dates), reason, (wait, output)):
         raise typer.Exit(1)
 
 
@@ -84,13 +86,18 @@ def run(backfill_id: options.Number) -> None:
     raise typer.Exit(service("backfill")(database_url(), backfill_id))
 
 
-def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait: bool) -> bool:
-    """Create a backfill; return whether it went well, if that is waited for."""
+def _create(
+    request: "BackfillRequest", when: When, reason: str | None, how: tuple[bool, Format]
+) -> bool:
+    """Create a backfill; return whether it went well, if that is waited for.
+
+    `how` says whether to wait, and how to show what was made: where that is JSON, the progress
+    is told on stderr, and the document comes in the end.
+    """
     from headway.actions.backfill import create_backfill
     from headway.actions.rerun import LATEST
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.cli.watch import watch_backfill
     from headway.db import backfills, views
     from headway.db.server import now
 
@@ -100,10 +107,35 @@ def _create(request: "BackfillRequest", when: When, reason: str | None, *, wait:
         return made, number, backfills.hold(conn, made.id)
 
     backfill, number, hold = act(work)
-    print(told(request.dag_id, backfill, number, latest=request.version == LATEST))
+    lines = [told(request.dag_id, backfill, number, latest=request.version == LATEST)]
     if hold is not None and hold.why is not None:
-        print(hold.why)
-    return not wait or watch_backfill(backfill.id).state == "success"
+        lines.append(hold.why)
+    wait, output = how
+    target = sys.stderr if output is Format.JSON else sys.stdout
+    print(*map(visible, lines), sep="\n", file=target, flush=True)
+    went_well = not wait or _watched(backfill.id, target)
+    if output is Format.JSON:
+        _show_made(backfill, number, hold.why if hold else None)
+    return went_well
+
+
+def _watched(backfill_id: int, target: TextIO) -> bool:
+    from headway.cli.watch import watch_backfill
+
+    return watch_backfill(backfill_id, target=target).state == "success"
+
+
+def _show_made(made: "CreatedBackfill", version: int, held: str | None) -> None:
+    from dataclasses import asdict
+
+    from headway.actions.backfill_control import progress_of
+    from headway.cli.output import show as render
+    from headway.cli.session import transaction
+
+    with transaction() as conn:
+        progress = progress_of(conn, made.id)
+    row = {**backfill_control.row_of(progress), **asdict(made), "version": version, "held": held}
+    render([row], (), Format.JSON)
 
 
 def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:

@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.backfill_options import Number
+from headway.cli.escaping import say
 from headway.cli.output import Format, Output
-from headway.cli.values import Reason
+from headway.cli.values import Reason, Yes
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.actions.backfill_control import Cancelled
     from headway.db.backfills import Progress
 
 COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
@@ -34,7 +38,7 @@ def list_all(
 
     with transaction() as conn:
         found = backfills.latest(conn, limit, dag_id)
-    rows = [_row(progress) for progress in found]
+    rows = [row_of(progress) for progress in found]
     uncounted = [{name: row[name] for name in row if not name.startswith("tasks")} for row in rows]
     render(uncounted, COLUMNS, output)
 
@@ -56,7 +60,7 @@ def show(
     if dates:
         render(plan, DATE_COLUMNS, output)
     else:
-        render([_row(progress)], COLUMNS, output)
+        render([row_of(progress)], COLUMNS, output)
 
 
 def watch(backfill_id: Number) -> None:
@@ -73,7 +77,7 @@ def watch(backfill_id: Number) -> None:
         ended = progress_of(conn, backfill_id).finished
         hold = None if ended else backfills.hold(conn, backfill_id)
     if hold is not None and hold.why is not None:
-        print(hold.why)
+        say(hold.why)
     if watch_backfill(backfill_id).state != "success":
         raise typer.Exit(1)
 
@@ -88,15 +92,26 @@ def resume(backfill_id: Number, reason: Reason = None) -> None:
     _set_paused(backfill_id, reason, paused=False)
 
 
-def cancel(backfill_id: Number, reason: Reason = None) -> None:
+def cancel(backfill_id: Number, reason: Reason = None, yes: Yes = False) -> None:
     """End a backfill: runs that have not begun are deleted, all others cancelled."""
     from headway.actions.backfill_control import cancel_backfill
     from headway.actions.intervene import Author
-    from headway.cli.acting import act
+    from headway.cli.acting import act, ask, rehearse
     from headway.cli.session import actor
+    from headway.decide.wording import counted
 
     author = Author(actor(), reason)
-    done = act(lambda conn: cancel_backfill(conn, backfill_id, author))
+
+    def work(conn: "Connection") -> "Cancelled":
+        return cancel_backfill(conn, backfill_id, author)
+
+    if not yes:
+        would = rehearse(work)
+        ask(
+            f"Backfill {backfill_id} will be cancelled: {counted(would.dropped, 'run')} not "
+            f"begun deleted, {counted(would.ended, 'run')} ended."
+        )
+    done = act(work)
     print(
         f"Backfill {backfill_id} is cancelled. Runs that had not begun and are deleted: "
         f"{done.dropped}; that are ended: {done.ended}."
@@ -120,7 +135,8 @@ def _set_paused(backfill_id: int, reason: str | None, *, paused: bool) -> None:
     print(f"Backfill {backfill_id} is {state}{'' if changed else ' already'}.")
 
 
-def _row(progress: "Progress") -> dict[str, object]:
+def row_of(progress: "Progress") -> dict[str, object]:
+    """Return how far a backfill has come, for a table or as JSON."""
     from dataclasses import asdict
 
     return {**asdict(progress), "runs": progress.planned, "state": progress.state}

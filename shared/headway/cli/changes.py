@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from headway.domain.states import RunState, TaskState
+from headway.cli.escaping import say
+from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,7 +37,33 @@ def change(work: "Callable[[Connection], Change]", *, where: tuple[str, str], ye
         would = rehearse(work)
         if would:
             ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
-    print(f"Run {run_id} of {dag_id}: {told(act(work))}.")
+
+    def do(conn: "Connection") -> "tuple[Change, str | None]":
+        done = work(conn)
+        return done, None if done.ends or done.run not in UNFINISHED_RUN else _held(conn, dag_id)
+
+    done, held = act(do)
+    say(f"Run {run_id} of {dag_id}: {told(done)}.")
+    if held is not None:
+        say(held)
+
+
+def _held(conn: "Connection", dag_id: str) -> str | None:
+    """Say what keeps a run of the DAG from going on, None if nothing of the DAG does."""
+    from headway.db import views
+    from headway.decide.wording import command
+
+    [dag] = views.dags(conn, dag_id)
+    if not dag["active"]:
+        return (
+            f"No file defines {dag_id} any more (it was in {dag['relative_path']}): nothing of it "
+            "starts until one does."
+        )
+    if dag["paused"]:
+        return (
+            f"{dag_id} is paused: nothing of it starts until {command('dags', 'unpause', dag_id)}."
+        )
+    return None
 
 
 def told(done: "Change") -> str:

@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import dag_deletion, dag_time, dag_versions
+from headway.cli.escaping import say
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
+
+    from headway.db.files import ImportProblem
+    from headway.db.views import Row
 
 app = typer.Typer(
     help="DAGs: list, show, pause, trigger and test them, and what they were.",
@@ -45,16 +51,18 @@ def list_dags(
     with transaction() as conn:
         rows = views.dags(conn, inactive=inactive)
         problems = {"Import errors": files.errors(conn), "Warnings": files.warnings(conn)}
+    if output is Format.JSON:
+        show(_with_problems(rows, *problems.values()), (), output)
+        return
     show(rows, COLUMNS, output)
     failing = [row for row in rows if row["schedule_error"]]
-    if failing and output is Format.TABLE:
+    if failing:
         print("\nSchedules that fail:")
         show(failing, FAILING_COLUMNS, output)
     for heading, found in problems.items():
-        if found and output is Format.TABLE:
+        if found:
             print(f"\n{heading}:")
-            rows = [{**asdict(problem), "error": _gist(problem.error)} for problem in found]
-            show(rows, PROBLEM_COLUMNS, output)
+            show(map(asdict, found), PROBLEM_COLUMNS, output)
 
 
 @app.command()
@@ -86,13 +94,13 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
         rendering.show([{**row, "tasks": tasks}], (), output)
         return
     schedule = registry.decode(spec.timetable).summary
-    print(f"{dag_id}  version {row['version']}  {row['relative_path']}")
+    say(f"{dag_id}  version {row['version']}  {row['relative_path']}")
     overlap = f", overlap {spec.overlap}" if spec.overlap else ""
-    print(f"schedule: {schedule} ({spec.timezone}), catchup {spec.missed}{overlap}")
+    say(f"schedule: {schedule} ({spec.timezone}), catchup {spec.missed}{overlap}")
     if row["schedule_error"]:
-        print(f"the schedule fails: {row['schedule_error']}")
+        say(f"the schedule fails: {row['schedule_error']}")
     if spec.description:
-        print(spec.description)
+        say(spec.description)
     rendering.show([row], COLUMNS, output)
     print()
     rendering.show(tasks, TASK_COLUMNS, output)
@@ -168,6 +176,29 @@ def test_dag(
     raise typer.Exit(run_dag(file, dag_id, date, parse_conf(conf), now()))
 
 
+def _with_problems(
+    dags: "Sequence[Row]", errors: "Sequence[ImportProblem]", warnings: "Sequence[ImportProblem]"
+) -> "list[Row]":
+    """Return DAGs with the import error and the warning of their file, each file's once or more.
+
+    A file of which no DAG is listed has a row of its own, without a dag_id.
+    """
+    told: dict[tuple[str, str], Row] = {}
+    for kind, found in (("import_error", errors), ("warning", warnings)):
+        for it in found:
+            told.setdefault((it.bundle, it.relative_path), {})[kind] = it.error
+    none = {"import_error": None, "warning": None}
+    rows = [{**row, **none, **told.get((row["bundle"], row["relative_path"]), {})} for row in dags]
+    listed = {(row["bundle"], row["relative_path"]) for row in dags}
+    empty = dict.fromkeys(rows[0] if rows else ("dag_id",))
+    rows += [
+        {**empty, "bundle": bundle, "relative_path": path, **none, **problems}
+        for (bundle, path), problems in told.items()
+        if (bundle, path) not in listed
+    ]
+    return rows
+
+
 def _set_paused(dag_id: str, *, paused: bool) -> None:
     from headway.actions import pause as action
     from headway.cli.session import actor, transaction
@@ -176,12 +207,3 @@ def _set_paused(dag_id: str, *, paused: bool) -> None:
         changed = action.set_paused(conn, dag_id, actor(), paused=paused)
     state = "paused" if paused else "not paused"
     print(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.")
-
-
-def _gist(error: str) -> str:
-    """Return what an error says in the end, without the way that led there."""
-    if not error.startswith("Traceback"):
-        return error
-    lines = error.strip().splitlines()
-    indented = max(place for place, line in enumerate(lines) if line.startswith(" "))
-    return " ".join(lines[indented + 1 :])

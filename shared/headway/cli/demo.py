@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.cli import interrupts, stack
+from headway.cli.escaping import visible
 from headway.cli.session import actor
-from headway.cli.terminal import visible
 from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
 from headway.db import engine as engines

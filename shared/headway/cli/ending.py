@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from headway.cli import stdout
+from headway.cli.escaping import visible
 from headway.domain.errors import FencedError, HeadwayError
 
 
@@ -20,10 +21,10 @@ def report(command: Callable[[], object]) -> None:
         finally:
             sys.stdout.flush()
     except FencedError as error:
-        print(error, file=sys.stderr)
+        print(visible(str(error)), file=sys.stderr)
         sys.exit(3)
     except HeadwayError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {visible(str(error))}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(1)

@@ -22,7 +22,10 @@ def list_events(
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db import views
+    from headway.domain.names import check_run_id
 
+    if run_id is not None:
+        check_run_id(run_id)
     with transaction() as conn:
         rows = views.events(conn, dag_id, run_id, limit)
     show(rows, COLUMNS, output)

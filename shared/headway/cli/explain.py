@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from headway.cli.escaping import say, visible
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ def _tell(found: "Explanation") -> None:
     stands = "is not there yet"
     if about.state is not None:
         stands = "is undecided" if about.state == "none" else f"is {about.state}"
-    typer.echo(typer.style(f"{about.name} in {about.run_id} of {about.dag_id} {stands}", bold=True))
-    print(_shown(found.sentence))
-    print(f"What changes that: {_shown(found.change)}")
+    title = visible(f"{about.name} in {about.run_id} of {about.dag_id} {stands}")
+    typer.echo(typer.style(title, bold=True))
+    say(found.sentence)
+    say(f"What changes that: {found.change}")
     if found.place is not None:
-        print(f"Place in the line of {found.place.line}: {found.place.nth} of {found.place.of}")
+        say(f"Place in the line of {found.place.line}: {found.place.nth} of {found.place.of}")
     for fact in found.facts:
-        print(f"- {_shown(fact)}")
+        say(f"- {fact}")
     if found.held_by:
         rows = [_row(holder) for holder in found.held_by]
         print()
@@ -88,10 +90,3 @@ def _plain(found: "Explanation") -> dict[str, Any]:
     del said["subject"]
     because = None if found.because is None else _plain(found.because)
     return {**subject, **said, "because": because}
-
-
-def _shown(sentence: str) -> str:
-    # What a task has printed into its error must not command the terminal.
-    if sentence.isprintable():
-        return sentence
-    return sentence.encode("unicode_escape").decode()

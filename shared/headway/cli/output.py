@@ -8,6 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headway.cli.escaping import visible
+from headway.domain.gist import gist
+
 WIDEST: Final = 1000
 """Characters of a cell beyond which it is cut."""
 
@@ -80,6 +83,4 @@ def _cell(value: object) -> str:
             return ", ".join(map(str, value))
         case dict():
             return json.dumps(value, default=_plain)
-    line = str(value).strip().partition("\n")[0][:WIDEST]
-    # What a task has printed into its error must not command the terminal.
-    return line if line.isprintable() else line.encode("unicode_escape").decode()
+    return visible(gist(str(value)))[:WIDEST]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from headway.cli.escaping import visible
 from headway.cli.interrupts import ending_well
 from headway.cli.log_following import Follower, Standing
 from headway.cli.session import transaction
-from headway.cli.terminal import on_terminal, visible
+from headway.cli.terminal import on_terminal
 from headway.domain.errors import NotFoundError
 from headway.domain.states import TERMINAL, TaskState
 from headway.runtime import settings

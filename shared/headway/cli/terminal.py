@@ -6,14 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-_PLAIN = frozenset("\n\t")
-
-
-def visible(text: str) -> str:
-    """Return the text with every character that is not printed as what it is spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(it if it.isprintable() or it in _PLAIN else _spelled(it) for it in text)
+from headway.cli.escaping import visible
 
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
@@ -26,10 +19,6 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
 def on_terminal() -> bool:
     """Whether a person looks at what is printed."""
     return sys.stdout.isatty()
-
-
-def _spelled(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()
 
 
 def show_source(path: str, content: bytes) -> None:

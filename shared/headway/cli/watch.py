@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from threading import Event
+from typing import TextIO
 
 from sqlalchemy.exc import DBAPIError
 
@@ -25,15 +26,19 @@ LINE_INTERVAL = 2.0
 
 
 def watch_backfill(
-    backfill_id: int, url: str | None = None, meanwhile: Callable[[], None] = lambda: None
+    backfill_id: int,
+    url: str | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
+    target: TextIO | None = None,
 ) -> Progress:
-    """Show the progress until every run has ended, and return how they did.
+    """Show the progress on `target`, or stdout, until every run has ended; return how they did.
 
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
     NotFoundError when the backfill is gone.
     """
     steps = _follow(backfill_id, url or database_url(), meanwhile)
-    return _bar(steps) if sys.stdout.isatty() else _lines(steps, SystemClock())
+    shown = target or sys.stdout
+    return _bar(steps, shown) if shown.isatty() else _lines(steps, SystemClock(), shown)
 
 
 def pause(took: float) -> float:
@@ -65,19 +70,19 @@ def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterat
         engine.dispose()
 
 
-def _bar(steps: Iterator[Progress]) -> Progress:
+def _bar(steps: Iterator[Progress], target: TextIO) -> Progress:
     from rich.console import Console
 
     from headway.cli.progress_bar import draw
 
-    return draw(steps, Console())
+    return draw(steps, Console(file=target))
 
 
-def _lines(steps: Iterator[Progress], clock: Clock) -> Progress:
+def _lines(steps: Iterator[Progress], clock: Clock, target: TextIO) -> Progress:
     said, silent_until = "", 0.0
     for progress in steps:
         now = line(progress)
         if now != said and (clock.monotonic() >= silent_until or progress.finished):
-            print(now, flush=True)
+            print(now, file=target, flush=True)
             said, silent_until = now, clock.monotonic() + LINE_INTERVAL
     return progress

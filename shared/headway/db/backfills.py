@@ -185,7 +185,7 @@ class Hold:
         if not self.active:
             return (
                 f"DAG {self.dag_id} is in no DAG file any more: the backfill waits until it is, or "
-                f"`headway backfill cancel {self.id}` ends it."
+                f"`headway backfill cancel {self.id} --yes` ends it."
             )
         if self.dag_paused:
             return (

@@ -27,7 +27,9 @@ def check_key(kind: str, value: object) -> str:
 
 def check_run_id(value: str) -> str:
     """Return `value` when it may name a run: printable, without a slash, and not too long."""
-    if not 0 < len(value) <= LONGEST_NAME or not value.isprintable() or "/" in value:
+    if not value.strip():
+        raise DagError("The run id is empty; give the id of a run, or leave it out where you may.")
+    if len(value) > LONGEST_NAME or not value.isprintable() or "/" in value:
         raise DagError(
             f"The run id {value[:60]!r} must have 1 to {LONGEST_NAME} printable characters, and "
             "no slash."

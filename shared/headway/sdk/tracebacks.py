@@ -5,20 +5,27 @@ from traceback import TracebackException
 from typing import Final
 
 import headway
+from headway.domain.gist import gist
 from headway.sdk.modules import shown_names
 
 LONGEST_MESSAGE: Final = 2_000
 LONGEST_TRACEBACK: Final = 20_000
 OWN_CODE: Final = str(Path(headway.__file__).parent)
+AIRFLOW: Final = "import it from headway.sdk, which has most names of airflow.sdk"
 IMPORT_MACHINERY: Final = "<frozen importlib"
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an error says, in a line or a few: its type is named unless it is our own."""
+    """Return what an error says, in a line or a few: its type is named unless it is our own.
+
+    The line that says what is wrong comes first.
+    """
+    _hint(error)
     text = "".join(TracebackException.from_exception(error).format_exception_only()).strip()
     if type(error).__module__.startswith("headway."):
         text = text.partition(": ")[2] or type(error).__name__
-    return _shortened(text, LONGEST_MESSAGE)
+    said = gist(text)
+    return _shortened(text if text.startswith(said) else f"{said}\n{text}", LONGEST_MESSAGE)
 
 
 def traceback_of(error: BaseException, *callers: str) -> str | None:
@@ -26,9 +33,18 @@ def traceback_of(error: BaseException, *callers: str) -> str | None:
 
     `callers` are files outside of this package whose frames are none of the user's either.
     """
+    _hint(error)
     whole = TracebackException.from_exception(error, compact=True)
     found = _trim(whole, (OWN_CODE, IMPORT_MACHINERY, *callers))
     return _shortened("".join(whole.format()), LONGEST_TRACEBACK) if found else None
+
+
+def _hint(error: BaseException) -> None:
+    """Have an import of Airflow say what to import instead."""
+    if not isinstance(error, ModuleNotFoundError) or AIRFLOW in str(error):
+        return
+    if error.name is not None and error.name.partition(".")[0] == "airflow":
+        error.msg = f"{error.msg}; {AIRFLOW}"
 
 
 def _trim(error: TracebackException, hidden: tuple[str, ...]) -> bool:

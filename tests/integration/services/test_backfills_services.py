@@ -81,7 +81,7 @@ def test_a_backfill_is_paused_goes_on_and_is_cancelled(stack: Stack, tmp_path: P
 
     says(stack, "backfill", "resume", str(number))
     until(stack, number, "running", 1)
-    said = says(stack, "backfill", "cancel", str(number), "--reason", "enough")
+    said = says(stack, "backfill", "cancel", str(number), "--reason", "enough", "--yes")
 
     assert said.endswith("that had not begun and are deleted: 2; that are ended: 1.\n")
     found = until(stack, number, "cancelled")
