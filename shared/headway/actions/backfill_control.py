@@ -9,6 +9,7 @@ from headway.actions.intervene import Author
 from headway.db import backfill_plans, backfills, events
 from headway.db.backfills import Progress
 from headway.db.events import Event
+from headway.decide.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 
@@ -70,9 +71,11 @@ def _lock_unfinished(conn: Connection, backfill_id: int) -> Progress:
         backfill_plans.lock_dag(conn, dag_id)
     progress = progress_of(conn, backfill_id)
     if progress.finished or progress.cancelled_at is not None:
+        days = "--from", progress.from_date.isoformat(), "--to", progress.to_date.isoformat()
+        another = command("backfill", "create", progress.dag_id, *days)
         raise ConflictError(
-            f"Backfill {backfill_id} is {progress.state}: it starts no runs any more. "
-            f"`headway backfill create {progress.dag_id}` makes another one."
+            f"Backfill {backfill_id} is {progress.state}: it starts no runs any more. {another} "
+            "makes another one over that time."
         )
     return progress
 

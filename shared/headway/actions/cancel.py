@@ -10,6 +10,7 @@ from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.actions.mark import end_run
 from headway.db import interventions
 from headway.decide.intervene import end
+from headway.decide.wording import command
 from headway.domain.errors import ConflictError
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
@@ -18,9 +19,10 @@ def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> Ch
     """Have a run end as failed, as soon as what runs has stopped; ConflictError when it has."""
     run = lock_run(conn, dag_id, run_id)
     if run.state not in UNFINISHED_RUN:
+        again = command("runs", "clear", dag_id, run_id, "--yes")
         raise ConflictError(
-            f"Run {run_id} has ended ({run.state}): there is nothing to cancel. `headway runs "
-            "mark` calls it otherwise, `headway runs clear` runs it again."
+            f"Run {run_id} has ended ({run.state}): there is nothing to cancel. {again} runs it "
+            "again; `headway runs mark` calls it otherwise."
         )
     return end_run(conn, run, RunState.FAILED, Entry(author, "run.cancel"))
 
@@ -43,9 +45,10 @@ def cancel_tasks(
     what = end(picked, TaskState.FAILED)
     if not what:
         states = ", ".join(sorted({it.state for it in picked}))
+        again = command("tasks", "clear", *where, *tasks, "--yes")
         raise ConflictError(
-            f"What was named has ended ({states}): there is nothing to cancel. `headway tasks "
-            "mark` calls it otherwise, `headway tasks clear` runs it again."
+            f"What was named has ended ({states}): there is nothing to cancel. {again} runs it "
+            "again; `headway tasks mark` calls it otherwise."
         )
     entry = Entry(author, "task.cancel", tasks, {"map_index": map_index})
     change = carry_out(conn, run, instances, what, entry)

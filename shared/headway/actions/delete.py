@@ -5,6 +5,7 @@ from sqlalchemy import Connection
 from headway.actions.intervene import Author, Entry, enter
 from headway.actions.lookup import lock_run
 from headway.db import endings, interventions, wakes
+from headway.decide.wording import command
 from headway.domain.errors import ConflictError
 
 
@@ -20,10 +21,10 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     live = [it for it in instances if it.phase is not None]
     if live:
         more = f" (and {len(live) - 1} more)" if len(live) > 1 else ""
+        cancel = command("runs", "cancel", dag_id, run_id, "--yes")
         raise ConflictError(
             f"Run {run_id} cannot be deleted while {live[0].name} is {live[0].state}{more}. Cancel "
-            f"it first, with `headway runs cancel {dag_id} {run_id}`, and delete it when it has "
-            "stopped."
+            f"it first, with {cancel}, and delete it when it has stopped."
         )
     following = endings.following(conn, run.id)
     enter(conn, run, Entry(author, "run.delete"), instances)

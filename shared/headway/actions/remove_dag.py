@@ -11,6 +11,7 @@ from headway.actions.lookup import current_dag
 from headway.db import dags, events, removal, secrets
 from headway.db.events import Event
 from headway.db.removal import Extent, LockedDag
+from headway.decide.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 
@@ -95,5 +96,5 @@ def _check_ended(conn: Connection, dag_id: str) -> None:
     if unfinished:
         raise ConflictError(
             f"Runs of DAG {dag_id} have not ended ({', '.join(unfinished)}): cancel them first, "
-            f"with `headway runs cancel {dag_id} {unfinished[0]}`."
+            f"with {command('runs', 'cancel', dag_id, unfinished[0], '--yes')}."
         )
