@@ -21,6 +21,7 @@ from headway.sdk.facts import RunFacts
 from headway.sdk.runtime import SparkApplication
 from headway.testing.fake_cluster import FakeCluster
 from headway.testing.machine import until
+from headway.testing.version_code import version_code
 from headway_worker.order import Order
 from headway_worker.spark.attempt import spark_of
 from headway_worker.spark.cluster import Clusters
@@ -30,6 +31,7 @@ from headway_worker.spark.errors import SparkError
 from headway_worker.spark.fate import Prior
 from headway_worker.spark.remote import RemoteRun
 from headway_worker.spark.whereabouts import Whereabouts
+from headway_worker.supply import Code
 
 KUBERNETES = "k8s://https://cluster:6443"
 CANARY = "canary-7f3a"
@@ -240,7 +242,11 @@ def test_only_a_retry_asks_what_was_left_and_it_does_so_in_client_mode_too(
     day = DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC))
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=day, try_number=number)
     order = Order(
-        code=tmp_path, relative_path="d.py", facts=facts, attempt_key="1-2", max_xcom_bytes=64
+        code=Code(tmp_path, {}),
+        relative_path="d.py",
+        facts=facts,
+        attempt_key="1-2",
+        max_xcom_bytes=64,
     )
     near = SparkConnection(
         kind=SparkKind.CLUSTER, master="spark://here:7077", spark_home=str(cluster.home)
@@ -256,7 +262,7 @@ def test_only_a_retry_asks_what_was_left_and_it_does_so_in_client_mode_too(
         asked.append(question)
         return answers[question["ask"]]
 
-    access = spark_of(order, ask, asked.append)
+    access = spark_of(order, version_code(tmp_path, {}), ask, asked.append)
     access.scratch = tmp_path / "scratch"
     access.environment = first.settings.environment
     access.submit_spark(SparkApplication(application="job.py"))

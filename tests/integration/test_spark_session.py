@@ -18,6 +18,7 @@ from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
+from headway.testing.version_code import files_below, version_code
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.modules import send_bundle
@@ -198,7 +199,7 @@ def test_a_udf_imports_a_module_beside_the_dag_file_in_the_sessions_own_version(
         with monkeypatch.context() as patch:
             patch.syspath_prepend(str(root))
             spark = session(f"version-{version}")
-            send_bundle(spark, root, tmp_path / f"scratch-{version}")
+            send_bundle(spark, version_code(root, files_below(root)), tmp_path / "scratch")
         frames.append(spark.range(2, 3).select(shifted("id").alias("shifted")))
 
     found = [frame.collect()[0].shifted for frame in (*frames, *frames)]

@@ -15,9 +15,9 @@ from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
 from headway.serialization import codec
 from headway.serialization.decoding import Budget
-from headway.serialization.manifest import content_hash, manifest_hash
+from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
 from headway.timetables import registry
-from headway_parser.contents import ABSENT, MOST_CODE
+from headway_parser.contents import ABSENT
 
 LONGEST_ERROR: Final = 20_000
 """Characters of an import error that are kept."""
@@ -28,6 +28,7 @@ LONGEST_OUTPUT: Final = 4_000
 MOST_FILES: Final = 10_000
 """Files of its bundle that a DAG file may depend on: each is looked at in every listing."""
 
+MOST_NOTES: Final = 20
 LONGEST_NAME: Final = 1024
 MOST_NAMES: Final = 2**20
 """Characters of the name of a file, and of all that one DAG file depends on."""
@@ -42,7 +43,7 @@ class ParsedFile:
     `files` is the manifest, path to content hash; `contents` holds each content by its hash.
     `read` is all that the result depends on, path to content hash, ABSENT where there was
     nothing; it is None when the child could not tell.  `changed` says that files were
-    written meanwhile: then there is no result.
+    written meanwhile: then there is no result.  `notes` are what the author should know.
     """
 
     versions: tuple[NewVersion, ...] = ()
@@ -51,6 +52,7 @@ class ParsedFile:
     error: str | None = None
     read: Mapping[str, str] | None = None
     changed: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -119,7 +121,8 @@ def _check(path: str, frame: Frame) -> ParsedFile:
     if not isinstance(dags, list) or not isinstance(contents, dict):
         raise SerializationError("it has no DAGs, or no files.")
     by_path, by_hash = _code(contents)
-    read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **by_path}
+    patterns = dict(_patterns(frame.get("patterns")))
+    read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **patterns, **by_path}
     if not _is_bounded(read):
         raise SerializationError(
             f"it depends on {len(read):,} files of its bundle; {MOST_FILES:,} is the limit, with "
@@ -128,7 +131,7 @@ def _check(path: str, frame: Frame) -> ParsedFile:
     manifest, budget = manifest_hash(by_path), codec.budget()
     versions = tuple(_version(path, data, manifest, budget) for data in dags)
     _check_unique(versions)
-    return ParsedFile(versions, by_path, by_hash, read=read)
+    return ParsedFile(versions, by_path, by_hash, read=read, notes=_notes(frame.get("notes")))
 
 
 def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, bytes]]:
@@ -141,8 +144,8 @@ def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, 
         by_path[name] = content_hash(content)
         by_hash[by_path[name]] = content
     size = sum(map(len, by_hash.values()))
-    if size > MOST_CODE:
-        raise SerializationError(f"it has {size:,} bytes of code; {MOST_CODE:,} is the limit.")
+    if size > MOST_BYTES:
+        raise SerializationError(f"it has {size:,} bytes of code; {MOST_BYTES:,} is the limit.")
     return by_path, by_hash
 
 
@@ -166,6 +169,19 @@ def _hashes(said: object) -> Iterator[tuple[str, str]]:
         content = known[name]
         if isinstance(content, str) and (content == ABSENT or _HASH.fullmatch(content)):
             yield name, content
+
+
+def _patterns(said: object) -> Iterator[tuple[str, str]]:
+    known = said if isinstance(said, dict) else {}
+    for name, found in known.items():
+        is_pattern = isinstance(name, str) and name.endswith("/") and _is_inside(name[:-1])
+        if is_pattern and isinstance(found, str) and (found == ABSENT or _HASH.fullmatch(found)):
+            yield name, found
+
+
+def _notes(said: object) -> tuple[str, ...]:
+    notes = said if isinstance(said, list) else []
+    return tuple(_storable(it) for it in notes[:MOST_NOTES] if isinstance(it, str))
 
 
 def _paths(names: object) -> Iterator[str]:

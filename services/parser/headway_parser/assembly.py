@@ -19,10 +19,11 @@ from headway.runtime.clock import Clock
 from headway.runtime.forker import Forker
 from headway.runtime.parser_settings import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
+from headway_parser.bundle_files import BundleReader
 from headway_parser.bundles import FolderBundle, open_bundles
 from headway_parser.clerk import Clerk
 from headway_parser.contents import Contents
-from headway_parser.fork_server import Surroundings, child_of, start
+from headway_parser.fork_server import Surroundings, child_of, is_other_user, start
 from headway_parser.listing import Lister
 from headway_parser.manager import DagFileProcessorManager
 from headway_parser.pace import Pace
@@ -96,7 +97,13 @@ def _manager(
     contents, release = Contents(clock), release_of()
     shelves = {
         name: Shelf(
-            name, process.me.id, Lister(safe_mode=given.safe_mode), contents, release, clock
+            name,
+            process.me.id,
+            Lister(safe_mode=given.safe_mode),
+            contents,
+            release,
+            clock,
+            BundleReader(clock, kit.around.hidden, as_other=is_other_user(given)),
         )
         for name in sources
     }

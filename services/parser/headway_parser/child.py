@@ -10,10 +10,14 @@ from typing import Final
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.frames import Frame, send_frame
+from headway.sdk.declared_files import declared, is_pattern, matches, refuse_missing
 from headway.sdk.loading import load_dag_file
+from headway.sdk.packages import SUFFIX
 from headway.sdk.specification import to_spec
+from headway.sdk.static_imports import Imports
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.serialization import codec
+from headway_parser.contents import names_of
 from headway_parser.imports import from_source
 from headway_parser.reading import ChangedError, FilesRead
 from headway_parser.refusals import Refusals
@@ -61,6 +65,11 @@ def _parse(read: FilesRead, path: str) -> Frame:
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
+    source = (root / path).read_bytes()
+    patterns = _declared(read, path, source)
+    notes = _follow(read, {path: source} if path.endswith(".py") else {})
+    if patterns:  # who names files has been told
+        notes = []
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
@@ -68,7 +77,40 @@ def _parse(read: FilesRead, path: str) -> Frame:
         "dags": [codec.encode(spec) for spec in specs],
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
+        "patterns": patterns,
+        "notes": notes,
     }
+
+
+def _declared(read: FilesRead, path: str, source: bytes) -> dict[str, str]:
+    """Note the files that the DAG file names; return what its patterns depend on."""
+    patterns = {}
+    for pattern in declared(source, path):
+        found = matches(read.root, pattern)
+        if is_pattern(pattern):
+            patterns[f"{pattern}/"] = names_of(read.root, f"{pattern}/")
+        elif not found:
+            read.note(str(read.root / pattern))
+            raise refuse_missing(pattern, path)
+        for file in found:
+            read.note(str(read.root / file))
+    return patterns
+
+
+def _follow(read: FilesRead, known: Mapping[str, bytes]) -> list[str]:
+    """Note the modules that sources import anywhere; return what their author should know."""
+    prefix = f"{read.root}/"
+    folders = [
+        it.removeprefix(prefix) if it != str(read.root) else ""
+        for it in sys.path
+        if f"{it}/".startswith(prefix) and not it.endswith(SUFFIX)
+    ]
+    imports = Imports(read.root, folders, known)
+    for path in [it for it, stamp in read.stamps.items() if stamp and it.endswith((".py", SUFFIX))]:
+        imports.follow(path)
+    for path in imports.paths:
+        read.note(str(read.root / path))
+    return imports.notes
 
 
 def _failed(read: FilesRead, error: str) -> Frame:

@@ -52,6 +52,7 @@ class Result(NamedTuple):
             seconds=self.seconds,
             failures=job.failures,
             commit=job.commit,
+            bundle=job.bundle,
             first=job.first,
             runs=job.runs,
         )

@@ -5,16 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from headway.domain.errors import DagError
 from headway.runtime.clock import Clock
-from headway.serialization.manifest import content_hash, manifest_hash
+from headway.sdk.declared_files import matches
+from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
 from headway_parser.regular import read_regular
 from headway_parser.stamps import Stamp, stamp_of
 
 ABSENT: Final = "absent"
 """What stands for the content of a file that is not there, or is none to read."""
 
-MOST_CODE: Final = 8 * 2**20
-"""Bytes that a DAG file may take in from its bundle; a larger file is not even looked at."""
+LARGEST_DAG_FILE: Final = 8 * 2**20
+"""Bytes of a DAG file; a larger one is not even looked at."""
 
 MOST_KNOWN: Final = 200_000
 """Files of which the content is remembered."""
@@ -29,6 +31,10 @@ class Contents:
 
     clock: Clock
     _known: dict[Stamp, str] = field(default_factory=dict)
+
+    def look(self, root: Path, name: str, stamp: Stamp | None = None) -> str:
+        """Return the hash of what a parse depends on: of a file, or of the names of a pattern."""
+        return names_of(root, name) if name.endswith("/") else self.hash(root / name, stamp)
 
     def hash(self, file: Path, stamp: Stamp | None = None) -> str:
         """Return the hash of a file's content, by whichever of its names; ABSENT without any.
@@ -51,6 +57,17 @@ class Contents:
         return found
 
 
+def names_of(root: Path, dependency: str) -> str:
+    """Return the hash of the names of files that a pattern of `headway_files` finds.
+
+    The dependency is the pattern with a "/" behind it, which no file's name has.
+    """
+    try:
+        return content_hash("\n".join(matches(root, dependency.removesuffix("/"))).encode())
+    except DagError:
+        return ABSENT
+
+
 def signature_of(files: Mapping[str, str], release: str) -> str:
     """Return what identifies all that a parse depends on: content by path, and what reads it."""
     return f"{release}:{manifest_hash(files)}"
@@ -58,7 +75,7 @@ def signature_of(files: Mapping[str, str], release: str) -> str:
 
 def _read(file: Path) -> str:
     try:
-        content = read_regular(file, MOST_CODE + 1)
+        content = read_regular(file, MOST_BYTES + 1)
     except OSError:
         return ABSENT
-    return ABSENT if content is None or len(content) > MOST_CODE else content_hash(content)
+    return ABSENT if content is None or len(content) > MOST_BYTES else content_hash(content)

@@ -3,6 +3,7 @@
 It takes as long to start as the parser itself, so it is begun with, and little is imported here.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,11 @@ def folders_of(given: ParserSettings) -> list[Path]:
                 "by HEADWAY_PARSER_DAGS."
             )
     return folders
+
+
+def is_other_user(given: ParserSettings) -> bool:
+    """Whether DAG files are read by another account than this process's."""
+    return os.geteuid() == 0 and given.parse_user != "root"
 
 
 def _named(given: ParserSettings) -> list[Path]:

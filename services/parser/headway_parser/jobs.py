@@ -8,6 +8,7 @@ from random import Random
 from headway.db.files import FileKey
 from headway.runtime.parser_settings import SortMode
 from headway_parser.answer import ParsedFile
+from headway_parser.bundle_files import BundleFiles
 from headway_parser.due import Reason
 from headway_parser.stamps import stamp_of
 
@@ -17,8 +18,9 @@ class Job:
     """A file to parse.
 
     `seen` is its signature in the database, '' for none, and `hashes` what the files that it
-    read the last time hold here.  `runs` wait for this parse; `first` is the one that this one
-    is the check of, and `tries` how often it came to nothing by no fault of the file.
+    read the last time hold here.  `bundle` is what the scan has found besides.
+    `runs` wait for this parse; `first` is the one that this one is the check of, and `tries` how
+    often it came to nothing by no fault of the file.
     """
 
     key: FileKey
@@ -29,6 +31,7 @@ class Job:
     commit: str | None = None
     failures: int = 0
     runs: tuple[int, ...] = ()
+    bundle: BundleFiles | None = None
     first: ParsedFile | None = None
     tries: int = 0
 

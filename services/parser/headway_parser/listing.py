@@ -9,6 +9,7 @@ from typing import Final
 
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.packages import SUFFIX, mentions_dags, names_modules
+from headway.serialization.manifest import MOST_FILES
 from headway_parser.ignore import Rules
 from headway_parser.regular import read_regular
 from headway_parser.stamps import Stamp
@@ -37,11 +38,13 @@ class Listing:
 
     `complete` is False when the folder, or a part of it, could not be read: then a
     file that is missing proves nothing.  `stamps` are the files', of the moment of the listing.
+    `all_files` has the stamps of all files of the bundle, and is None if there are too many.
     """
 
     paths: tuple[str, ...]
     complete: bool
     stamps: Mapping[str, Stamp] = field(default_factory=dict, repr=False, compare=False)
+    all_files: Mapping[str, Stamp] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -70,7 +73,8 @@ class Lister:
         for _ in range(_TRIES):
             before = _identity(root)
             walk = Walk(root, self._rules, self.clock, deadline)
-            found = self._list(walk)
+            programs: dict[str, Stamp] = {}
+            found = self._list(walk, programs)
             if walk.late:
                 break
             if not walk.changed and before is not None and _identity(root) == before:
@@ -78,16 +82,24 @@ class Lister:
         else:
             walk.problems.append(f"{root}: is missing, or files go while it is listed")
         self._miss_mounts(walk, before)
+        is_whole = walk.count <= MOST_FILES
+        if not is_whole:
+            walk.remarks.append(
+                f"{root}: has more than {MOST_FILES:,} files. Tasks can read those of their own "
+                "version alone, which headway_files of a DAG file may name. Name data in "
+                ".headwayignore that no task reads"
+            )
         self._say(walk)
-        return Listing(tuple(sorted(found)), not walk.problems, found)
+        all_files = {**programs, **walk.others} if is_whole else None
+        return Listing(tuple(sorted(found)), not walk.problems, found, all_files)
 
-    def _list(self, walk: Walk) -> dict[str, Stamp]:
+    def _list(self, walk: Walk, programs: dict[str, Stamp]) -> dict[str, Stamp]:
         seen: set[str] = set()
         found: dict[str, Stamp] = {}
         try:
             for path, status in walk.files():
                 seen.add(path)
-                stamp = Stamp.of(status)
+                stamp = programs[path] = Stamp.of(status)
                 if self._may_hold_dags(walk, path, status, stamp):
                     found[path] = stamp
         except LateError:

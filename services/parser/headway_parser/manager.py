@@ -220,9 +220,9 @@ class DagFileProcessorManager:
 
         It would seem to have changed for ever.
         """
-        hash_of = self.survey.shelves[job.key.bundle].contents.hash
+        look = self.survey.shelves[job.key.bundle].contents.look
         return any(
-            said != job.hashes.get(path, said) and hash_of(job.root / path) == job.hashes[path]
+            said != job.hashes.get(path, said) and look(job.root, path) == job.hashes[path]
             for path, said in (result.read or {}).items()
         )
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from headway.db.files import FileKey
 from headway_parser.answer import ParsedFile
+from headway_parser.bundle_files import BundleFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parse:
     """A parse to be stored.
 
-    `signature` and `paths` tell what it depends on.  `first` is the parse that this one is the
+    `signature` and `paths` tell what it depends on; `bundle` is what its tasks may read besides.
+    `first` is the parse that this one is the
     check of; `runs` are those that wait for it; `failures` is how often the file has failed
     before, in a row.
     """
@@ -23,6 +25,7 @@ class Parse:
     seconds: float
     failures: int = 0
     commit: str | None = None
+    bundle: BundleFiles | None = None
     first: ParsedFile | None = None
     runs: Sequence[int] = ()
 

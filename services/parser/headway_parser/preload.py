@@ -4,14 +4,17 @@ It goes once through all that a child does, with a DAG of its own: what is made 
 first use (validators, signatures, time zones) is then there as well.
 """
 
+from pathlib import Path
 from typing import Final
 
 import pendulum
 
 from headway import sdk
 from headway.runtime.frames import encode_frame
+from headway.sdk.declared_files import declared
 from headway.sdk.loading import SourceOnly
 from headway.sdk.specification import to_spec
+from headway.sdk.static_imports import Imports
 from headway.serialization import codec
 from headway_parser.child import tell_crashes
 
@@ -38,6 +41,8 @@ def warm_up() -> None:
             first >> sdk.BashOperator(task_id="second", bash_command="true")
         encode_frame({"dags": [codec.encode(to_spec(dag, "warm_up.py"))]})
         SourceOnly("warm_up", "warm_up.py").source_to_code(SOURCE, "warm_up.py")
+        declared(SOURCE.encode(), "warm_up.py")
+        Imports(Path("/"), [""]).scan("warm_up.py", SOURCE.encode())
 
 
 tell_crashes()

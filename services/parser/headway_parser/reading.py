@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.domain.errors import HeadwayError
-from headway.serialization.manifest import content_hash
-from headway_parser.contents import ABSENT, MOST_CODE
+from headway.serialization.manifest import MOST_BYTES, MOST_FILES, content_hash
+from headway_parser.contents import ABSENT, LARGEST_DAG_FILE
 from headway_parser.stamps import Stamp, stamp_of
 
 
@@ -39,10 +39,10 @@ class FilesRead:
     def refuse_huge(self, path: str) -> None:
         """Raise HeadwayError, before it is read, for a file that is larger than any may be."""
         stamp = stamp_of(self.root / path)
-        if stamp is not None and stamp.size > MOST_CODE:
+        if stamp is not None and stamp.size > LARGEST_DAG_FILE:
             raise HeadwayError(
-                f"The file has {stamp.size:,} bytes; {MOST_CODE:,} is the limit. Keep data out of "
-                "it, or name it in .headwayignore if it is none of Headway's."
+                f"The file has {stamp.size:,} bytes; {LARGEST_DAG_FILE:,} is the limit. Keep data "
+                "out of it, or name it in .headwayignore if it is none of Headway's."
             )
 
     def contents(self) -> dict[str, bytes]:
@@ -50,14 +50,21 @@ class FilesRead:
 
         ChangedError when one is not as it was when it was opened first.
         """
-        found, left = {}, MOST_CODE
+        found, left = {}, MOST_BYTES
+        count = sum(stamp is not None for stamp in self.stamps.values())
+        if count > MOST_FILES:
+            raise HeadwayError(
+                f"The file reads, imports or names in headway_files {count:,} files of its bundle; "
+                f"{MOST_FILES:,} is the limit for a version."
+            )
         for path, stamp in list(self.stamps.items()):
             if stamp is not None:
                 left -= stamp.size
                 if left < 0:
                     raise HeadwayError(
-                        f"The file reads more than {MOST_CODE:,} bytes of its DAGs folder, which "
-                        "is the limit. Keep data outside the folder, and read it inside tasks."
+                        f"The file reads, imports or names in headway_files more than "
+                        f"{MOST_BYTES:,} bytes of its bundle, which is the limit for a version. "
+                        "Keep data outside the bundle, and read it inside tasks."
                     )
                 try:
                     found[path] = (self.root / path).read_bytes()
@@ -80,7 +87,7 @@ class FilesRead:
         stamp = self.stamps[path]
         if stamp is None:
             return ABSENT
-        if stamp.size > MOST_CODE:
+        if stamp.size > MOST_BYTES:
             return None
         try:
             content = (self.root / path).read_bytes()

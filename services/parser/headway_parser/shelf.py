@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from headway.db.files import FileKey, Row
 from headway.runtime.clock import Clock
+from headway_parser.bundle_files import BundleFiles, BundleReader
 from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason, may_forget, why
 from headway_parser.jobs import Job
@@ -47,6 +48,7 @@ class Shelf:
     contents: Contents
     release: str
     clock: Clock
+    reader: BundleReader
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
     _loss: tuple[frozenset[str], float] | None = None
@@ -69,7 +71,8 @@ class Shelf:
 
         Each file is looked at once, however many others have imported it.
         """
-        there = cache(lambda it: self.contents.hash(place.root / it, listing.stamps.get(it)))
+        bundle = BundleFiles(place.root, listing.all_files, self.reader)
+        there = cache(lambda it: self.contents.look(place.root, it, listing.stamps.get(it)))
         for path in listing.paths:
             row, before = rows.get(path), self.considered.get(path)
             hashes = {name: there(name) for name in {path, *(row.paths if row else ())}}
@@ -92,6 +95,7 @@ class Shelf:
                     hashes=hashes,
                     failures=0 if row is None else row.failures,
                     runs=wanted.get(path, ()),
+                    bundle=bundle,
                 )
 
     def conclude(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from headway.db import entries, files, versions
 from headway.db.entries import Entry, InForce
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
+from headway.serialization.manifest import manifest_hash
 from headway_parser.doubts import HELD, Check, Verdict, judge, warning_of
 from headway_parser.parse import Parse
 
@@ -120,28 +121,47 @@ def _put_in_force(
 
     Those overtaken go back to the newest version of their code.
     """
-    wanted = {
-        version.spec.dag_id: replace(version, commit=parse.commit)
+    of_dag = {
+        version.spec.dag_id: (parse, version)
         for parse in sure
         for version in parse.result.versions
         if version.spec.dag_id in new | overtaken
     }
-    if not wanted:
+    if not of_dag:
         return
+    wanted = {it: replace(version, commit=parse.commit) for it, (parse, version) in of_dag.items()}
     known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
     if overtaken:
         known |= entries.newest(conn, [wanted[dag_id] for dag_id in overtaken])
-    unknown = [version for dag_id, version in wanted.items() if dag_id not in known]
+    unknown = [dag_id for dag_id in wanted if dag_id not in known]
     if unknown:
-        needed = {version.manifest_hash for version in unknown}
-        of_these = [parse.result for parse in sure if parse.result.manifest_hash in needed]
-        versions.add_code(
+        of_bundles = _add_code(conn, [of_dag[dag_id][0] for dag_id in unknown])
+        known |= versions.add(
             conn,
-            {result.manifest_hash: result.files for result in of_these},
-            {key: content for result in of_these for key, content in result.contents.items()},
+            [
+                replace(wanted[dag_id], bundle_hash=of_bundles.get(id(of_dag[dag_id][0].bundle)))
+                for dag_id in unknown
+            ],
         )
-        known |= versions.add(conn, unknown)
     entries.put_in_force(conn, known)
+
+
+def _add_code(conn: Connection, parses: Sequence[Parse]) -> dict[int, str]:
+    """Store the code of these parses, and their bundles' files; return the bundles' manifests.
+
+    All contents are stored at once: who stores others at this moment does so in the same order.
+    """
+    manifests = {it.result.manifest_hash: it.result.files for it in parses}
+    contents = {key: it for parse in parses for key, it in parse.result.contents.items()}
+    of_bundles: dict[int, str] = {}
+    for bundle in {id(it.bundle): it.bundle for it in parses}.values():
+        if bundle is not None:
+            files, new = bundle.to_store(lambda hashes: versions.unknown_files(conn, hashes))
+            of_bundles[id(bundle)] = manifest_hash(files)
+            manifests[of_bundles[id(bundle)]] = files
+            contents |= new
+    versions.add_code(conn, manifests, contents)
+    return of_bundles
 
 
 def _conflicts(conn: Connection, sure: Sequence[Parse], entered: set[str]) -> dict[FileKey, str]:
@@ -170,7 +190,7 @@ def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
         for dag_id, new in _by_id(parse.result.versions).items()
         if verdicts[dag_id] in HELD
     ]
-    return "\n".join(said) or None
+    return "\n".join([*said, *parse.result.notes]) or None
 
 
 def _of(parse: Parse, verdicts: Mapping[str, Verdict]) -> set[Verdict]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from headway.runtime.clock import Clock
+from headway.serialization.manifest import MOST_FILES
 from headway_parser.ignore import IGNORE_FILE, IgnoreError, Rules, read_rules
 from headway_parser.stamps import Stamp
 
@@ -38,6 +39,7 @@ class Walk:
 
     `problems` are why files may be missing from it, `remarks` what was left out on purpose.
     `changed` says that something went while it was looked at, `late` that it was not ended.
+    `others` are the regular files of other names; all are counted.
     """
 
     root: Path
@@ -49,6 +51,8 @@ class Walk:
     remarks: list[str] = field(default_factory=list)
     changed: bool = False
     late: bool = False
+    others: dict[str, Stamp] = field(default_factory=dict)
+    count: int = 0
     _plain: list[tuple[str, Rules | None]] = field(default_factory=list)
     _linked: list[tuple[str, Rules | None]] = field(default_factory=list)
 
@@ -116,8 +120,18 @@ class Walk:
             for entry in self._each(entries):
                 path = prefix + entry.name
                 found = self._look_at(entry, path, rules)
-                if found is not None and stat.S_ISREG(found.st_mode):
+                if found is not None and self._is_counted(path, found):
                     yield path, found
+
+    def _is_counted(self, path: str, status: os.stat_result) -> bool:
+        """Count a regular file; return whether it is called like a DAG file."""
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        self.count += 1
+        is_called_so = path.endswith(SUFFIXES)
+        if not is_called_so:
+            self.others[path] = Stamp.of(status)
+        return is_called_so
 
     def _each(self, entries: Iterable[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
         for entry in entries:
@@ -143,9 +157,12 @@ class Walk:
     def _status(
         self, entry: os.DirEntry[str], path: str, rules: Rules | None
     ) -> os.stat_result | None:
-        """Return the status of what is called like a DAG file; keep a folder for later."""
+        """Return the status of a file; keep a folder for later.
+
+        Of files that are not called like DAG files only as many are looked at as can matter.
+        """
         is_folder = entry.is_dir()
-        if not is_folder and not entry.name.endswith(SUFFIXES):
+        if not is_folder and not entry.name.endswith(SUFFIXES) and self.count > MOST_FILES:
             return None
         if rules is not None and rules.ignore(path, is_folder=is_folder, pause=self.hurry):
             return None

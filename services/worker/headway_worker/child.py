@@ -1,6 +1,7 @@
 """What an attempt's child process does: load the DAG file, run the task, say how it ended."""
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from socket import socket
 from threading import Lock
@@ -12,6 +13,8 @@ from headway.domain.errors import DagError
 from headway.domain.prior_run import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle_imports import importing
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.execution import Result, end_application, execute
 from headway.sdk.loading import load_dag_file
@@ -21,6 +24,7 @@ from headway.sdk.tracebacks import message_of, traceback_of
 from headway.sdk.xcom import check_xcom
 from headway_worker.order import Order, prior_from_frame
 from headway_worker.records import send_records
+from headway_worker.supply import code_of
 from headway_worker.words import result_to_frame
 
 
@@ -84,12 +88,13 @@ class Asking:
 
     def last_success(self) -> PriorRun | None:
         """Return the last run of the schedule before this one that has succeeded."""
-        return prior_from_frame(self._ask({"ask": "last_success"}))
+        return prior_from_frame(self.ask({"ask": "last_success"}))
 
     def _ask_xcom(self, ask: str, task_id: str, key: str, **more: int) -> Frame:
-        return self._ask({"ask": ask, "task_id": task_id, "key": key, **more})
+        return self.ask({"ask": ask, "task_id": task_id, "key": key, **more})
 
-    def _ask(self, question: Frame) -> Frame:
+    def ask(self, question: Frame) -> Frame:
+        """Return the supervisor's answer; RuntimeError when it has none."""
         with self._asking:  # a task may have threads, and answers carry no name
             self._tell(question)
             answer = receive_frame(self.channel)
@@ -111,20 +116,28 @@ class ChannelRuntime(Asking):
 
     order: Order
     _spark: Spark | None = field(default=None, init=False)
+    _code: BundleCode | None = field(default=None, init=False)
+
+    @property
+    def code(self) -> BundleCode:
+        """The files of the attempt's version."""
+        if self._code is None:
+            self._code = code_of(self.order.code, self.ask)
+        return self._code
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value for other tasks."""
         check_xcom(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
-        self._ask({"ask": "push_xcom", "key": key, "value": value})
+        self.ask({"ask": "push_xcom", "key": key, "value": value})
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection, None if there is none; errors as for any question."""
-        answer = self._ask({"ask": "connection", "name": conn_id})
+        answer = self.ask({"ask": "connection", "name": conn_id})
         return None if answer["text"] is None else Connection.from_json(conn_id, answer["text"])
 
     def get_variable(self, key: str) -> str | None:
         """Return a variable, None if there is none; errors as for any question."""
-        value: str | None = self._ask({"ask": "variable", "name": key})["text"]
+        value: str | None = self.ask({"ask": "variable", "name": key})["text"]
         return value
 
     def spark_session(self, conn_id: str) -> Any:
@@ -163,7 +176,7 @@ class ChannelRuntime(Asking):
             spark_home()  # EmbeddedError without pyspark, which the next line imports
             from headway_worker.spark.attempt import spark_of
 
-            self._spark = spark_of(self.order, self._ask, self._tell)
+            self._spark = spark_of(self.order, self.code, self.ask, self._tell)
         return self._spark
 
 
@@ -172,7 +185,9 @@ def run(argument: Frame, channel: socket) -> None:
     order = Order.from_frame(argument)
     send_records()
     runtime = ChannelRuntime(channel, order)
-    result = _run(order, runtime)
+    code = runtime.code
+    with importing(code):
+        result = _advised(_run(order, runtime), code, order.relative_path)
     if result.traceback:
         print(result.traceback, file=sys.stderr, flush=True)  # noqa: T201 - for the task's log
     if result.outcome is Outcome.FAILED and not result.may_retry:
@@ -182,7 +197,7 @@ def run(argument: Frame, channel: socket) -> None:
 
 def _run(order: Order, runtime: ChannelRuntime) -> Result:
     try:
-        operator = _load(order)
+        operator = _load(order, runtime.code)
     except DagError as error:
         return Result(outcome=Outcome.FAILED, error=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - here one attempt is isolated
@@ -196,9 +211,17 @@ def _run(order: Order, runtime: ChannelRuntime) -> Result:
         runtime.close()
 
 
-def _load(order: Order) -> BaseOperator:
+def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
+    """Return the result with what to do about a file that the version lacks."""
+    advice = None
+    with suppress(AirflowException, RuntimeError, OSError):  # the worker has no answer
+        advice = None if result.error is None else code.advice(result.error, dag_file)
+    return replace(result, error=f"{result.error}\n{advice}") if advice else result
+
+
+def _load(order: Order, code: BundleCode) -> BaseOperator:
     facts = order.facts
-    for dag in load_dag_file(order.code / order.relative_path, order.code):
+    for dag in load_dag_file(code.root / order.relative_path, code.root, code):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:
             return dag.task_dict[facts.task_id]
     raise DagError(

@@ -7,7 +7,6 @@ may be slow or away, and attempts must be stopped in time even then.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Lock
 
 from sqlalchemy import Connection, Engine
@@ -30,6 +29,7 @@ from headway.db.engine import reader
 from headway.db.notices import CALLBACK, SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.db.spark_work import Earlier, Said
+from headway.db.versions import Piece
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, HeadwayError
 from headway.domain.prior_run import PriorRun
@@ -43,9 +43,13 @@ from headway.serialization import codec
 from headway_worker.code import CodeCache
 from headway_worker.conclusion import report_of
 from headway_worker.items import Items
+from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
 log = logging.getLogger(__name__)
+
+LONGEST_PIECE = 4 * 2**20
+"""Bytes of a content that an attempt is sent at a time."""
 
 MOST_DAGS = 1000
 """Versions of DAGs that are held in memory; the one that came first goes first."""
@@ -53,12 +57,12 @@ MOST_DAGS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A claimed attempt with the task to run, and the folder of its version's code."""
+    """A claimed attempt with the task to run, and its version's code."""
 
     claimed: Claimed
     dag: DagSpec
     task: TaskSpec
-    code: Path
+    code: Code
 
     @property
     def name(self) -> str:
@@ -195,11 +199,27 @@ class Clerk:
         with reader(self.engine).connect() as conn:
             return spark_work.earlier(conn, claimed, self.settings.spark_detached_timeout)
 
-    def fetch(self, version_id: int, manifest_hash: str) -> tuple[DagSpec, Path]:
-        """Return the DAG of a version, and the folder that holds exactly its code."""
+    def fetch(self, version_id: int, manifest_hash: str) -> tuple[DagSpec, Code]:
+        """Return the DAG of a version, and its code."""
         with self.engine.connect() as conn:
             dag = self._dag(conn, version_id)
             return dag, self.code.fetch(conn, manifest_hash)
+
+    def others(self, version_id: int) -> Mapping[str, str]:
+        """Return what the bundle of a version had besides the version's own files."""
+        with reader(self.engine).connect() as conn:
+            return self.code.others(conn, version_id)
+
+    def piece(self, work: Claimed | ClaimedCallback, content_hash: str, start: int) -> Piece:
+        """Return a piece of a content of the version; PermissionError if it is none of it."""
+        with reader(self.engine).connect() as conn:
+            own = self.code.fetch(conn, work.manifest_hash).files.values()
+            if content_hash not in own:
+                others = self.code.others(conn, work.version_id).values()
+                if content_hash not in others:
+                    raise PermissionError(f"The content {content_hash} is none of this version's.")
+            self.code.provide(conn, [content_hash])
+            return versions.piece(conn, content_hash, start, LONGEST_PIECE)
 
     def _give_up(self, reports: Sequence[Report]) -> None:
         """Leave attempts to others; in a transaction of its own, as it locks tasks."""
@@ -210,8 +230,8 @@ class Clerk:
 
     def _prepare(self, claimed: Claimed) -> Work | None:
         try:
-            dag, folder = self.fetch(claimed.version_id, claimed.manifest_hash)
-            return Work(claimed, dag, dag.task(claimed.task_id), folder)
+            dag, code = self.fetch(claimed.version_id, claimed.manifest_hash)
+            return Work(claimed, dag, dag.task(claimed.task_id), code)
         except (HeadwayError, OSError, SQLAlchemyError, KeyError) as error:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")

@@ -1,83 +1,108 @@
-"""The code of DAG versions, fetched from the database once and kept in a folder."""
+"""Contents of DAG versions by their hash, fetched from the database once and kept in a folder.
+
+Attempts of the same account may write to the folder, so nobody trusts it: who uses a content
+checks its hash, and asks the worker for one that is missing or wrong.
+"""
 
 import os
-import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import Final
+from pathlib import Path
+from threading import Lock
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
 from headway.db import versions
-from headway.domain.errors import SerializationError
 from headway.runtime.clock import Clock, SystemClock
+from headway.sdk.bundle_code import check_path
+from headway_worker.supply import Code
+
+K = TypeVar("K")
 
 KEPT: Final = 30 * 86400.0
-"""Seconds for which code is kept that nobody fetches: no attempt should be as long under way."""
+"""Seconds for which a content is kept that nobody fetches."""
 
-_FETCHED: Final = ".fetched"
+MOST_KNOWN: Final = 1000
+"""Manifests that are held in memory; the one that came first goes first."""
+
+MOST_AT_ONCE: Final = 100
+"""Contents that are read from the database by one statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
-    """Folders of code by manifest hash.  What is there is complete and never changes.
-
-    Beside each there is a file whose time is that of its last fetch.  Code that comes makes
-    code go that nobody has fetched for a long time.
-    """
+    """Contents by hash.  One that comes makes those go that nobody has fetched for a long time."""
 
     folder: Path
     clock: Clock = field(default_factory=SystemClock)
+    _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _others: dict[int, Mapping[str, str]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
-    def fetch(self, conn: Connection, manifest_hash: str) -> Path:
-        """Return the folder that holds exactly the files of the manifest."""
-        target = self.folder / manifest_hash
-        if not target.is_dir():
-            files = versions.manifest(conn, manifest_hash)
-            contents = versions.contents(conn, sorted(set(files.values())))
-            self._write(target, {path: contents[key] for path, key in files.items()})
+    def fetch(self, conn: Connection, manifest_hash: str) -> Code:
+        """Return the files of a manifest; their contents are in the folder."""
+        files = self._known.get(manifest_hash)
+        if files is None:
+            files = _checked(versions.manifest(conn, manifest_hash))
+            self.provide(conn, files.values())
+            self._remember(self._known, manifest_hash, files)
+        return Code(self.folder, files)
+
+    def others(self, conn: Connection, version_id: int) -> Mapping[str, str]:
+        """Return what the version's bundle had besides; the contents are in the folder."""
+        files = self._others.get(version_id)
+        if files is None:
+            files = _checked(versions.others(conn, version_id))
+            self.provide(conn, files.values())
+            self._remember(self._others, version_id, files)
+        return files
+
+    def provide(self, conn: Connection, hashes: Iterable[str]) -> None:
+        """Have contents in the folder, as far as nobody takes them away again."""
+        missing = [each for each in sorted(set(hashes)) if not self._touch(each)]
+        for first in range(0, len(missing), MOST_AT_ONCE):
+            found = versions.contents(conn, missing[first : first + MOST_AT_ONCE])
+            for key, content in found.items():
+                self._write(key, content)
+        if missing:
             self._tidy()
-        self._stamp(manifest_hash)
-        return target if target.is_dir() else self.fetch(conn, manifest_hash)
 
-    def _stamp(self, manifest_hash: str) -> None:
-        stamp, now = self.folder / f"{manifest_hash}{_FETCHED}", self.clock.now().timestamp()
+    def _touch(self, content_hash: str) -> bool:
+        """Note that a content was fetched; return whether it is there."""
+        now = self.clock.now().timestamp()
+        path = self.folder / content_hash
         with suppress(PermissionError):  # it is of a worker with another account
-            stamp.touch()
-            os.utime(stamp, (now, now))
+            try:
+                os.utime(path, (now, now))
+            except FileNotFoundError:
+                return False
+        return path.is_file()
+
+    def _remember(
+        self, known: dict[K, Mapping[str, str]], key: K, files: Mapping[str, str]
+    ) -> None:
+        with self._lock:  # attempts and callbacks are prepared by threads of their own
+            while len(known) >= MOST_KNOWN:
+                del known[next(iter(known))]
+            known[key] = files
+
+    def _write(self, content_hash: str, content: bytes) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            draft = Path(scratch, content_hash)
+            draft.write_bytes(content)
+            draft.rename(self.folder / content_hash)
 
     def _tidy(self) -> None:
         last = self.clock.now().timestamp() - KEPT
-        with tempfile.TemporaryDirectory(dir=self.folder) as bin_:
-            for stamp in self.folder.glob(f"*{_FETCHED}"):
-                with suppress(OSError):  # another worker was faster, or it is another account's
-                    if stamp.stat().st_mtime < last:
-                        stamp.unlink()
-                        code = stamp.with_suffix("")
-                        code.rename(Path(bin_, code.name))  # at once, and not file by file
-
-    def _write(self, target: Path, files: dict[str, bytes]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
-            draft = Path(scratch) / "code"
-            draft.mkdir()
-            for name, content in files.items():
-                path = draft / _inside(name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            # Two workers may share the folder: whoever comes second finds it done.
-            try:
-                os.rename(draft, target)  # noqa: PTH104
-            except OSError:
-                if not target.is_dir():
-                    raise
-                shutil.rmtree(draft)
+        for path in self.folder.iterdir():
+            with suppress(OSError):  # another worker was faster, or it is another account's
+                if path.is_file() and path.stat().st_mtime < last:
+                    path.unlink()
 
 
-def _inside(name: str) -> PurePosixPath:
-    path = PurePosixPath(name)
-    if not path.parts or "\0" in name or path.is_absolute() or ".." in path.parts:
-        raise SerializationError(f"A code manifest names {name!r}, which is not in its bundle.")
-    return path
+def _checked(files: Mapping[str, str]) -> Mapping[str, str]:
+    return {check_path(path): key for path, key in files.items()}

@@ -12,11 +12,12 @@ from headway.domain.prior_run import PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import Frame
 from headway.sdk.facts import RunFacts
+from headway_worker.supply import Code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One attempt to run: the code folder, the DAG file in there, and the run's facts.
+    """One attempt to run: its version's code, the DAG file in there, and the run's facts.
 
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
@@ -25,7 +26,7 @@ class Order:
 
     target: ClassVar = "headway_worker.child:run"
 
-    code: Path
+    code: Code
     relative_path: str
     facts: RunFacts
     attempt_key: str
@@ -41,7 +42,7 @@ class Order:
     def to_frame(self) -> Frame:
         """Return this as plain data."""
         return {
-            "code": str(self.code),
+            "code": code_to_frame(self.code),
             "relative_path": self.relative_path,
             "attempt_key": self.attempt_key,
             "max_xcom_bytes": self.max_xcom_bytes,
@@ -54,7 +55,7 @@ class Order:
     def from_frame(cls, frame: Frame) -> "Order":
         """Return what `to_frame` made the data of."""
         return cls(
-            code=Path(frame["code"]),
+            code=code_from_frame(frame["code"]),
             relative_path=frame["relative_path"],
             attempt_key=frame["attempt_key"],
             max_xcom_bytes=frame["max_xcom_bytes"],
@@ -62,6 +63,16 @@ class Order:
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],
         )
+
+
+def code_to_frame(code: Code) -> Frame:
+    """Return a version's code as plain data."""
+    return {"store": str(code.store), "files": dict(code.files)}
+
+
+def code_from_frame(frame: Frame) -> Code:
+    """Return what `code_to_frame` made the data of."""
+    return Code(Path(frame["store"]), frame["files"])
 
 
 def facts_to_frame(facts: RunFacts) -> Frame:

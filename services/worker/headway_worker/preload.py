@@ -17,8 +17,10 @@ from headway.domain.states import RunType
 from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.facts import RunFacts
 from headway.sdk.modules import module_name
+from headway.serialization.manifest import content_hash
 from headway_worker import child
 from headway_worker.order import Order
+from headway_worker.supply import Code
 
 for module in (
     "headway.sdk.secrets",
@@ -65,7 +67,7 @@ def warm_up() -> None:
     """
     path = sys.path.copy()
     with TemporaryDirectory() as folder:
-        Path(folder, FILE).write_text(SOURCE)
+        Path(folder, content_hash(SOURCE.encode())).write_text(SOURCE)
         for _ in range(TIMES):
             for task_id, map_index in (("first", -1), ("third", 1)):
                 _run(_order(Path(folder), task_id, map_index).to_frame())
@@ -101,7 +103,11 @@ def _order(folder: Path, task_id: str, map_index: int) -> Order:
         map_index=map_index,
     )
     return Order(
-        code=folder, relative_path=FILE, facts=facts, attempt_key="0-0", max_xcom_bytes=1024
+        code=Code(folder, {FILE: content_hash(SOURCE.encode())}),
+        relative_path=FILE,
+        facts=facts,
+        attempt_key="0-0",
+        max_xcom_bytes=1024,
     )
 
 

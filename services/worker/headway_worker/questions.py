@@ -55,6 +55,8 @@ class Questions:
     def answer(self, work: Work | CallbackWork, question: Frame) -> Answer:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
+            if question["ask"] in ("bundle", "code"):
+                return Answer(self._patiently(lambda: self._read_code(work.claimed, question)))
             if isinstance(work, CallbackWork):
                 return Answer(self._answer_callback(work.claimed, question))
             match question["ask"]:
@@ -143,6 +145,12 @@ class Questions:
             case _:
                 item = self.clerk.items.item(claimed, task_id, key, int(question["index"]))
                 return {"item": item, "pair": isinstance(item, tuple)}
+
+    def _read_code(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
+        if question["ask"] == "bundle":
+            return {"files": dict(self.clerk.others(claimed.version_id))}
+        found = self.clerk.piece(claimed, str(question["hash"]), int(question["start"]))
+        return {"piece": found.piece, "size": found.size}
 
     def _patiently(self, call: Callable[[], T]) -> T:
         failures = 0

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
+from headway.cli.dag_test_code import bundle_root, tell_opened, version_code
 from headway.cli.local_secrets import LocalSecrets
 from headway.cli.values import parse_date
 from headway.decide.graph import DagGraph
@@ -23,6 +24,7 @@ from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.secret_settings import provided_here
 from headway.sdk import callbacks
+from headway.sdk.bundle_code import BundleCode
 from headway.sdk.context import Context, build_context, build_run_context, running_in
 from headway.sdk.definition import DAG
 from headway.sdk.execution import Result, execute
@@ -131,7 +133,7 @@ class TestRun:
                 lambda conn_id: self.spark.driver(key, stack, conn_id),
             )
             facts, task = self.facts(task_id, map_index), self.dag.task_dict[task_id]
-            result = execute(task, facts, runtime)
+            result = self._advised(execute(task, facts, runtime))
         self.skips.update(result.skip_tasks)
         if result.outcome is not Outcome.SUCCESS:
             self._forget(task_id, map_index)
@@ -142,6 +144,13 @@ class TestRun:
             context = build_context(task, replace(facts, task_state=state), runtime)
             _call(name, task.calls_on, event, (result.outcome, result.error), context)
         return state
+
+    def _advised(self, result: Result) -> Result:
+        """Return the result with what to do about a file that the version lacks."""
+        advice = None
+        if result.error is not None:
+            advice = self.spark.code.advice(result.error, self.spec.relative_path)
+        return replace(result, error=f"{result.error}\n{advice}") if advice else result
 
     def _call_for_run(self, state: RunState) -> None:
         ended = run_event(self.spec.callbacks, state, told=False, timed_out=False)
@@ -163,7 +172,7 @@ class TestRun:
 class LocalSpark:
     """Spark for this process; its server starts when a task first asks for it."""
 
-    bundle_root: Path
+    code: BundleCode
     ending: ExitStack
     _spark: Any = None
 
@@ -186,7 +195,7 @@ class LocalSpark:
                 raise EmbeddedError("No worker is installed here, which brings Spark.")
             opened: AbstractContextManager[Any] = found[0].load()(settings.environment())
             self._spark = self.ending.enter_context(opened)
-        access = self._spark.access(f"test-{key}", self.bundle_root)
+        access = self._spark.access(f"test-{key}", self.code)
         stack.callback(access.close)
         return access
 
@@ -198,19 +207,36 @@ def run_dag(
 
     Return 0 when the run succeeds, 1 when it fails.
     """
-    root = file.absolute().parent
-    dags = {dag.dag_id: dag for dag in _load(file.absolute(), root)}
-    if dag_id not in dags:
-        known = ", ".join(sorted(dags)) or "none"
-        raise NotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
-    spec = to_spec(dags[dag_id], file.name)
-    interval = _interval(spec, date, now)
+    root = bundle_root(file.absolute())
+    path = file.absolute().relative_to(root).as_posix()
+    with version_code(root, path) as code:
+        dags = {dag.dag_id: dag for dag in _load(code, path)}
+        if dag_id not in dags:
+            known = ", ".join(sorted(dags)) or "none"
+            raise NotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
+        succeeded = _run(dags[dag_id], code, path, _Wanted(date, conf, now))
+        tell_opened(code, path)
+    return 0 if succeeded else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is asked for: an interval by its start, and the run's conf."""
+
+    date: str | None
+    conf: Mapping[str, JsonValue]
+    now: datetime
+
+
+def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
+    now, spec = wanted.now, to_spec(dag, path)
+    interval = _interval(spec, wanted.date, now)
     clock = SystemClock()
     started = clock.monotonic()
 
     def facts(task_id: str, map_index: int) -> RunFacts:
         return RunFacts(
-            dag_id=dag_id,
+            dag_id=dag.dag_id,
             run_id=f"test__{interval.start.isoformat()}",
             task_id=task_id,
             data_interval=interval,
@@ -218,26 +244,26 @@ def run_dag(
             logical_date=interval.start,
             run_after=now,
             start_date=now,
-            conf=conf,
+            conf=wanted.conf,
             map_index=map_index,
         )
 
-    print(f"{dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")
+    print(f"{dag.dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")
     with ExitStack() as ending:
-        spark, secrets = LocalSpark(root, ending), LocalSecrets(provided_here())
-        state = TestRun(dags[dag_id], spec, facts, spark, secrets).run()
-    print(f"{dag_id}: {state} in {clock.monotonic() - started:.1f} s")
-    return 0 if state is RunState.SUCCESS else 1
+        spark, secrets = LocalSpark(code, ending), LocalSecrets(provided_here())
+        state = TestRun(dag, spec, facts, spark, secrets).run()
+    print(f"{dag.dag_id}: {state} in {clock.monotonic() - started:.1f} s")
+    return state is RunState.SUCCESS
 
 
-def _load(file: Path, root: Path) -> list[DAG]:
+def _load(code: BundleCode, path: str) -> list[DAG]:
     try:
-        return load_dag_file(file, root)
+        return load_dag_file(code.root / path, code.root, code)
     except HeadwayError:
         raise
     except Exception as error:
         shown = traceback_of(error, __file__) or message_of(error)
-        raise DagError(f"{file.name} cannot be imported:\n{shown}") from error
+        raise DagError(f"{path} cannot be imported:\n{shown}") from error
 
 
 def _interval(spec: DagSpec, date: str | None, now: datetime) -> DataInterval:

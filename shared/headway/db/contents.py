@@ -5,10 +5,14 @@ it was new or not: in between it cannot be pruned, and after that its version na
 do not exclude each other, and nothing is written for what is there, but its time twice an hour.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from json import dumps
+from typing import Final
 
 from sqlalchemy import Connection, TextClause, text
+
+MOST_BYTES: Final = 8 * 2**20
+"""Bytes of contents that are stored by one statement."""
 
 HOLD_FILES = text("""
     SELECT hash, stored_at < now() - interval '30 minutes' AS stale
@@ -91,10 +95,14 @@ CONTENTS = text("SELECT hash, content FROM code_file WHERE hash = ANY (:hashes)"
 
 def add_files(conn: Connection, contents: Mapping[str, bytes]) -> None:
     """Store source files by their content hash."""
-    unknown = _unknown(conn, contents, HOLD_FILES, REFRESH_FILES)
-    if unknown:
-        parameters = {"hashes": unknown, "contents": [contents[it] for it in unknown]}
-        conn.execute(ADD_FILES, parameters)
+    unknown = unknown_files(conn, contents)
+    for part in _parts(unknown, contents):
+        conn.execute(ADD_FILES, {"hashes": part, "contents": [contents[it] for it in part]})
+
+
+def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
+    """Return those of these files that are not stored, sorted; hold the others."""
+    return _unknown(conn, hashes, HOLD_FILES, REFRESH_FILES)
 
 
 def add_manifests(conn: Connection, manifests: Mapping[str, Mapping[str, str]]) -> None:
@@ -123,6 +131,20 @@ def contents(conn: Connection, hashes: Collection[str]) -> dict[str, bytes]:
     """Return source files by their content hash."""
     rows = conn.execute(CONTENTS, {"hashes": list(hashes)})
     return {row.hash: bytes(row.content) for row in rows}
+
+
+def _parts(hashes: Sequence[str], contents: Mapping[str, bytes]) -> Iterator[list[str]]:
+    """Divide hashes, so that no statement has much more than `MOST_BYTES` of contents."""
+    part: list[str] = []
+    size = 0
+    for key in hashes:
+        part.append(key)
+        size += len(contents[key])
+        if size >= MOST_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _unknown(

@@ -52,6 +52,7 @@ LOCK_MANIFESTS = text("""
     SELECT hash FROM code_manifest AS it
      WHERE stored_at < now() - make_interval(secs => :seconds)
        AND NOT EXISTS (SELECT FROM dag_version WHERE manifest_hash = it.hash)
+       AND NOT EXISTS (SELECT FROM dag_version WHERE bundle_hash = it.hash)
      LIMIT :limit
        FOR UPDATE SKIP LOCKED
 """)
@@ -60,6 +61,7 @@ PRUNE_MANIFESTS = text("""
     DELETE FROM code_manifest AS it
      WHERE hash = ANY (:hashes)
        AND NOT EXISTS (SELECT FROM dag_version WHERE manifest_hash = it.hash)
+       AND NOT EXISTS (SELECT FROM dag_version WHERE bundle_hash = it.hash)
 """)
 
 LOCK_FILES = text("""

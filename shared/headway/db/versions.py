@@ -1,8 +1,9 @@
 """SQL on DAG versions: what a DAG was, for ever."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
@@ -24,19 +25,20 @@ FIND = text("""
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
                              max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
-                             reparse_on_run, commit)
+                             reparse_on_run, commit, bundle_hash)
     SELECT new.dag_id,
            1 + coalesce((SELECT max(number) FROM dag_version AS old
                           WHERE old.dag_id = new.dag_id), 0),
            new.fingerprint, new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
-           new.dagrun_timeout, new.look_at_start, new.reparse_on_run, new.commit
+           new.dagrun_timeout, new.look_at_start, new.reparse_on_run, new.commit,
+           new.bundle_hash
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]),
                   CAST(:serialized AS bytea[]), CAST(:manifest_hashes AS text[]),
                   CAST(:most_active AS int[]), CAST(:timeouts AS float8[]),
                   CAST(:look_at_start AS bool[]), CAST(:reparse_on_run AS bool[]),
-                  CAST(:commits AS text[]))
+                  CAST(:commits AS text[]), CAST(:bundle_hashes AS text[]))
            AS new (dag_id, fingerprint, serialized, manifest_hash, max_active_tasks_per_dagrun,
-                   dagrun_timeout, look_at_start, reparse_on_run, commit)
+                   dagrun_timeout, look_at_start, reparse_on_run, commit, bundle_hash)
      ORDER BY new.dag_id
  RETURNING dag_id, id
 """)
@@ -68,15 +70,40 @@ ADD_EDGES = text("""
 LOAD = text("SELECT id, serialized FROM dag_version WHERE id = ANY (:ids)")
 
 
+OTHERS = text("""
+    SELECT files
+      FROM dag_version AS version
+      JOIN code_manifest AS bundle ON bundle.hash = version.bundle_hash
+     WHERE version.id = :id
+""")
+
+PIECE = text("""
+    SELECT substring(content FROM :start FOR :length) AS piece, length(content) AS size
+      FROM code_file
+     WHERE hash = :hash
+""")
+
+
+class Piece(NamedTuple):
+    """Some bytes of a file, and the size of the whole file."""
+
+    piece: bytes
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A DAG as a parser read it, ready to be stored, with the commit that it was read at."""
+    """A DAG as a parser read it, ready to be stored, with the commit that it was read at.
+
+    `bundle_hash` is the manifest of what its tasks may read of the bundle besides its own files.
+    """
 
     spec: DagSpec
     serialized: bytes
     fingerprint: str
     manifest_hash: str
     commit: str | None = None
+    bundle_hash: str | None = None
 
 
 def find(conn: Connection, wanted: Mapping[str, str]) -> dict[str, int]:
@@ -128,6 +155,7 @@ def _versions(new: Sequence[NewVersion]) -> dict[str, Sequence[object]]:
         "look_at_start": [DagGraph(spec).look_at_start() for spec in specs],
         "reparse_on_run": [spec.reparse_on_run for spec in specs],
         "commits": [it.commit for it in new],
+        "bundle_hashes": [it.bundle_hash for it in new],
     }
 
 
@@ -166,6 +194,11 @@ def add_code(
     stored.add_manifests(conn, manifests)
 
 
+def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
+    """Return those of these content hashes that are not stored; hold the others."""
+    return stored.unknown_files(conn, hashes)
+
+
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """Return the serialized DAGs of these versions, by version id."""
     return {row.id: bytes(row.serialized) for row in conn.execute(LOAD, {"ids": list(ids)})}
@@ -174,6 +207,18 @@ def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
 def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
     """Return the files of a manifest: relative path to content hash."""
     return stored.manifest(conn, manifest_hash)
+
+
+def others(conn: Connection, version_id: int) -> dict[str, str]:
+    """Return what the bundle of a version had besides its files, as of its commit or scan."""
+    files: dict[str, str] | None = conn.execute(OTHERS, {"id": version_id}).scalar_one_or_none()
+    return files or {}
+
+
+def piece(conn: Connection, content_hash: str, start: int, length: int) -> Piece:
+    """Return so many bytes of a source file from there on, and how many it has."""
+    row = conn.execute(PIECE, {"hash": content_hash, "start": start + 1, "length": length}).one()
+    return Piece(bytes(row.piece), row.size)
 
 
 def contents(conn: Connection, hashes: Sequence[str]) -> dict[str, bytes]:

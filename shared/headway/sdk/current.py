@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headway.sdk.bundle_code import BundleCode
     from headway.sdk.definition import DAG
 
 
@@ -21,10 +22,15 @@ class DagFile:
     path: Path
     bundle_root: Path
     dags: "list[DAG]" = field(default_factory=list)
+    code: "BundleCode | None" = None
 
     def beside(self, name: str) -> Path | None:
         """Return the file or folder of that name beside the DAG file; None if there is none."""
         found = Path(normpath(self.path.parent / name))
+        if self.code is not None:
+            inside = self.code.inside(found)
+            if inside is not None and self.code.has(inside):
+                self.code.place()
         return found if found.exists() else None
 
 

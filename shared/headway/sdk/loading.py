@@ -10,6 +10,8 @@ from pathlib import Path, PurePath
 from types import CodeType
 
 from headway.domain.errors import DagError
+from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle_imports import BundleModule
 from headway.sdk.current import DagFile, collect
 from headway.sdk.definition import DAG
 from headway.sdk.modules import module_name
@@ -24,8 +26,10 @@ class SourceOnly(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
+def load_dag_file(path: Path, bundle_root: Path, code: BundleCode | None = None) -> list[DAG]:
     """Import the file as a module of its own; return the DAGs that it makes.
+
+    With `code` it is that of a version, and nothing need be on disk.
 
     The file's folder and the bundle's root come first on `sys.path`, and stay there,
     because tasks may import more when they run.  Of a `.zip` file the modules at its root
@@ -33,7 +37,7 @@ def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
     Errors of the user's code go through.
     """
     path, bundle_root = path.absolute(), bundle_root.absolute()
-    if not path.is_file():
+    if code is None and not path.is_file():
         raise DagError(f"There is no DAG file {path}.")
     try:
         relative = path.relative_to(bundle_root)
@@ -42,21 +46,23 @@ def load_dag_file(path: Path, bundle_root: Path) -> list[DAG]:
     _put_first_on_path(bundle_root)
     _put_first_on_path(path.parent)
     dags: list[DAG] = []
-    for name, loader in _modules(path, relative):
-        file = DagFile(name, path, bundle_root, dags)
+    for name, loader in _modules(path, relative, code):
+        file = DagFile(name, path, bundle_root, dags, code)
         with collect(file):
             _import(file, loader)
     _check_unique(path, dags)
     return dags
 
 
-def _modules(path: Path, relative: PurePath) -> Iterator[tuple[str, SourceLoader]]:
+def _modules(
+    path: Path, relative: PurePath, code: BundleCode | None
+) -> Iterator[tuple[str, SourceLoader]]:
     """Yield the name of each module of the file, and what imports it."""
     if path.suffix.lower() != SUFFIX:
         name = module_name(relative)
-        yield name, SourceOnly(name, str(path))
+        yield name, BundleModule(code, name, str(relative)) if code else SourceOnly(name, str(path))
         return
-    modules = dag_modules(path)
+    modules = dag_modules(path, code.read(str(relative)) if code else path.read_bytes())
     _put_first_on_path(path)
     importlib.invalidate_caches()  # Python remembers what was in a package
     for module in modules:

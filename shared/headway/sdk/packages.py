@@ -6,6 +6,7 @@ import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from importlib.abc import SourceLoader
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -70,19 +71,19 @@ def names_modules(content: bytes) -> bool:
     )
 
 
-def dag_modules(package: Path) -> list[PackagedModule]:
+def dag_modules(package: Path, content: bytes) -> list[PackagedModule]:
     """Return the modules at the package's root that look like DAG files, sorted by name.
 
     Raises DagError for a package that is none, or more than a package may be.
     """
     try:
-        return list(_dag_modules(package))
+        return list(_dag_modules(package, content))
     except (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError) as why:
         raise DagError(f"{package.name} is no sound zip file: {why}.") from None
 
 
-def _dag_modules(package: Path) -> Iterator[PackagedModule]:
-    with package.open("rb") as raw, ZipFile(raw) as opened:
+def _dag_modules(package: Path, content: bytes) -> Iterator[PackagedModule]:
+    with BytesIO(content) as raw, ZipFile(raw) as opened:
         entries = opened.infolist()
         _check(package, entries)
         for entry in sorted(entries, key=lambda entry: entry.filename):

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import Final
 
 import msgpack
+
+MOST_FILES: Final = 5_000
+MOST_BYTES: Final = 50 * 2**20
+"""Files of a bundle that a version may have, or its tasks may read besides, and their bytes."""
 
 
 def content_hash(content: bytes) -> str:

@@ -9,6 +9,7 @@ from headway.sdk import DAG, TradingDays
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
+from headway_parser import answer
 from headway_parser.answer import (
     LONGEST_OUTPUT,
     ParsedFile,
@@ -209,7 +210,8 @@ def test_names_are_bounded_together() -> None:
     assert "files of its bundle" in error_of({"dags": [], "files": {}, "missing": names})
 
 
-def test_code_is_bounded() -> None:
+def test_code_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "MOST_BYTES", 9 * 2**20 - 1)
     files = {f"{number}.py": bytes([number]) * 2**20 for number in range(9)}
 
     assert "9,437,184 bytes of code" in error_of({"dags": [], "files": files})

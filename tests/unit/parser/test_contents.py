@@ -98,7 +98,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(
 
 
 def test_a_huge_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "MOST_CODE", 2)
+    monkeypatch.setattr(contents, "MOST_BYTES", 2)
 
     assert Contents(FakeClock()).hash(file) == ABSENT
 

@@ -7,6 +7,7 @@ import pytest
 from headway.db.files import Row
 from headway.testing.clock import FakeClock
 from headway_parser import contents
+from headway_parser.bundle_files import BundleReader
 from headway_parser.contents import Contents, signature_of
 from headway_parser.due import Reason
 from headway_parser.listing import Lister, Listing
@@ -32,7 +33,8 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def shelf(clock: FakeClock) -> Shelf:
-    return Shelf("dags", ME, Lister(safe_mode=False), Contents(clock), "release", clock)
+    lister, reader = Lister(safe_mode=False), BundleReader(clock)
+    return Shelf("dags", ME, lister, Contents(clock), "release", clock, reader)
 
 
 def rows(*paths: str, parser: int = ME) -> dict[str, Row]:

@@ -142,15 +142,17 @@ def test_no_entry_leads_out(tmp_path: Path, name: str) -> None:
     package = pack(tmp_path / "bad.zip", {name: "x"})
 
     with pytest.raises(DagError, match="which leads out of it"):
-        dag_modules(package)
+        dag_modules(package, package.read_bytes())
 
 
 def test_there_is_a_bound_to_the_number_of_entries(tmp_path: Path) -> None:
     many = {f"{number}.txt": "" for number in range(MOST_ENTRIES)}
-    assert dag_modules(pack(tmp_path / "most.zip", many)) == []
+    most = pack(tmp_path / "most.zip", many)
+    assert dag_modules(most, most.read_bytes()) == []
 
+    too_many = pack(tmp_path / "many.zip", {**many, "more.txt": ""})
     with pytest.raises(DagError, match="has 10,001 entries"):
-        dag_modules(pack(tmp_path / "many.zip", {**many, "more.txt": ""}))
+        dag_modules(too_many, too_many.read_bytes())
 
 
 def test_there_is_a_bound_to_what_the_entries_unpack_to(
@@ -159,11 +161,11 @@ def test_there_is_a_bound_to_what_the_entries_unpack_to(
     package = pack(tmp_path / "bomb.zip", {"a.txt": "0" * 600_000, "b.txt": "0" * 600_000})
     assert package.stat().st_size < 4_000
     monkeypatch.setattr(packages, "MOST_BYTES", 1_200_000)
-    assert dag_modules(package) == []
+    assert dag_modules(package, package.read_bytes()) == []
     monkeypatch.setattr(packages, "MOST_BYTES", 1_199_999)
 
     with pytest.raises(DagError, match="unpacks to 1,200,000 bytes"):
-        dag_modules(package)
+        dag_modules(package, package.read_bytes())
 
 
 def sized(package: Path, size: int) -> Path:
@@ -179,7 +181,7 @@ def test_an_entry_unpacks_to_what_the_directory_says(tmp_path: Path, says: int) 
     package = sized(pack(tmp_path / "bomb.zip", {"data.txt": "0" * 10_000_000}), says)
 
     with pytest.raises(DagError, match="is not what the directory says of it"):
-        dag_modules(package)
+        dag_modules(package, package.read_bytes())
 
 
 def test_a_lie_is_found_before_all_of_it_is_unpacked(
@@ -196,7 +198,7 @@ def test_a_lie_is_found_before_all_of_it_is_unpacked(
 
     monkeypatch.setattr(packages, "_pieces", count)
     with pytest.raises(DagError):
-        dag_modules(package)
+        dag_modules(package, package.read_bytes())
 
     assert sum(seen) <= 2**20
 
@@ -207,14 +209,14 @@ def test_an_encrypted_package_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret.zip").write_bytes(content)
 
     with pytest.raises(DagError, match="is encrypted"):
-        dag_modules(tmp_path / "secret.zip")
+        dag_modules(tmp_path / "secret.zip", bytes(content))
 
 
 def test_a_method_that_python_cannot_import_is_refused(tmp_path: Path) -> None:
     package = pack(tmp_path / "slow.zip", {"a.py": DAG}, zipfile.ZIP_LZMA)
 
     with pytest.raises(DagError, match="Python cannot import"):
-        dag_modules(package)
+        dag_modules(package, package.read_bytes())
 
 
 def test_whatever_is_no_package_is_an_error_of_it(tmp_path: Path) -> None:
@@ -229,7 +231,7 @@ def test_whatever_is_no_package_is_an_error_of_it(tmp_path: Path) -> None:
     ):
         bad.write_bytes(content)
         with pytest.raises(DagError, match=r"bad\.zip is no sound zip file"):
-            dag_modules(bad)
+            dag_modules(bad, bad.read_bytes())
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,16 @@ from headway.domain.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.frames import Frame, FrameReader, encode_frame, receive_frame, send_frame
+from headway.testing.version_code import store
 from headway_worker.callbacks import child
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.callbacks.ordering import order_of
+from headway_worker.supply import Code
 
 DAG_FILE = """
 from headway.sdk import DAG, BaseHook, BashOperator, Variable, get_current_context
+from headway_worker.supply import Code
+from headway.testing.version_code import store
 
 def tell(context):
     ti, run = context.get("ti"), context["dag_run"]
@@ -90,8 +94,8 @@ def claimed(event: str, task_id: str | None = "t", **given: Any) -> ClaimedCallb
 
 def called(folder: Path, its: ClaimedCallback, text: str = DAG_FILE) -> Frame:
     """Run the child in a thread, answering what it asks; return its last words."""
-    (folder / "etl.py").write_text(text)
-    order = order_of(its, folder, "etl.py")
+    code = Code(folder, store(folder, {"etl.py": text.encode()}))
+    order = order_of(its, code, "etl.py")
     mine, childs = socket.socketpair()
     with mine, childs, ThreadPoolExecutor(1) as thread:
         running = thread.submit(child.run, order.to_frame(), childs)
@@ -196,7 +200,7 @@ def test_code_that_has_nothing_to_call_says_so(
 
 @pytest.mark.parametrize("its", [claimed("retry", cause="x"), claimed("success", task_id=None)])
 def test_an_order_travels_in_a_frame(its: ClaimedCallback) -> None:
-    order = order_of(its, Path("/code"), "etl.py")
+    order = order_of(its, Code(Path("/code"), {}), "etl.py")
 
     assert CallbackOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
     assert order.environment == {"HEADWAY_CALLBACK": "5"}

@@ -19,6 +19,7 @@ from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway_worker.clerk import Clerk, Work
 from headway_worker.questions import Questions
+from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
@@ -74,7 +75,7 @@ def work() -> Work:
     dag = DagSpec(
         dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=(task,)
     )
-    return Work(claimed, dag, task, Path())
+    return Work(claimed, dag, task, Code(Path(), {}))
 
 
 @dataclass

@@ -16,11 +16,12 @@ from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime
 from headway_worker.order import Order
+from headway_worker.supply import Code
 
 T = TypeVar("T")
 
 ORDER = Order(
-    code=Path("/code"),
+    code=Code(Path("/code"), {}),
     relative_path="etl.py",
     facts=RunFacts(
         dag_id="etl",

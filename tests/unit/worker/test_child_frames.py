@@ -13,6 +13,7 @@ from headway.sdk.execution import Result
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime
 from headway_worker.order import Order
+from headway_worker.supply import Code
 
 LARGE = "x" * 2**20
 """More than a socket takes that nobody reads from."""
@@ -26,7 +27,11 @@ def order(folder: Path) -> Order:
         data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
     )
     return Order(
-        code=folder, relative_path="e.py", facts=facts, attempt_key="1-1", max_xcom_bytes=2**21
+        code=Code(folder, {}),
+        relative_path="e.py",
+        facts=facts,
+        attempt_key="1-1",
+        max_xcom_bytes=2**21,
     )
 
 

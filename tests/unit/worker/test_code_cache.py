@@ -1,4 +1,4 @@
-"""The code of a version is written below its own folder, whole or not at all."""
+"""Contents by hash: fetched once, and mended by whoever finds one missing or wrong."""
 
 import os
 from contextlib import nullcontext
@@ -10,10 +10,13 @@ from sqlalchemy import Connection
 
 import headway_worker.clerk
 from headway.db import versions
-from headway.domain.errors import SerializationError
+from headway.domain.errors import DagError
+from headway.runtime.frames import Frame
 from headway.serialization import codec
+from headway.serialization.manifest import content_hash
 from headway_worker.clerk import Clerk
 from headway_worker.code import KEPT, CodeCache
+from headway_worker.supply import WorkerSupply
 
 
 @pytest.fixture
@@ -21,90 +24,115 @@ def cache(tmp_path: Path) -> CodeCache:
     return CodeCache(tmp_path / "cache" / "code")
 
 
-def test_files_are_written_with_their_folders(cache: CodeCache) -> None:
-    target = cache.folder / "hash"
-
-    cache._write(target, {"d.py": b"1", "lib/deep/x.py": b"2"})
-
-    assert (target / "d.py").read_bytes() == b"1"
-    assert (target / "lib" / "deep" / "x.py").read_bytes() == b"2"
-    assert [path.name for path in cache.folder.iterdir()] == ["hash"]
-
-
-@pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "..", "", ".", "a\0"])
-def test_no_file_is_written_outside(cache: CodeCache, name: str) -> None:
-    target = cache.folder / "hash"
-
-    with pytest.raises(SerializationError, match="which is not in its bundle"):
-        cache._write(target, {"d.py": b"1", name: b"evil"})
-
-    assert list(cache.folder.iterdir()) == []
-    assert [path.name for path in cache.folder.parents[1].iterdir()] == ["cache"]
-
-
-def test_whoever_comes_second_finds_it_done(cache: CodeCache) -> None:
-    target = cache.folder / "hash"
-    cache._write(target, {"d.py": b"1"})
-
-    cache._write(target, {"d.py": b"1"})
-
-    assert (target / "d.py").read_bytes() == b"1"
-    assert [path.name for path in cache.folder.iterdir()] == ["hash"]
-
-
-def test_a_folder_that_cannot_be_made_says_so(cache: CodeCache) -> None:
-    cache.folder.mkdir(parents=True)
-    (cache.folder / "hash").write_text("a file in the way")
-
-    with pytest.raises(NotADirectoryError):
-        cache._write(cache.folder / "hash", {"d.py": b"1"})
-
-
 @pytest.fixture
 def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
-    """Stands for a database in which each manifest has one file of the same name."""
-    monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": name})
-    monkeypatch.setattr(versions, "contents", lambda _conn, keys: dict.fromkeys(keys, b"1"))
+    """Stands for a database in which each manifest has one file, of its own name."""
+    monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
+    monkeypatch.setattr(versions, "others", lambda _conn, number: {"x.json": f"of-{number}"})
+    monkeypatch.setattr(
+        versions, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
+    )
     return Mock(spec=Connection)
 
 
-def age(folder: Path, seconds: float) -> None:
-    stamp = folder.with_suffix(".fetched")
-    then = stamp.stat().st_mtime - seconds
-    os.utime(stamp, (then, then))
+def there(cache: CodeCache) -> set[str]:
+    return {path.name for path in cache.folder.iterdir()}
 
 
-def test_code_that_nobody_has_fetched_for_long_goes_when_other_code_comes(
+def test_contents_are_stored_by_their_hash(cache: CodeCache, conn: Connection) -> None:
+    code = cache.fetch(conn, "etl")
+
+    assert code.files == {"etl.py": "of-etl"}
+    assert (code.store / "of-etl").read_bytes() == b"of-etl"
+    assert there(cache) == {"of-etl"}
+
+
+def test_what_the_bundle_has_besides_is_fetched_when_it_is_asked_for(
     cache: CodeCache, conn: Connection
 ) -> None:
-    old, used, young = (cache.fetch(conn, name) for name in ("old", "used", "young"))
-    for folder, seconds in ((old, KEPT + 60), (used, KEPT + 60), (young, KEPT - 60)):
-        age(folder, seconds)
-    assert cache.fetch(conn, "used") == used
-    assert old.is_dir()
+    cache.fetch(conn, "etl")
 
-    new = cache.fetch(conn, "new")
-
-    assert {path for path in cache.folder.iterdir() if path.is_dir()} == {used, young, new}
-    assert len(list(cache.folder.iterdir())) == 6
-    assert (used / "used.py").read_bytes() == b"1"
+    assert cache.others(conn, 7) == {"x.json": "of-7"}
+    assert there(cache) == {"of-etl", "of-7"}
 
 
-def test_code_that_another_worker_removes_is_fetched_again(
+@pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "..", "", ".", "a\0", "a//b"])
+def test_no_file_is_named_outside_of_the_bundle(
+    cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(versions, "manifest", lambda _conn, _name: {"d.py": "1", name: "2"})
+
+    with pytest.raises(DagError, match="which is not in its bundle"):
+        cache.fetch(conn, "etl")
+
+    assert not cache.folder.exists()
+
+
+def test_code_that_is_known_is_not_asked_for_again(
     cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = cache.fetch(conn, "hash")
-    stamp = os.utime
+    code = cache.fetch(conn, "etl")
+    monkeypatch.setattr(versions, "manifest", Mock(side_effect=AssertionError))
 
-    def removed_first(path: Path, times: tuple[float, float]) -> None:
-        monkeypatch.setattr(os, "utime", stamp)
-        target.rename(target.with_name("gone"))
-        stamp(path, times)
+    assert cache.fetch(conn, "etl") == code
 
-    monkeypatch.setattr(os, "utime", removed_first)
 
-    assert cache.fetch(conn, "hash") == target
-    assert (target / "hash.py").read_bytes() == b"1"
+def test_contents_that_nobody_has_fetched_for_long_go_when_others_come(
+    cache: CodeCache, conn: Connection
+) -> None:
+    cache.fetch(conn, "old")
+    cache.fetch(conn, "young")
+    for name, seconds in (("of-old", KEPT + 60), ("of-young", KEPT - 60)):
+        then = (cache.folder / name).stat().st_mtime - seconds
+        os.utime(cache.folder / name, (then, then))
+
+    cache.fetch(conn, "new")
+
+    assert there(cache) == {"of-young", "of-new"}
+
+
+CONTENT = b"print('as it was')\n"
+HASH = content_hash(CONTENT)
+
+
+class Worker:
+    """Answers what a child asks, in pieces of seven bytes."""
+
+    def __init__(self, content: bytes = CONTENT) -> None:
+        self.whole = content
+        self.asked: list[Frame] = []
+
+    def ask(self, question: Frame) -> Frame:
+        self.asked.append(question)
+        start = question["start"]
+        return {"piece": self.whole[start : start + 7], "size": len(self.whole)}
+
+
+def test_a_content_that_is_there_is_not_asked_for(tmp_path: Path) -> None:
+    (tmp_path / HASH).write_bytes(CONTENT)
+    worker = Worker()
+
+    assert WorkerSupply(tmp_path, worker.ask).content(HASH) == CONTENT
+    assert worker.asked == []
+
+
+@pytest.mark.parametrize("found", [b"print('something else')\n", None])
+def test_a_content_that_was_changed_or_is_missing_comes_from_the_worker(
+    tmp_path: Path, found: bytes | None
+) -> None:
+    if found is not None:
+        (tmp_path / HASH).write_bytes(found)
+    worker = Worker()
+
+    assert WorkerSupply(tmp_path, worker.ask).content(HASH) == CONTENT
+    assert [it["start"] for it in worker.asked] == [0, 7, 14]
+
+
+def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:
+    worker = Worker(b"print('damaged')\n")
+
+    with pytest.raises(DagError, match="has another content"):
+        WorkerSupply(tmp_path, worker.ask).content(HASH)
 
 
 def test_a_clerk_holds_so_many_dags_at_most(

@@ -18,6 +18,7 @@ from headway.testing.clock import FakeClock
 from headway_worker.clerk import Clerk, Work
 from headway_worker.questions import Questions
 from headway_worker.spark.service import SparkService
+from headway_worker.supply import Code
 from headway_worker.vault import Vault
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -49,7 +50,7 @@ WORK = Work(
         tasks=(TASK,),
     ),
     TASK,
-    Path("/code"),
+    Code(Path("/code"), {}),
 )
 
 

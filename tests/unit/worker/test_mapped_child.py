@@ -13,8 +13,10 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.facts import RunFacts
+from headway.testing.version_code import store
 from headway_worker import child
 from headway_worker.order import Order
+from headway_worker.supply import Code
 
 DAG_FILE = """
 from headway.sdk import DAG, task
@@ -51,7 +53,6 @@ def _restored_path() -> Iterator[None]:
 
 def run(folder: Path, task_id: str, map_index: int = -1) -> tuple[list[Frame], Any]:
     """Run an attempt as its child process does; return its questions and its result."""
-    (folder / "etl.py").write_text(DAG_FILE)
     facts = RunFacts(
         dag_id="etl",
         run_id="manual__1",
@@ -60,7 +61,11 @@ def run(folder: Path, task_id: str, map_index: int = -1) -> tuple[list[Frame], A
         map_index=map_index,
     )
     order = Order(
-        code=folder, relative_path="etl.py", facts=facts, attempt_key="1-1", max_xcom_bytes=1000
+        code=Code(folder, store(folder, {"etl.py": DAG_FILE.encode()})),
+        relative_path="etl.py",
+        facts=facts,
+        attempt_key="1-1",
+        max_xcom_bytes=1000,
     )
     ours, theirs = socket.socketpair()
     ours.settimeout(5)

@@ -10,13 +10,18 @@ from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import FrameReader, encode_frame
 from headway.sdk.facts import RunFacts
 from headway_worker.order import Order
+from headway_worker.supply import Code
 
 NEW_YORK = timezone(timedelta(hours=-5))
 DATES = st.datetimes(timezones=st.sampled_from([UTC, NEW_YORK]))
 TEXTS = st.text(max_size=10)
 ORDERS = st.builds(
     Order,
-    code=TEXTS.map(lambda name: Path("/code", name.replace("\0", ""))),
+    code=st.builds(
+        Code,
+        store=TEXTS.map(lambda name: Path("/code", name.replace("\0", ""))),
+        files=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    ),
     relative_path=TEXTS,
     attempt_key=TEXTS,
     max_xcom_bytes=st.integers(64, 2**40),
@@ -50,7 +55,11 @@ def test_dates_keep_their_zone(zone: timezone) -> None:
     start = datetime(2013, 1, 1, tzinfo=zone)
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=DataInterval.exact(start))
     order = Order(
-        code=Path("/c"), relative_path="d.py", facts=facts, attempt_key="1-1", max_xcom_bytes=64
+        code=Code(Path("/c"), {"d.py": "0a"}),
+        relative_path="d.py",
+        facts=facts,
+        attempt_key="1-1",
+        max_xcom_bytes=64,
     )
 
     found = Order.from_frame(order.to_frame()).facts.data_interval.start

@@ -28,6 +28,7 @@ from headway_worker.clerk import Clerk, Work
 from headway_worker.launcher import Launcher
 from headway_worker.log_file import Limits, LogFile
 from headway_worker.questions import Questions
+from headway_worker.supply import Code
 from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
 
@@ -61,9 +62,9 @@ WORK = Work(
     ),
     DAG,
     TASK,
-    Path("/code"),
+    Code(Path("/code"), {}),
 )
-CALLBACK = CallbackWork(MagicMock(spec=ClaimedCallback), DAG, Path("/code"))
+CALLBACK = CallbackWork(MagicMock(spec=ClaimedCallback), DAG, Code(Path("/code"), {}))
 
 
 def nothing_listens() -> Any:

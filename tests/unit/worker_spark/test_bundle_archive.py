@@ -10,18 +10,26 @@ import pytest
 
 pytest.importorskip("pyspark.sql.connect.session")
 
+from pyspark.sql.connect.client.artifact import Artifact
+
+from headway.testing.version_code import files_below, version_code
 from headway_worker.spark.modules import send_bundle
 
 
 class Session:
-    """A session that remembers what it was sent."""
+    """A session that remembers what it was sent; it is its own client and artifact manager."""
 
     def __init__(self) -> None:
         self.sent: dict[str, bytes] = {}
+        self.client = self._artifact_manager = self
 
-    def addArtifacts(self, path: str, *, pyfile: bool) -> None:  # noqa: N802
-        assert pyfile
-        with ZipFile(path) as archive:
+    def _add_artifacts(self, artifacts: list[Artifact]) -> list[Artifact]:
+        return artifacts
+
+    def _request_add_artifacts(self, requests: list[Artifact]) -> None:
+        (artifact,) = requests
+        assert artifact.path == "pyfiles/bundle.zip"
+        with artifact.storage.stream() as stream, ZipFile(stream) as archive:
             self.sent = {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -41,7 +49,10 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sent(bundle: Path) -> dict[str, bytes]:
     session: Any = Session()
-    send_bundle(session, bundle, bundle.parent / "scratch")
+    code = version_code(bundle, files_below(bundle))
+    for package in bundle.glob("*.zip"):
+        code.open_package(package.name)
+    send_bundle(session, code, bundle.parent / "scratch")
     return dict(session.sent)
 
 

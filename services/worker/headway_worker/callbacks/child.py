@@ -9,6 +9,8 @@ from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, send_frame
 from headway.sdk import callbacks
+from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle_imports import importing
 from headway.sdk.context import Context, build_context, build_run_context, running_in
 from headway.sdk.definition import DAG
 from headway.sdk.exceptions import AirflowException
@@ -19,6 +21,7 @@ from headway.sdk.tracebacks import message_of, traceback_of
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.child import Asking
 from headway_worker.records import send_records
+from headway_worker.supply import code_of
 from headway_worker.words import result_to_frame
 
 _LET_A_TASK: Final = "let a task with a trigger rule read it."
@@ -56,15 +59,18 @@ def run(argument: Frame, channel: socket) -> None:
     """Call the functions of one event, and tell how that went as the last frame of the channel."""
     order = CallbackOrder.from_frame(argument)
     send_records()
-    problem = _call(order, CallbackRuntime(channel))
+    runtime = CallbackRuntime(channel)
+    code = code_of(order.code, runtime.ask)
+    with importing(code):
+        problem = _call(order, code, runtime)
     outcome = Outcome.SUCCESS if problem is None else Outcome.FAILED
     result = Result(outcome=outcome, error=problem)
     send_frame(channel, {"result": result_to_frame(result)})
 
 
-def _call(order: CallbackOrder, runtime: CallbackRuntime) -> str | None:
+def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> str | None:
     try:
-        dag = _load(order)
+        dag = _load(order, code)
         given, context = (
             _about_run(order, dag, runtime) if order.of_run else _about_task(order, dag, runtime)
         )
@@ -77,8 +83,8 @@ def _call(order: CallbackOrder, runtime: CallbackRuntime) -> str | None:
     return "\n".join(problems) or None
 
 
-def _load(order: CallbackOrder) -> DAG:
-    for dag in load_dag_file(order.code / order.relative_path, order.code):
+def _load(order: CallbackOrder, code: BundleCode) -> DAG:
+    for dag in load_dag_file(code.root / order.relative_path, code.root, code):
         if dag.dag_id == order.facts.dag_id:
             return dag
     raise DagError(f"it makes no DAG {order.facts.dag_id!r}.")

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -13,6 +12,7 @@ from headway.db.engine import reader
 from headway.domain.errors import HeadwayError
 from headway.domain.spec import DagSpec
 from headway_worker.clerk import Clerk
+from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
 log = logging.getLogger(__name__)
@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CallbackWork:
-    """A claimed callback, its DAG, and the folder of its version's code."""
+    """A claimed callback, its DAG, and its version's code."""
 
     claimed: ClaimedCallback
     dag: DagSpec
-    code: Path
+    code: Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class CallbackClerk:
     def _prepare(self, claimed: ClaimedCallback) -> CallbackWork | None:
         """Return the work; without it the claim runs out, and another worker has its try."""
         try:
-            dag, folder = self.clerk.fetch(claimed.version_id, claimed.manifest_hash)
+            dag, code = self.clerk.fetch(claimed.version_id, claimed.manifest_hash)
         except (HeadwayError, OSError, SQLAlchemyError, KeyError):
             log.exception("action=not_prepared callback=%d", claimed.key.id)
             return None
-        return CallbackWork(claimed, dag, folder)
+        return CallbackWork(claimed, dag, code)

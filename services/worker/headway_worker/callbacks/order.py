@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from headway.domain.callbacks import CallbackEvent
 from headway.runtime.frames import Frame
 from headway.sdk.facts import RunFacts
-from headway_worker.order import facts_from_frame, facts_to_frame
+from headway_worker.order import (
+    code_from_frame,
+    code_to_frame,
+    facts_from_frame,
+    facts_to_frame,
+)
+from headway_worker.supply import Code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,7 @@ class CallbackOrder:
     target: ClassVar[str] = "headway_worker.callbacks.child:run"
 
     key: str
-    code: Path
+    code: Code
     relative_path: str
     facts: RunFacts
     event: CallbackEvent
@@ -38,7 +43,7 @@ class CallbackOrder:
         """Return this as plain data."""
         return {
             "key": self.key,
-            "code": str(self.code),
+            "code": code_to_frame(self.code),
             "relative_path": self.relative_path,
             "facts": facts_to_frame(self.facts),
             "event": str(self.event),
@@ -52,7 +57,7 @@ class CallbackOrder:
         """Return what `to_frame` made the data of."""
         return cls(
             key=frame["key"],
-            code=Path(frame["code"]),
+            code=code_from_frame(frame["code"]),
             relative_path=frame["relative_path"],
             facts=facts_from_frame(frame["facts"]),
             event=CallbackEvent(frame["event"]),

@@ -1,7 +1,6 @@
 """From a claimed callback to the order for the child that is to call its functions."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from headway.db.callback_claims import ClaimedCallback
@@ -9,6 +8,7 @@ from headway.domain.callbacks import CallbackEvent
 from headway.domain.states import RunState, TaskState
 from headway.sdk.facts import RunFacts
 from headway_worker.callbacks.order import CallbackOrder
+from headway_worker.supply import Code
 
 _TASK_STATES: Final[Mapping[CallbackEvent, TaskState]] = {
     CallbackEvent.SUCCESS: TaskState.SUCCESS,
@@ -18,7 +18,7 @@ _TASK_STATES: Final[Mapping[CallbackEvent, TaskState]] = {
 }
 
 
-def order_of(claimed: ClaimedCallback, code: Path, relative_path: str) -> CallbackOrder:
+def order_of(claimed: ClaimedCallback, code: Code, relative_path: str) -> CallbackOrder:
     """Return the order for a claimed callback."""
     return CallbackOrder(
         key=str(claimed.key.id),

@@ -15,6 +15,7 @@ from headway.domain.handle import OnHandle
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.clock import SystemClock
 from headway.runtime.starting import uninterrupted
+from headway.sdk.bundle_code import BundleCode
 from headway.sdk.exceptions import RefusedException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.classic import close_driver, explain_driver, open_driver, watch_driver
@@ -44,8 +45,8 @@ class SparkAccess:
 
     `locate` is called when the task first asks for a session, and may take as long as a
     server needs to start.  `on_handle` is told of each session and application before it
-    can do anything.  `title` names its applications.  `bundle_root` is the folder that holds
-    user code; `scratch` is the attempt's own, and `environment` is what its drivers may see.
+    can do anything.  `title` names its applications.  `code` is the version's;
+    `scratch` is the attempt's own, and `environment` is what its drivers may see.
     `prior` returns the handle of the last earlier attempt that may have left an application on
     a cluster: to end that is all that is done for an attempt that was `called_off` before it
     began.
@@ -54,7 +55,7 @@ class SparkAccess:
     locate: Locate
     attempt_key: str
     on_handle: OnHandle
-    bundle_root: Path
+    code: BundleCode
     scratch: Path
     environment: Mapping[str, str]
     prior: Callable[[], Prior | None]
@@ -82,7 +83,7 @@ class SparkAccess:
                 where.endpoint, self.attempt_key, self._keeping(where), where.connection.conf
             )
             self._session = session
-            send_bundle(session, self.bundle_root, self.scratch)
+            send_bundle(session, self.code, self.scratch)
             session.registerProgressHandler(ProgressMeter(self.on_progress, SystemClock()))
         return self._session
 
@@ -142,7 +143,7 @@ class SparkAccess:
     def _open_driver(self, where: Whereabouts) -> AnySession:
         settings = self._submit_settings(where)
         self._session = session = open_driver(settings, self.attempt_key, self._keeping(where))
-        send_bundle(session, self.bundle_root, self.scratch)
+        send_bundle(session, self.code, self.scratch)
         watch_driver(session, self._watch)
         return session
 
@@ -171,14 +172,14 @@ class LocalSpark:
         self._connections = connections
         self._server: ConnectServer | None = None
 
-    def access(self, attempt_key: str, bundle_root: Path) -> SparkAccess:
+    def access(self, attempt_key: str, code: BundleCode) -> SparkAccess:
         """Return Spark for one task; close it before the next one."""
         settings = self._settings
         return SparkAccess(
             locate=self._locate,
             attempt_key=attempt_key,
             on_handle=lambda _handle: None,
-            bundle_root=bundle_root,
+            code=code,
             scratch=settings.scratch / "submit",
             environment=settings.environment,
             prior=lambda: None,

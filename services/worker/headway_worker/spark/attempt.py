@@ -11,6 +11,7 @@ from headway.runtime import settings
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
+from headway.sdk.bundle_code import BundleCode
 from headway.sdk.facts import RunFacts
 from headway_worker.order import Order
 from headway_worker.spark.access import SparkAccess, say
@@ -43,7 +44,10 @@ def title_of(facts: RunFacts) -> str:
 
 
 def spark_of(
-    order: Order, ask: Callable[[Frame], Frame], tell: Callable[[Frame], None]
+    order: Order,
+    code: BundleCode,
+    ask: Callable[[Frame], Frame],
+    tell: Callable[[Frame], None],
 ) -> SparkAccess:
     """Return the attempt's access to Spark; the worker's server starts when it is first used.
 
@@ -72,7 +76,7 @@ def spark_of(
         on_handle=save_handle,
         on_progress=lambda progress: tell({"progress": progress.to_frame()}),
         on_figures=lambda figures: tell({"figures": figures.to_frame()}),
-        bundle_root=order.code,
+        code=code,
         scratch=Path.cwd() / "spark-submit",
         environment=settings.environment(),
         prior=prior,

@@ -86,6 +86,9 @@ Table(
     Column("fingerprint", Text, nullable=False),
     Column("serialized", LargeBinary, nullable=False),
     Column("manifest_hash", ForeignKey("code_manifest.hash"), nullable=False),
+    # The bundle's files as of its commit or scan, which tasks may read besides; they make no
+    # version.  NULL for versions that an older release has stored.
+    Column("bundle_hash", ForeignKey("code_manifest.hash")),
     Column("max_active_tasks_per_dagrun", Integer),
     Column("dagrun_timeout", Double),
     # Whether a run that starts is to be looked at as a whole, or its first tasks are known.
@@ -99,6 +102,7 @@ Table(
     moment("left_at"),
     UniqueConstraint("dag_id", "number"),
     Index(None, "manifest_hash"),
+    Index(None, "bundle_hash"),
     comment="What a DAG was, for ever: serialized structure and code.",
 )
 

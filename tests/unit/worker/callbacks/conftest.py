@@ -29,6 +29,7 @@ from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew, Surroundings
 from headway_worker.log_file import Limits, LogFile
+from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
 NIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -58,7 +59,7 @@ def work(number: int) -> CallbackWork:
     )
     timetable = TimetableSpec(name="null")
     dag = DagSpec(dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=())
-    return CallbackWork(claimed, dag, Path())
+    return CallbackWork(claimed, dag, Code(Path(), {}))
 
 
 @dataclass

@@ -1,0 +1,166 @@
+"""What a task may read of its bundle besides its version's own files: those of one scan.
+
+They are stored with a version when it is made, and make none themselves.
+"""
+
+import logging
+import os
+import stat
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from headway.runtime.clock import Clock
+from headway.serialization.manifest import MOST_BYTES, content_hash
+from headway_parser.contents import RACY_SECONDS
+from headway_parser.stamps import Stamp
+
+log = logging.getLogger(__name__)
+
+MOST_TRIES: Final = 3
+"""How often files are read again that are written meanwhile, until they are left out."""
+
+
+@dataclass(slots=True)
+class BundleReader:
+    """Read files that DAG files may read as well: the parser itself might read more than those.
+
+    That is none that lies elsewhere, whatever links there are (`root` is without any), none below
+    `hidden` folders, and none that others may not read if another account reads DAG files.
+    """
+
+    clock: Clock
+    hidden: tuple[Path, ...] = ()
+    as_other: bool = False
+    _known: dict[Path, tuple[Stamp, str]] = field(default_factory=dict)
+    _said: str = ""
+
+    def read(self, root: Path, path: str) -> tuple[Stamp, bytes] | None:
+        """Return a file's content, and what it was like; None for what is not to be read."""
+        try:
+            opened = os.open(root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        except OSError:
+            return None
+        with os.fdopen(opened, "rb") as file:
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode) or not self._is_allowed(
+                root, opened, status.st_mode
+            ):
+                return None
+            content = file.read(MOST_BYTES + 1)
+        return None if len(content) > MOST_BYTES else (Stamp.of(status), content)
+
+    def hash(self, root: Path, path: str, stamp: Stamp) -> str | None:
+        """Return the hash of a file that was like that a moment ago; None if not to be read."""
+        known = self._known.get(root / path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        found = self.read(root, path)
+        if found is None:
+            return None
+        hashed = content_hash(found[1])
+        if self.clock.now().timestamp() - found[0].changed / 1e9 > RACY_SECONDS:
+            self._known[root / path] = found[0], hashed
+        return hashed
+
+    def say(self, what: str) -> None:
+        """Log what is left out, once."""
+        if what != self._said:
+            self._said = what
+            if what:
+                log.warning("action=list %s", what)
+
+    def forget(self, root: Path, paths: Collection[str]) -> None:
+        """Remember no other files than these of a folder."""
+        kept = {root / path for path in paths}
+        for path in [it for it in self._known if it not in kept]:
+            del self._known[path]
+
+    def _is_allowed(self, root: Path, opened: int, mode: int) -> bool:
+        if not stat.S_ISREG(mode):
+            return False
+        try:
+            place = Path(os.readlink(f"/proc/self/fd/{opened}"))  # noqa: PTH115 - of the file itself
+        except OSError:  # macOS, where the fork server is for development only
+            return not self.hidden
+        if not place.is_relative_to(root) or any(
+            folder.is_relative_to(root) and place.is_relative_to(folder) for folder in self.hidden
+        ):
+            return False
+        folders = [it for it in place.parents if it.is_relative_to(root)]
+        return not self.as_other or (
+            bool(mode & stat.S_IROTH) and all(it.stat().st_mode & stat.S_IXOTH for it in folders)
+        )
+
+
+@dataclass(slots=True)
+class BundleFiles:
+    """The files of a bundle as of one scan: `stamps` by path, None if there are too many."""
+
+    root: Path
+    stamps: Mapping[str, Stamp] | None
+    reader: BundleReader
+    _files: Mapping[str, str] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.root = self.root.resolve()
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The content hashes by path, the smallest files first until `MOST_BYTES`."""
+        if self._files is None:
+            self._files = self._hashed()
+        return self._files
+
+    def to_store(
+        self, unknown: Callable[[Collection[str]], Collection[str]]
+    ) -> tuple[Mapping[str, str], Mapping[str, bytes]]:
+        """Return the files, and those contents by hash that the database does not know."""
+        files = dict(self.files)
+        for _ in range(MOST_TRIES):
+            wanted = set(unknown(set(files.values())))
+            contents, changed = self._read({p: it for p, it in files.items() if it in wanted})
+            if not changed:
+                break
+            files |= changed
+        else:
+            files = {path: key for path, key in files.items() if path not in changed}
+        kept = {path: key for path, key in files.items() if key}
+        self._files = kept
+        return kept, {key: it for key, it in contents.items() if key in kept.values()}
+
+    def _read(self, files: Mapping[str, str]) -> tuple[dict[str, bytes], dict[str, str]]:
+        """Return contents by hash, and what files that have changed since hold now ("" if gone)."""
+        contents: dict[str, bytes] = {}
+        changed: dict[str, str] = {}
+        for path, expected in files.items():
+            found = self.reader.read(self.root, path)
+            hashed = "" if found is None else content_hash(found[1])
+            if hashed != expected:
+                changed[path] = hashed
+            elif found is not None:
+                contents[expected] = found[1]
+        return contents, changed
+
+    def _hashed(self) -> Mapping[str, str]:
+        if self.stamps is None:
+            return {}
+        left, found = MOST_BYTES, {}
+        by_size = sorted(self.stamps.items(), key=lambda it: (it[1].size, it[0]))
+        for number, (path, stamp) in enumerate(by_size):
+            left -= stamp.size
+            if left < 0:
+                self.reader.say(
+                    f"{self.root}: the files together have more than {MOST_BYTES:,} bytes. "
+                    f"Tasks cannot read the {len(by_size) - number} largest, of {stamp.size:,} "
+                    f"bytes and more ({path}), unless headway_files of a DAG file names them."
+                )
+                break
+            hashed = self.reader.hash(self.root, path, stamp)
+            if hashed is not None:
+                found[path] = hashed
+        else:
+            self.reader.say("")
+        self.reader.forget(self.root, self.stamps)
+        return found

@@ -1,0 +1,224 @@
+"""What a task finds of its bundle: the files of its version, and what the bundle had besides."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from headway.testing.crew import Crew, crew
+
+pytestmark = pytest.mark.services
+
+SHOP = """
+import importlib
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+from headway.sdk import DAG, task
+
+headway_files = ["conf/*.json"]
+HERE = Path(__file__).parent
+
+with DAG("shop"):
+
+    @task
+    def imports_in_the_task():
+        try:
+            from library.late import word
+        except ImportError:
+            raise
+        return word()
+
+    @task
+    def reads_beside_it():
+        rates = Path(__file__).with_name("rates.csv")
+        return [rates.exists(), rates.read_text()]
+
+    @task
+    def imports_by_a_name_made_at_run_time():
+        return importlib.import_module("plug" + "in").WORD
+
+    @task
+    def reads_what_it_names():
+        return sorted(path.read_text() for path in HERE.glob("conf/*.json"))
+
+    @task
+    def starts_a_program():
+        return subprocess.check_output(["cat", str(HERE / "library" / "note.txt")], text=True)
+
+    @task
+    def reads_a_resource():
+        return resources.files("library").joinpath("note.txt").read_text()
+
+    @task.bash
+    def runs_a_script():
+        return f"bash {HERE / 'run.sh'}"
+
+    for each in (imports_in_the_task, reads_beside_it, imports_by_a_name_made_at_run_time,
+                 reads_what_it_names, starts_a_program, reads_a_resource, runs_a_script):
+        each()
+"""
+EXPECTED = {
+    "imports_in_the_task": "late",
+    "reads_beside_it": [True, "1,2"],
+    "imports_by_a_name_made_at_run_time": "plugin",
+    "reads_what_it_names": ["a"],
+    "starts_a_program": "a note",
+    "reads_a_resource": "a note",
+    "runs_a_script": "ran",
+}
+FILES = {
+    "library/__init__.py": "",
+    "library/late.py": "from library.deeper import WORD\ndef word():\n    return WORD\n",
+    "library/deeper.py": 'WORD = "late"\n',
+    "library/note.txt": "a note",
+    "plugin.py": 'WORD = "plugin"\n',
+    "rates.csv": "1,2",
+    "run.sh": "echo ran\n",
+    "conf/a.json": "a",
+    "shop.py": SHOP,
+}
+HIDDEN = """
+from pathlib import Path
+
+from headway.sdk import DAG, task
+
+with DAG("hidden"):
+
+    @task
+    def reads():
+        return (Path(__file__).parent / "data" / "large.json").read_text()
+
+    @task
+    def imports():
+        import importlib
+        return importlib.import_module("private" + ".thing").X
+
+    reads()
+    imports()
+"""
+WARNING = text("SELECT warning FROM dag_file WHERE relative_path = :path")
+VERSIONS = text("SELECT count(*) FROM dag_version")
+
+
+def write(folder: Path, contents: dict[str, str]) -> None:
+    for name, content in contents.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+@pytest.fixture
+def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+    with crew(database_url, tmp_path) as found:
+        write(found.dags, FILES)
+        yield found
+
+
+def number(members: Crew, dag_id: str) -> int:
+    return int(members.dag(dag_id)["version"])
+
+
+def has_versions(at_least: int, conn: Connection) -> bool:
+    return int(conn.scalar(VERSIONS) or 0) >= at_least
+
+
+def looked_again(members: Crew, number: int) -> None:
+    """Wait until the parser has looked at all files once more."""
+    write(members.dags, {"marker.py": f"from headway.sdk import DAG\nDAG('marker')  # {number}\n"})
+    members.wait_for_version("marker", number)
+
+
+@pytest.mark.regression
+def test_a_task_finds_on_a_worker_what_dags_test_finds(members: Crew, tmp_path: Path) -> None:
+    tested = members.headway("dags", "test", str(members.dags / "shop.py"), "shop")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    members.start("parser")
+    members.start("scheduler")
+    members.wait_for_version("shop", 1)
+    members.end(members.member("parser-1"))
+    members.dags.rename(tmp_path / "elsewhere")
+    members.start("worker")
+
+    run = members.run("shop", {})
+
+    assert run.states() == dict.fromkeys(EXPECTED, "success"), members.service_logs()
+    assert {task: run.xcom(task) for task in EXPECTED} == EXPECTED
+
+
+@pytest.mark.regression
+def test_what_makes_a_new_version_and_what_does_not(members: Crew) -> None:
+    members.start("parser")
+    members.wait_for_version("shop", 1)
+
+    write(members.dags, {"rates.csv": "3,4", "plugin.py": 'WORD = "other"\n', "more.txt": "x"})
+    looked_again(members, 1)
+    assert number(members, "shop") == 1
+
+    write(members.dags, {"library/deeper.py": 'WORD = "later"\n'})
+    members.wait_for_version("shop", 2)
+    write(members.dags, {"conf/a.json": "changed"})
+    members.wait_for_version("shop", 3)
+    write(members.dags, {"conf/b.json": "b"})
+    members.wait_for_version("shop", 4)
+    (members.dags / "conf" / "b.json").unlink()
+    members.until(lambda _: number(members, "shop") == 3, "the version of before, again")
+
+
+@pytest.mark.regression
+def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: Crew) -> None:
+    write(
+        members.dags,
+        {
+            "hidden.py": HIDDEN,
+            "data/large.json": "{}",
+            "private/thing.py": "X = 1\n",
+            ".headwayignore": "/data/\n/private/\n",
+        },
+    )
+    tested = members.headway("dags", "test", str(members.dags / "hidden.py"), "hidden")
+    for kind in ("parser", "scheduler", "worker"):
+        members.start(kind)
+    members.wait_for_version("hidden", 1)
+    run = members.run("hidden", {})
+
+    for task_id, line in (
+        ("reads", 'headway_files = ["data/large.json"]'),
+        ("imports", 'headway_files = ["private.py"], or ["private/**"] for a package'),
+    ):
+        assert run.states()[task_id] == "failed"
+        assert f"Add this line to hidden.py, and it is part of the version: {line}" in str(
+            run.attempt(task_id)["error"]
+        )
+        assert line in tested.stdout
+    assert tested.returncode == 1
+    with members.engine.connect() as conn:
+        warning = conn.execute(WARNING, {"path": "hidden.py"}).scalar_one()
+    assert "hidden.py, line 15, imports a module by a name that is built at run time" in warning
+
+    lines = 'headway_files = ["data/large.json", "private/*.py"]\n'
+    write(members.dags, {"hidden.py": HIDDEN + lines})
+    members.wait_for_version("hidden", 2)
+    assert members.run("hidden", {}).states() == {"reads": "success", "imports": "success"}
+
+
+@pytest.mark.regression
+def test_an_edit_of_one_of_500_files_in_a_folder_makes_one_version(members: Crew) -> None:
+    flat = {
+        f"flat_{n:03}.py": f"from headway.sdk import DAG\nwith DAG('flat_{n:03}'):\n    pass\n"
+        for n in range(500)
+    }
+    write(members.dags, flat)
+    members.start("parser")
+    for most in (100, 200, 300, 400, 501):
+        members.until(partial(has_versions, most), f"{most} versions")
+
+    write(members.dags, {"flat_250.py": flat["flat_250.py"] + "# edited\n"})
+    members.wait_for_version("flat_250", 2)
+    looked_again(members, 1)
+
+    with members.engine.connect() as conn:
+        assert conn.scalar(VERSIONS) == 503  # the edited one's, and the marker's

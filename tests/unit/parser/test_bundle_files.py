@@ -1,0 +1,123 @@
+"""The bundle's files that are stored with a version: what a DAG file may read, and no more."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from headway.serialization.manifest import content_hash
+from headway.testing.clock import FakeClock
+from headway_parser import bundle_files, listing, walking
+from headway_parser.bundle_files import BundleFiles, BundleReader
+from headway_parser.listing import Lister
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "dags"
+    for name, content in {
+        "dag.py": "dag",
+        "conf/a.json": "a",
+        "large.bin": "x" * 100,
+        ".hidden/x": "x",
+        "__pycache__/y.pyc": "y",
+        "left/out.json": "z",
+        ".headwayignore": "/left/\n",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
+def found(root: Path, reader: BundleReader | None = None) -> BundleFiles:
+    stamps = Lister(safe_mode=False).list(root).all_files
+    return BundleFiles(root, stamps, reader or BundleReader(FakeClock()))
+
+
+def test_files_that_are_not_left_out(root: Path) -> None:
+    assert found(root).files == {
+        "dag.py": content_hash(b"dag"),
+        "conf/a.json": content_hash(b"a"),
+        "large.bin": content_hash(b"x" * 100),
+    }
+
+
+def test_a_link_that_leads_out_leads_to_nothing(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (root / "linked").symlink_to(tmp_path / "secret")
+    (root / "inside").symlink_to(root / "dag.py")
+
+    files = found(root).files
+
+    assert "linked" not in files
+    assert files["inside"] == files["dag.py"]
+
+
+def test_what_is_hidden_from_dag_files_is_not_read_for_them(root: Path) -> None:
+    reader = BundleReader(FakeClock(), hidden=(root / "conf",))
+
+    assert "conf/a.json" not in found(root, reader).files
+
+
+def test_what_another_account_may_not_read_is_not_read_for_it(root: Path) -> None:
+    (root / "large.bin").chmod(0o600)
+    (root / "conf").chmod(0o700)
+
+    assert set(found(root, BundleReader(FakeClock(), as_other=True)).files) == {"dag.py"}
+
+
+def test_the_largest_files_are_left_out_beyond_the_limit_and_that_is_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(bundle_files, "MOST_BYTES", 50)
+
+    assert set(found(root).files) == {"dag.py", "conf/a.json"}
+    assert "have more than 50 bytes" in caplog.text
+    assert "large.bin" in caplog.text
+
+
+def test_of_too_many_files_none_is_kept_and_that_is_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for module in (listing, walking):
+        monkeypatch.setattr(module, "MOST_FILES", 2)
+
+    assert found(root).files == {}
+    assert "has more than 2 files" in caplog.text
+    assert "headway_files" in caplog.text
+
+
+def nothing_known(hashes: Collection[str]) -> Collection[str]:
+    return hashes
+
+
+def test_only_contents_that_nobody_has_stored_are_read(root: Path) -> None:
+    files, contents = found(root).to_store(lambda _: [content_hash(b"a")])
+
+    assert set(files) == {"dag.py", "conf/a.json", "large.bin"}
+    assert contents == {content_hash(b"a"): b"a"}
+
+
+def test_a_file_that_was_written_since_is_stored_as_it_is_now(root: Path) -> None:
+    bundle = found(root)
+    assert bundle.files["conf/a.json"] == content_hash(b"a")
+    (root / "conf" / "a.json").write_text("later")
+    (root / "large.bin").unlink()
+
+    files, contents = bundle.to_store(nothing_known)
+
+    assert set(files) == {"dag.py", "conf/a.json"}
+    assert contents[files["conf/a.json"]] == b"later"
+    assert set(contents) == set(files.values())
+
+
+def test_a_file_that_is_known_is_not_read_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    clock.advance(60 * 60 * 24 * 365 * 100)
+    reader = BundleReader(clock)
+    first = found(root, reader).files
+    monkeypatch.setattr(BundleReader, "read", lambda *_: pytest.fail("it was read again"))
+
+    assert found(root, reader).files == first
