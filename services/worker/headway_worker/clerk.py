@@ -218,7 +218,8 @@ class Clerk:
                 others = self.code.others(conn, work.version_id).values()
                 if content_hash not in others:
                     raise PermissionError(f"The content {content_hash} is none of this version's.")
-            self.code.provide(conn, [content_hash])
+            if start == 0:
+                self.code.mend(conn, content_hash)
             return versions.piece(conn, content_hash, start, LONGEST_PIECE)
 
     def _give_up(self, reports: Sequence[Report]) -> None:

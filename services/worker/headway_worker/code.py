@@ -70,6 +70,11 @@ class CodeCache:
         if missing:
             self._tidy()
 
+    def mend(self, conn: Connection, content_hash: str) -> None:
+        """Write a content anew: somebody has found it missing or wrong."""
+        for key, content in versions.contents(conn, [content_hash]).items():
+            self._write(key, content)
+
     def _touch(self, content_hash: str) -> bool:
         """Note that a content was fetched; return whether it is there."""
         now = self.clock.now().timestamp()

@@ -77,6 +77,22 @@ def test_code_that_is_known_is_not_asked_for_again(
     assert cache.fetch(conn, "etl") == code
 
 
+def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
+    clerk: Clerk, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(headway_worker.clerk, "reader", lambda _engine: clerk.engine)
+    monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
+    monkeypatch.setattr(versions, "piece", lambda *_: versions.Piece(b"of-etl", 6))
+    stored = clerk.code.fetch(conn, "etl").store / "of-etl"
+    stored.write_bytes(b"stolen")
+    claimed = Mock(manifest_hash="etl", version_id=7)
+
+    assert clerk.piece(claimed, "of-etl", 0).piece == b"of-etl"
+    assert stored.read_bytes() == b"of-etl"
+    with pytest.raises(PermissionError, match="is none of this version's"):
+        clerk.piece(claimed, "of-another", 0)
+
+
 def test_contents_that_nobody_has_fetched_for_long_go_when_others_come(
     cache: CodeCache, conn: Connection
 ) -> None:
