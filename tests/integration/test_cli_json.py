@@ -31,6 +31,7 @@ COMMANDS = {
     "dags show": "etl",
     "dags versions": "etl",
     "db roles": "",
+    "doctor": "",
     "events": "",
     "explain": f"etl {RUN} work",
     "pools list": "",
@@ -95,7 +96,7 @@ def test_json_is_one_document(
 
     result = run(*command.split(), *COMMANDS[command].split(), "-o", "json")
 
-    assert result.exception is None, result.output
+    assert result.exit_code == 0 or command == "doctor", result.output
     assert isinstance(json.loads(result.stdout), list)
 
 
