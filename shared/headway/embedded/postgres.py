@@ -1,5 +1,6 @@
 """An embedded Postgres server: started in a directory of its own, gone with its launcher."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -147,7 +148,8 @@ class PostgresServer:
             command += ["-c", f"{name}={value}"]
         _keep_previous(self._log)
         self._launched_at = int(self._clock.now().timestamp())
-        with self._log.open("wb") as log:
+        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as log:
             return subprocess.Popen(
                 tethered(command, on_death=signal.SIGINT, user=cluster.account),
                 stdin=subprocess.DEVNULL,
