@@ -8,6 +8,7 @@ from benchmarks import (
     chain,
     footprint,
     growth,
+    masking,
     outage,
     parsing,
     scheduler,
@@ -27,6 +28,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Iterable[Row]]]] = {
     "chain": chain.run,  # about half a minute
     "tasks": tasks.run,  # about two minutes
     "parsing": parsing.run,  # about four minutes
+    "masking": masking.run,  # about two minutes
     "footprint": footprint.run,  # about two minutes
     "timetables": timetables.run,  # about half a minute
     "zones": zones.run,  # about ten minutes

@@ -32,7 +32,7 @@ class Answering:
 
     def ask(self, attempt: Attempt[Any], question: Frame) -> None:
         """Begin to find the answer."""
-        future = self._threads.submit(self.questions.answer, attempt.work, question)
+        future = self._threads.submit(self._find, attempt, question)
         future.add_done_callback(lambda _: self.ring())
         self._asked[future] = attempt, question
 
@@ -41,17 +41,22 @@ class Answering:
         for future in [future for future in self._asked if future.done()]:
             attempt, question = self._asked.pop(future)
             if not attempt.closed:
-                self._mask(attempt, future.result())
                 _send(attempt, question, future.result(), selector)
             elif question.get("ask") == "spark":
                 # It may have been given a place on a server after it had left all that it had.
                 self.questions.spark.leave(attempt.work.claimed.key)
 
-    def _mask(self, attempt: Attempt[Any], answer: Answer) -> None:
-        """Hide what a task is about to be given, in its log and in that of the server it is on."""
+    def _find(self, attempt: Attempt[Any], question: Frame) -> Answer:
+        """Find the answer, and mask the secrets in it before it can be sent.
+
+        Indexing secrets takes up to seconds of the thread that does it: of this one, which renews
+        no lease.
+        """
+        answer = self.questions.answer(attempt.work, question)
         if answer.secrets:
             attempt.mask(answer.secrets)
             self.questions.spark.mask(attempt.work.claimed.key, attempt.masker)
+        return answer
 
     def stop(self) -> None:
         """Ask for nothing once more; whoever waits for the database is told that it is away."""

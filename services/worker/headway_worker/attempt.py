@@ -34,6 +34,8 @@ _SECONDS_UNHEARD: Final = 5.0
 _PRINTED: Final = (Source.STDOUT, Source.STDERR)
 _MOST_READS: Final = 4
 """Chunks taken from a stream at a time, so that a flood of output holds up nobody else."""
+MOST_READING: Final = 0.2
+"""Seconds of a step for what attempts print: masking it must not keep leases from renewal."""
 
 W = TypeVar("W")
 
@@ -184,8 +186,7 @@ class Attempt(Generic[W]):
 
     def mask(self, secrets: Iterable[str]) -> None:
         """Let no log and no error show these from now on; what is too short is not masked."""
-        for secret in filter(None, secrets):
-            self.masker.add(secret)
+        self.masker.prepare(*filter(None, secrets))
 
     def send(self, selector: selectors.BaseSelector) -> None:
         """Send what waits, as far as the child takes it.  A child that has gone needs none.

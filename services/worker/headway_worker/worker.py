@@ -25,7 +25,7 @@ from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.execution import Result
 from headway_worker.answering import Answering
-from headway_worker.attempt import Attempt
+from headway_worker.attempt import MOST_READING, Attempt
 from headway_worker.awaiting import AwaitingSpark
 from headway_worker.callbacks.clerk import CallbackClerk
 from headway_worker.callbacks.crew import CallbackCrew, Surroundings
@@ -212,9 +212,12 @@ class Worker:
 
     def _watch(self) -> None:
         seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
-        for key, events in self._selector.select(seconds):
+        ready, began = self._selector.select(seconds), self._clock.monotonic()
+        for key, events in ready:
             if key.fileobj is self._bell:
                 self._bell.recv(4096)
+            elif isinstance(key.fileobj, int) and self._clock.monotonic() > began + MOST_READING:
+                pass  # it is ready still at the next step
             elif events & selectors.EVENT_WRITE:
                 key.data.send(self._selector)
             elif not self._serve(key.data, key.fileobj):

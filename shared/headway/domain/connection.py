@@ -42,7 +42,7 @@ SENSITIVE: Final = (
 
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9_.+]*")
 _PROTOCOL: Final = re.compile(r"[A-Za-z0-9_.+\-]*")
-_WORDS: Final = frozenset({"true", "false", "none", "null", "yes", "no", "on", "off"})
+NO_SECRETS: Final = frozenset({"true", "false", "none", "null", "yes", "no", "on", "off"})
 """What is no secret, wherever it stands."""
 
 
@@ -294,7 +294,7 @@ def secret_texts(
         for item in value:
             yield from secret_texts(item, sensitive=sensitive)
     elif isinstance(value, str):
-        if value and value.lower() not in _WORDS:
+        if value and value.lower() not in NO_SECRETS:
             yield value
     elif sensitive and value is not None and not isinstance(value, bool):
         yield str(value)

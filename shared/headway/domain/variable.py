@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from headway.domain.connection import Connection, secret_texts
+from headway.domain.connection import NO_SECRETS, Connection, secret_texts
 from headway.domain.errors import SecretError
 from headway.domain.names import check_key
 from headway.domain.secret_kind import LARGEST_SECRET, Kind
@@ -39,8 +39,11 @@ class Variable:
         return f"Variable({self.key!r}, {self.value if self.plain else '***'!r})"
 
     def secrets(self) -> frozenset[str]:
-        """Return the texts that no log may show: the value, and the texts in it if it is JSON."""
-        if self.plain or not self.value:
+        """Return the texts that no log may show: the value, and the texts in it if it is JSON.
+
+        Words such as `false` are no secrets.
+        """
+        if self.plain or self.value.strip().lower() in NO_SECRETS:
             return frozenset()
         found = {self.value, self.value.strip()}
         try:

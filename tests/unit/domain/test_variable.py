@@ -37,6 +37,7 @@ def test_what_somebody_wrote_is_read_as_it_is() -> None:
         ("", False, set()),
         (f" {CANARY}\n", False, {f" {CANARY}\n", CANARY}),
         ('{"a": ["x", 1], "pin": 4711, "token": 4712}', False, {"x", "4712"}),
+        ('{"secret": false, "token": true, "a": "False", "b": null}', False, set()),
         ("[" * 5000, False, {"[" * 5000}),
         ("4711", False, {"4711"}),
     ],
@@ -46,6 +47,14 @@ def test_what_no_log_may_show(value: str, plain: bool, secrets: set[str]) -> Non
 
     assert found - {value, value.strip()} == secrets - {value, value.strip()}
     assert (value in found) == bool(value and not plain)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("word", ["false", "true", "False\n", "null", "none", "off"])
+def test_a_word_of_every_log_is_no_secret(word: str) -> None:
+    assert not Variable(key="v", value=word).secrets()
+    connection = Connection(conn_id="c", conn_type="t", extra={"token": word.strip()})
+    assert not connection.secrets()
 
 
 def test_only_a_plain_one_shows_itself() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from base64 import b64encode, encodebytes, urlsafe_b64encode
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headway.runtime.masking import MASK, SHORTEST_SECRET, Masker
+from headway.runtime.masking import MASK, SHORTEST_SECRET, Masker, leaves, pursuit, secrets
+from headway.runtime.masking.forms import derived, raw
 
 SECRET = 'p@ss "wörd"\\/+ 42'
 
@@ -176,6 +178,132 @@ def test_the_secrets_of_another_masker_are_adopted_as_they_are_by_then() -> None
 
     assert one.mask("hunter2 tiger-5") == "*** ***"
     assert other.mask("hunter2 tiger-5") == "hunter2 ***"
+
+
+def calls(it: Masker, data: bytes) -> int:
+    """Return how many functions are called, of Python's own too, to take these bytes."""
+    count = 0
+
+    def called(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    it.feed(b"")
+    sys.setprofile(called)
+    try:
+        it.feed(data)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.regression
+def test_the_work_for_output_does_not_grow_with_the_number_of_secrets() -> None:
+    output = b"2026-01-01 10 rows\n" * 50
+    few, many = (masker(*(f"secret-{n}-hunter2" for n in range(most))) for most in (10, 1000))
+
+    assert calls(many, output) <= 2 * calls(few, output)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("secret", ["a" * 9000, "a" * 4000 + "b" + "a" * 4000, "ab" * 4000])
+@pytest.mark.parametrize("output", ["a" * 40_000, "ab" * 20_000, ("a" * 8000 + "b") * 5])
+def test_no_byte_of_output_is_compared_again_and_again(
+    secret: str, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = 0
+    agreement = leaves.agreement
+
+    def counted(form: bytes, text: bytearray, at: int, known: int) -> int:
+        nonlocal compared
+        same = agreement(form, text, at, known)
+        compared += same - known
+        return same
+
+    monkeypatch.setattr(pursuit, "agreement", counted)
+    monkeypatch.setattr(pursuit, "_SMALL", 16)
+    it = masker(secret)
+
+    assert streamed(it, [output.encode()]).decode() == masked_plainly([secret], output)
+    assert compared <= 4 * len(output)  # as it is searched twice when nothing follows
+
+
+@pytest.mark.regression
+def test_beyond_the_bound_on_derived_forms_the_plain_values_are_masked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(secrets, "MOST_DERIVED", 30)
+    words = [f"hunter-{n}/" for n in range(10)]
+    it = masker(*words)
+
+    assert it.mask(" ".join(words)) == " ".join(["***"] * 10)
+    assert it.mask(quote(words[0], safe="")) == "***"
+    assert it.mask(quote(words[-1], safe="")) != "***"
+    assert masker("\n".join(words)).mask(words[-1]) == "***", "as are lines"
+
+
+def masked_plainly(words: list[str], text: str) -> str:
+    """Mask a text in the simplest way that there is."""
+    data = text.encode()
+    hidden = bytearray(len(data))  # of each byte: 1 where a secret begins or goes on
+    joined = bytearray(len(data) + 1)  # of each byte: 1 where a secret goes on
+    for form in {form for word in words for form in {raw(word), *derived(word)}}:
+        at = data.find(form)
+        while at >= 0:
+            hidden[at : at + len(form)] = b"\1" * len(form)
+            joined[at + 1 : at + len(form)] = b"\1" * (len(form) - 1)
+            at = data.find(form, at + 1)
+    shown = [
+        MASK if hidden[at] else data[at : at + 1]
+        for at in range(len(data))
+        if not (hidden[at] and joined[at])
+    ]
+    return b"".join(shown).decode("utf-8", "replace")
+
+
+REPETITIVE = st.builds(
+    lambda part, times, end: (part * times)[:60] + end,
+    st.text("ab", min_size=1, max_size=6),
+    st.integers(5, 30),
+    st.text("abc", max_size=3),
+)
+
+
+@pytest.mark.parametrize(("few", "longest"), [(128, 4096), (0, 4096), (1, 6)])
+@given(words=st.lists(REPETITIVE, min_size=1, max_size=6), data=st.data())
+def test_exactly_the_forms_of_secrets_are_masked(
+    few: int, longest: int, words: list[str], data: st.DataObject
+) -> None:
+    text = "".join(data.draw(st.lists(st.one_of(st.sampled_from(words), REPETITIVE), max_size=6)))
+    cuts = data.draw(st.lists(st.integers(0, 10_000), max_size=10))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(leaves, "ANCHOR", 6)
+        patched.setattr(leaves, "FEW", few)
+        patched.setattr(leaves, "LONGEST_ANCHOR", longest)
+        patched.setattr(pursuit, "_SMALL", 2)
+        shown = streamed(masker(*words), cut(text.encode(), cuts)).decode()
+
+    assert shown == masked_plainly(words, text)
+
+
+def test_what_is_prepared_counts_at_once_and_is_never_indexed_again() -> None:
+    it = Masker()
+    it.prepare("hunter2", "tiger-5")
+    before = it._secrets.indexes
+    it.prepare("hunter2")
+
+    assert it._secrets.indexes is before
+    assert it.mask("hunter2 tiger-5") == "*** ***"
+
+
+def test_secrets_that_come_one_by_one_are_in_few_indexes() -> None:
+    it = Masker()
+    for number in range(300):
+        it.prepare(f"hunter-{number}")
+
+    assert len(it._secrets.indexes) <= 6
+    assert it.mask("hunter-0 hunter-299") == "*** ***"
 
 
 @given(st.lists(LETTERS, min_size=1, max_size=4), st.data())

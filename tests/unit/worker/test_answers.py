@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -200,8 +200,10 @@ class Spark:
     may_board: Event = field(default_factory=Event)
     present: list[AttemptKey] = field(default_factory=list)
     masked: list[str] = field(default_factory=list)
+    masked_in: str = ""
 
     def mask(self, _key: AttemptKey, masker: Masker) -> None:
+        self.masked_in = current_thread().name
         self.masked.append(masker.mask("secret-1"))
 
     def locate(self, claimed: Any, _conn_id: str, *, for_session: bool) -> Whereabouts:
@@ -271,3 +273,34 @@ def test_an_attempt_that_has_ended_before_it_boards_takes_no_place(
     answering.send(line.selector)
 
     assert spark.present == []
+
+
+@pytest.mark.regression
+def test_secrets_are_indexed_in_the_thread_that_answers(
+    answering: Answering,
+    spark: Spark,
+    line: Line,
+    keys: list[AttemptKey],
+    rung: Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    indexed_in: list[str] = []
+    found = Answer({"text": "secret-1"}, frozenset({"secret-1"}))
+    monkeypatch.setattr(Questions, "answer", lambda *_: found)
+    prepare = Masker.prepare
+
+    def seen(masker: Masker, *secrets: str) -> None:
+        indexed_in.append(current_thread().name)
+        prepare(masker, *secrets)
+
+    monkeypatch.setattr(Masker, "prepare", seen)
+    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+
+    answering.ask(line.attempt, {"ask": "variable", "name": "v"})
+    assert rung.wait(60)
+    assert line.attempt.masker.mask("secret-1") == "***", "before it is sent"
+    answering.send(line.selector)
+
+    assert line.read() == [{"text": "secret-1"}]
+    assert spark.masked == ["***"]
+    assert [name[:6] for name in (*indexed_in, spark.masked_in)] == ["answer", "answer"]

@@ -1,5 +1,7 @@
 """In which order a worker does what it does at a step."""
 
+import os
+from selectors import EVENT_READ
 from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
@@ -11,6 +13,7 @@ from headway.db.attempts import AttemptKey
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
+from headway_worker.attempt import MOST_READING
 from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk
 from headway_worker.questions import Questions
@@ -82,3 +85,42 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
 
     attempt.child.hold_until.assert_called_once_with(7 + 20 - 5)
     assert outside.hold.call_count == 2
+
+
+@pytest.mark.regression
+def test_what_attempts_print_takes_a_part_of_a_step_only(
+    clerk: Clerk,
+    vault: Vault,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+) -> None:
+    """Masking a flood of output takes time; what is left is read after leases were looked at."""
+    outside = MagicMock()
+    questions = Questions(clerk, vault, outside, clock, Event())
+    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    pipes = [os.pipe() for _ in range(5)]
+    read: list[int] = []
+
+    def drain(pipe: int) -> bool:
+        clock.advance(MOST_READING * 0.6)
+        read.append(pipe)
+        return bool(os.read(pipe, 10))
+
+    attempt = MagicMock(drain=drain)
+    for reading, writing in pipes:
+        os.write(writing, b"output")
+        worker._selector.register(reading, EVENT_READ, attempt)
+
+    steps = 0
+    while len(read) < len(pipes):
+        before = len(read)
+        worker._watch()
+        steps += 1
+        assert 0 < len(read) - before <= 2
+
+    assert sorted(read) == sorted(reading for reading, _ in pipes)
+    assert steps == 3
+    worker.close()
+    for pipe in pipes:
+        os.close(pipe[0])
+        os.close(pipe[1])
