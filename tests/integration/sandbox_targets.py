@@ -6,10 +6,14 @@ import ctypes
 import errno
 import fcntl
 import os
+import py_compile
 import resource
+import shutil
 import signal
 import socket
 import subprocess
+import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -73,6 +77,64 @@ def raw(name: str, *arguments: int) -> str:
     """Call the C library."""
     result = getattr(LIBC, name)(*(ctypes.c_long(each) for each in arguments))
     return errno.errorcode[ctypes.get_errno()] if result == -1 else f"returned {result}"
+
+
+def change(how: str, path: str) -> str:
+    """Change the mode, owner, times or an attribute of a file, by its path or a descriptor."""
+    folder, name = os.path.split(path)
+    reading = os.open(path, os.O_RDONLY)
+    above = os.open(folder, os.O_RDONLY)
+    me = os.getuid()
+    ways: dict[str, Callable[[], object]] = {
+        "chmod": lambda: os.chmod(path, 0o777),
+        "fchmod": lambda: os.fchmod(reading, 0o777),
+        "fchmodat": lambda: os.chmod(name, 0o777, dir_fd=above),
+        "set-uid": lambda: os.chmod(path, 0o4755),
+        "chown": lambda: os.chown(path, me, -1),
+        "fchown": lambda: os.fchown(reading, me, -1),
+        "lchown": lambda: os.lchown(path, me, -1),
+        "utime": lambda: os.utime(path, (0, 0)),
+        "futimens": lambda: os.utime(reading, (0, 0)),
+        "utimensat": lambda: os.utime(name, (0, 0), dir_fd=above),
+        "setxattr": lambda: os.setxattr(path, "user.note", b"x"),
+        "fsetxattr": lambda: os.setxattr(reading, "user.note", b"x"),
+        "lsetxattr": lambda: os.setxattr(path, "user.note", b"x", follow_symlinks=False),
+        "removexattr": lambda: os.removexattr(path, "user.kept"),
+        "flags": lambda: fcntl.ioctl(reading, 0x40086602, b"\x40" + bytes(7)),
+    }
+    try:
+        ways[how]()
+    finally:
+        os.close(reading)
+        os.close(above)
+    return "changed"
+
+
+def make_set_id() -> str:
+    """Make a program in the scratch folder that would run as this account."""
+    program = os.environ["TMPDIR"] + "/program"
+    os.close(os.open(program, os.O_CREAT | os.O_WRONLY, 0o4755))
+    return oct(os.stat(program).st_mode)
+
+
+def everyday(readable: str) -> str:
+    """Do in the scratch folder what DAG files do with files as they are imported."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile() as file:
+        os.makedirs(folder + "/a/b")
+        file.write(b"x")
+        shutil.copyfile(readable, folder + "/a/copy")
+        Path(folder, "touched").touch()
+        Path(folder, "touched").touch()
+        source = Path(folder, "module.py")
+        source.write_text("answer = 42")
+        py_compile.compile(str(source), doraise=True)
+        os.replace(source, folder + "/moved.py")
+        with tarfile.open(folder + "/a.tar", "w") as archive:
+            archive.add(folder + "/moved.py", "moved.py")
+        with tarfile.open(folder + "/a.tar") as archive:
+            archive.extractall(folder + "/out", filter="data")
+        shutil.rmtree(folder + "/a")
+    return "done"
 
 
 def mount() -> str:
@@ -291,7 +353,7 @@ def log_in(argument: Argument, channel: socket.socket) -> None:
 ATTEMPTS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        read, read_of_parent, link, listing,
+        read, read_of_parent, link, listing, change, make_set_id, everyday,
         write, append, raw, mount, connect, pair, kill, kill_parent, become,
         clone_user_namespace, capabilities, capabilities_of_a_program, surroundings,
         open_many, write_much, raise_limits, grab, fill_scratch, daemon,

@@ -100,6 +100,40 @@ def test_dangerous_calls_are_refused(forker: Forker, call: tuple[object, ...]) -
     assert outcomes(forker, ("raw", *call)) == ["EPERM"]
 
 
+@pytest.mark.regression
+def test_nothing_of_a_file_can_be_changed_that_its_account_owns(
+    forker: Forker, tmp_path: Path, strong: bool
+) -> None:
+    """Landlock lets who may read a file change its mode: the filter of system calls does not."""
+    if strong:  # what such a child may read belongs to it nowhere but in its scratch folder
+        owned = Path(outcomes(forker, ("surroundings",))[0]["scratch"]) / "owned"
+        before: list[tuple[object, ...]] = [("write", str(owned))]
+    else:
+        owned = tmp_path / "database-url"
+        owned.write_text("secret")
+        os.setxattr(owned, "user.kept", b"x")
+        before = []
+    ways = [
+        *("chmod", "fchmod", "fchmodat", "set-uid", "chown", "fchown", "lchown"),
+        *("utime", "futimens", "utimensat"),
+        *("setxattr", "fsetxattr", "lsetxattr", "removexattr", "flags"),
+    ]
+    found = outcomes(forker, *before, *(("change", how, str(owned)) for how in ways))
+
+    assert found[len(before) :] == ["EPERM"] * len(ways)
+    if not strong:
+        assert os.listxattr(owned) == ["user.kept"]
+
+
+@pytest.mark.regression
+def test_no_program_is_made_that_runs_as_the_account(forker: Forker) -> None:
+    assert outcomes(forker, ("make_set_id",)) == ["EPERM"]
+
+
+def test_what_dag_files_do_with_files_in_their_scratch_folder_works(forker: Forker) -> None:
+    assert outcomes(forker, ("everyday", __file__)) == ["done"]
+
+
 def test_nothing_can_be_mounted_and_no_namespace_made(forker: Forker) -> None:
     assert outcomes(forker, ("mount",), ("clone_user_namespace",)) == ["EPERM", "EPERM"]
 

@@ -5,6 +5,7 @@ from functools import partial
 from headway.runtime import secret_settings, service, settings
 from headway.runtime.forker import early
 from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.private_files import repair_modes
 from headway_parser.fork_server import Surroundings, folders_of, start
 
 
@@ -12,6 +13,7 @@ def run(database: str) -> int:
     """Run a parser on the database at that URL; return its exit status."""
     given = settings.read(ParserSettings)
     folders_of(given)
+    repair_modes(settings.home())
     hidden = (*settings.private_paths(), *secret_settings.private_paths())
     around = Surroundings(settings.home(), hidden, settings.environment())
     bell = service.stop_on_signals()

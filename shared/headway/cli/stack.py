@@ -166,6 +166,7 @@ def _programs(
 @contextmanager
 def _address_known(home: Path, url: str) -> Iterator[None]:
     file = url_file(home)
+    file.unlink(missing_ok=True)  # who was let in to an old one would read the new one too
     file.touch(mode=0o600)
     file.write_text(url)
     try:

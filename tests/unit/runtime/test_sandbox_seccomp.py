@@ -14,7 +14,10 @@ from headway.runtime.sandbox.system_calls import (
     CLONE3,
     FCNTL,
     IOCTL,
+    MAKING,
     OF_ITSELF,
+    OPENAT2,
+    OPENING,
     RANKS,
     REFUSED,
     SIGNALLING,
@@ -37,7 +40,7 @@ def verdict(
 ) -> int:
     known = ARCHITECTURES[machine]
     shown = {0: number, 4: known.audit if audit is None else audit}
-    shown |= {16 + 8 * place: value for place, value in enumerate([*arguments, 0, 0, 0][:3])}
+    shown |= {16 + 8 * place: value for place, value in enumerate([*arguments, 0, 0, 0, 0][:4])}
     code = program(known, network=network)
     at = accumulator = 0
     while True:
@@ -68,7 +71,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 def test_all_calls_but_the_listed_ones_are_allowed(machine: str) -> None:
     column = ARCHITECTURES[machine].column
     listed = {numbers[column]: name for name, numbers in REFUSED.items()}
-    special = {each[column] for each in (SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL, *RANKS)}
+    special = {each[column] for each in (SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL, OPENAT2, *RANKS)}
 
     for number in range(500):
         if number in special:
@@ -80,7 +83,7 @@ def test_all_calls_but_the_listed_ones_are_allowed(machine: str) -> None:
 def test_no_two_calls_have_one_number(machine: str) -> None:
     column = ARCHITECTURES[machine].column
     tables = [*REFUSED.values(), SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL]
-    tables += [*OF_ITSELF.values(), *RANKS, *SIGNALLING, FCNTL]
+    tables += [*OF_ITSELF.values(), *RANKS, *SIGNALLING, FCNTL, *OPENING, *MAKING, OPENAT2]
     numbers = [each[column] for each in tables if each[column] is not None]
 
     assert len(numbers) == len(set(numbers))
@@ -156,3 +159,31 @@ def test_nobody_is_stopped(machine: str) -> None:
             assert verdict(machine, call[column], *[1] * place, int(sent)) == ALLOWED
     assert verdict(machine, FCNTL[column], 1, 4) == ALLOWED
     assert verdict(machine, FCNTL[column], 1, 10, signal.SIGSTOP) == refused(errno.EPERM)
+
+
+def test_no_file_that_is_made_runs_as_its_owner(machine: str) -> None:
+    column = ARCHITECTURES[machine].column
+    make, make_unnamed, no_file = 0o101, 0o20040002, 0o2
+    for call, place in OPENING.items():
+        number = call[column]
+        if number is None:
+            continue
+        for set_id in (0o4755, 0o2755, 0o6000):
+            for flags in (make, make_unnamed):
+                arguments = [1] * place + [flags, set_id]
+                assert verdict(machine, number, *arguments) == refused(errno.EPERM)
+            assert verdict(machine, number, *[1] * place, no_file, set_id) == ALLOWED
+        assert verdict(machine, number, *[1] * place, make, 0o1777) == ALLOWED
+    for call, place in MAKING.items():
+        number = call[column]
+        if number is not None:
+            assert verdict(machine, number, *[1] * place, 0o100644) == ALLOWED
+            assert verdict(machine, number, *[1] * place, 0o104755) == refused(errno.EPERM)
+    assert verdict(machine, OPENAT2[column]) == refused(errno.ENOSYS)
+
+
+def test_no_file_gets_other_flags_by_its_descriptor(machine: str) -> None:
+    number = IOCTL[ARCHITECTURES[machine].column]
+
+    for request in (0x40086602, 0x40087602, 0x401C5820):
+        assert verdict(machine, number, 3, request) == refused(errno.EPERM)

@@ -91,3 +91,5 @@ class Isolation:
         for layer in named:
             if layer is not Layer.USER:
                 yield f"There is not {_MISSING[layer]}: {self.missing[layer]}."
+        if Layer.SECCOMP in self.missing and Layer.USER not in self.in_force:
+            yield "So that code can change the modes of all files of this account."

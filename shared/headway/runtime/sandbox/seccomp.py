@@ -5,6 +5,7 @@ import errno
 import platform
 import signal
 import socket
+import stat
 import struct
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -18,7 +19,10 @@ from headway.runtime.sandbox.system_calls import (
     CLONE3,
     FCNTL,
     IOCTL,
+    MAKING,
     OF_ITSELF,
+    OPENAT2,
+    OPENING,
     RANKS,
     REFUSED,
     SIGNALLING,
@@ -52,6 +56,13 @@ _WIDTH: Final = 8
 _NEW_NAMESPACES: Final = 0x7E020000
 _TYPE_STDIN: Final = 0x5412
 _TYPE_CONSOLE: Final = 0x541C
+_SET_FLAGS: Final = 0x40086602
+_SET_VERSION: Final = 0x40087602
+_SET_ATTRIBUTES: Final = 0x401C5820
+"""Of ioctl: flags and attributes of the file that a descriptor leads to."""
+_MAKES_A_FILE: Final = 0o100 | 0o20000000
+"""O_CREAT, and what of O_TMPFILE is not O_DIRECTORY."""
+_SET_ID: Final = stat.S_ISUID | stat.S_ISGID
 _SOCKET_TYPE: Final = 0xF
 _SET_SIGNAL: Final = 10
 """Of fcntl: which signal is sent when a file is ready, and F_SETOWN says to whom."""
@@ -113,9 +124,26 @@ def _cases(column: int, *, network: bool) -> Iterator[tuple[int, list[Instructio
     yield FCNTL[column], _unless_equal(_SECOND, (_SET_SIGNAL,))
     yield CLONE3[column], [_refuse(errno.ENOSYS)]  # its flags cannot be seen from here
     yield CLONE[column], _unless_any(_FIRST, _NEW_NAMESPACES)
-    yield IOCTL[column], _unless_equal(_SECOND, (_TYPE_STDIN, _TYPE_CONSOLE))
+    of_files = (_SET_FLAGS, _SET_VERSION, _SET_ATTRIBUTES)
+    yield IOCTL[column], _unless_equal(_SECOND, (_TYPE_STDIN, _TYPE_CONSOLE, *of_files))
+    yield OPENAT2[column], [_refuse(errno.ENOSYS)]  # its flags and mode cannot be seen from here
+    yield from _making_files(column)
     yield SOCKET[column], _only_internet() if network else [_refuse(errno.EACCES)]
     yield SOCKETPAIR[column], _only_streams()
+
+
+def _making_files(column: int) -> Iterator[tuple[int, list[Instruction]]]:
+    """Yield what refuses a new file that gives who executes it the account of its owner."""
+    for making, mode in MAKING.items():
+        number = making[column]
+        if number is not None:
+            yield number, _unless_any(_FIRST + mode * _WIDTH, _SET_ID)
+    for opening, flags in OPENING.items():
+        number = opening[column]
+        if number is not None:  # the mode means nothing, and may be anything, where none is made
+            makes = [_load(_FIRST + flags * _WIDTH), (_JUMP_IF_ANY_BIT, 1, 0, _MAKES_A_FILE)]
+            mode = _FIRST + (flags + 1) * _WIDTH
+            yield number, [*makes, _give(_ALLOW), *_unless_any(mode, _SET_ID)]
 
 
 def _search(cases: list[tuple[int, list[Instruction]]]) -> list[Instruction]:

@@ -59,6 +59,29 @@ REFUSED: Final[Numbers] = {
     "mount_setattr": (442, 442),
     "unshare": (272, 97),
     "setns": (308, 268),
+    # what Landlock has no rules for: modes, owners, times and attributes of whatever the account owns.
+    # By a descriptor too: one that was opened for reading alone suffices for these.
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
     # where kernels have had holes, or that only root has a use for
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -114,6 +137,22 @@ SIGNALLING: Final[Mapping[tuple[int, int], int]] = {
 }
 """Calls that send a signal, and in which argument, from 0 on, its number stands."""
 
+OPENING: Final[Mapping[tuple[int | None, int | None], int]] = {
+    # open, openat
+    (2, None): 1,
+    (257, 56): 2,
+}
+"""Calls that may make a file, and in which argument their flags stand; the mode is the next one."""
+
+MAKING: Final[Mapping[tuple[int | None, int | None], int]] = {
+    # creat, mknod, mknodat
+    (85, None): 1,
+    (133, None): 1,
+    (259, 33): 2,
+}
+"""Calls that make a file, and in which argument its mode stands."""
+
+OPENAT2: Final = (437, 437)
 FCNTL: Final = (72, 25)
 SOCKET: Final = (41, 198)
 SOCKETPAIR: Final = (53, 199)
