@@ -1,6 +1,6 @@
 """What untrusted code may try.  Each attempt tells what came of it, an error by its name."""
 
-# ruff: noqa: PTH101, PTH115, PTH102, PTH123, PTH208
+# ruff: noqa: PTH101, PTH102, PTH103, PTH105, PTH115, PTH116, PTH123, PTH208
 
 import ctypes
 import errno

@@ -3,11 +3,14 @@
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -118,6 +121,50 @@ def test_the_token_is_in_no_command_line_and_no_log(start: Start, settings: Serv
     assert not any(token in line for line in command_lines().values())
     assert token not in settings.log.read_text()
     assert token not in repr(server.endpoint)
+
+
+def listening(pid: int) -> set[int]:
+    """Return the TCP ports that a process listens on."""
+    sockets = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            sockets.add(descriptor.readlink().name)
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.add(int(fields[1].rpartition(":")[2], 16))
+    return found
+
+
+def asked_for_a_block(port: int) -> bytes:
+    """Ask a port of Spark's for a block, as an executor does; return its answer."""
+
+    def text(value: bytes) -> bytes:
+        return struct.pack(">i", len(value)) + value
+
+    blocks = struct.pack(">i", 1) + text(b"broadcast_0_piece0")
+    body = b"\0" + text(b"app") + text(b"driver") + blocks
+    request = struct.pack(">Bqi", 3, 1, len(body)) + body
+    with socket.create_connection(("127.0.0.1", port), 10) as spark:
+        spark.sendall(struct.pack(">q", len(request) + 8) + request)
+        return spark.recv(2**16)
+
+
+@pytest.mark.regression
+def test_who_does_not_know_its_secret_is_refused(start: Start, settings: ServerSettings) -> None:
+    """The ports of its driver and of its block manager are open to any user of the machine."""
+    success = 4
+
+    server = start(settings)
+    server.wait_ready(120)
+    ports = listening(server.pid) - {server.port}
+    answers = [asked_for_a_block(port) for port in ports]
+
+    assert len(ports) >= 2
+    assert success not in [answer[8] for answer in answers if answer]
+    assert all(b"SaslMessage" in answer or not answer for answer in answers)
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start, settings: ServerSettings) -> None:

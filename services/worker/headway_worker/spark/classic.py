@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from headway.domain.handle import OnHandle
 from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.errors import OF_THE_CONNECTION, SparkError, for_memory, how_it_ended
 from headway_worker.spark.installation import CLIENT_VARIABLES
@@ -47,6 +48,7 @@ def open_driver(settings: SubmitSettings, attempt_key: str, on_handle: OnHandle)
     application = own_driver(settings.connection)
     given = properties(application, attempt_key, tag, settings.master)
     given = with_free_port({**_DEFAULTS, **given}, settings.defaults())
+    given = authenticated(given, settings.defaults(), settings.master)
     file = write_properties(settings.scratch / "driver.properties", given)
     on_handle(handle)
     command = ["--master", settings.master, "--deploy-mode", "client"]

@@ -16,6 +16,7 @@ from headway.domain.handle import CLUSTER, Handle, OnHandle
 from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import tethered
 from headway.sdk.runtime import SparkApplication
+from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.errors import OF_THE_TASK, SparkError, for_memory, how_it_ended
 from headway_worker.spark.events import Tally
@@ -154,6 +155,7 @@ class Submission:
         self._events.mkdir(mode=0o700, parents=True, exist_ok=True)
         if application.deploy_mode != CLUSTER:
             given = watched(given, settings.defaults(), settings.scratch)
+            given = authenticated(given, settings.defaults(), settings.master)
         write_properties(file, given)
         return command
 

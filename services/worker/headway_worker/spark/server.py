@@ -15,6 +15,7 @@ from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError, Limits
 from headway.runtime.masking import Masker
+from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
 from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
@@ -289,6 +290,6 @@ def server_command(settings: ServerSettings) -> list[str]:
     command = [str(spark_home() / "bin" / "spark-submit"), "--class", _CLASS]
     command += ["--name", "headway", "--master", settings.master]
     command += ["--driver-memory", settings.driver_memory]
-    for key, value in conf.items():
+    for key, value in authenticated(conf, (), settings.master).items():
         command += ["--conf", f"{key}={value}"]
     return command

@@ -59,7 +59,7 @@ REFUSED: Final[Numbers] = {
     "mount_setattr": (442, 442),
     "unshare": (272, 97),
     "setns": (308, 268),
-    # what Landlock has no rules for: modes, owners, times and attributes of whatever the account owns.
+    # what Landlock has no rules for: modes, owners, times and attributes of what the account owns.
     # By a descriptor too: one that was opened for reading alone suffices for these.
     "chmod": (90, None),
     "fchmod": (91, 52),
