@@ -298,10 +298,9 @@ def fill_scratch() -> str:
     os.chdir(os.environ["TMPDIR"])
     Path("link").symlink_to("/etc")
     for _ in range(3000):
-        os.mkdir("deeper")
+        os.mkdir("deeper", 0o300)  # its owner cannot list it
         os.chdir("deeper")
         Path("file").touch()
-    os.chmod(os.environ["TMPDIR"] + "/deeper", 0)
     return os.environ["TMPDIR"]
 
 
