@@ -297,8 +297,8 @@ def fill_scratch() -> str:
     """Leave a tree behind that is deeper than any path is long, and shut its owner out."""
     os.chdir(os.environ["TMPDIR"])
     Path("link").symlink_to("/etc")
-    for _ in range(3000):
-        os.mkdir("deeper", 0o300)  # its owner cannot list it
+    for depth in range(3000):
+        os.mkdir("deeper", 0o700 if depth else 0o300)  # its owner cannot list that one
         os.chdir("deeper")
         Path("file").touch()
     return os.environ["TMPDIR"]
