@@ -34,8 +34,7 @@ _SECONDS_UNHEARD: Final = 5.0
 _PRINTED: Final = (Source.STDOUT, Source.STDERR)
 _MOST_READS: Final = 4
 """Chunks taken from a stream at a time, so that a flood of output holds up nobody else."""
-MOST_READING: Final = 0.2
-"""Seconds of a step for what attempts print: masking it must not keep leases from renewal."""
+MOST_READING: Final = 0.2  # seconds of a step for output: masking it must not delay renewals
 
 W = TypeVar("W")
 

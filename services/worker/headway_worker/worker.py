@@ -43,8 +43,7 @@ from headway_worker.tenure import Renewal, Tenure
 
 log = logging.getLogger(__name__)
 
-_AFTERWARDS = 5.0
-"""Seconds for the server to confirm that an attempt which failed has nothing there any more."""
+_AFTERWARDS = 5.0  # seconds for the server to confirm that a failed attempt has nothing there
 
 TICK = 0.1  # seconds after which deadlines are looked at, even when nothing happens
 
@@ -212,22 +211,20 @@ class Worker:
 
     def _watch(self) -> None:
         seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
-        ready, began = self._selector.select(seconds), self._clock.monotonic()
+        ready, until = self._selector.select(seconds), self._clock.monotonic() + MOST_READING
         for key, events in ready:
             if key.fileobj is self._bell:
                 self._bell.recv(4096)
-            elif isinstance(key.fileobj, int) and self._clock.monotonic() > began + MOST_READING:
-                pass  # it is ready still at the next step
             elif events & selectors.EVENT_WRITE:
                 key.data.send(self._selector)
-            elif not self._serve(key.data, key.fileobj):
+            elif not self._serve(key.data, key.fileobj, until):
                 self._selector.unregister(key.fileobj)
                 if key.fileobj is key.data.child.channel:
                     key.data.lost_hearing(self._clock.monotonic())
 
-    def _serve(self, attempt: Attempt[Any], source: object) -> bool:
-        if isinstance(source, int):
-            return attempt.drain(source)
+    def _serve(self, attempt: Attempt[Any], source: object, until: float) -> bool:
+        if isinstance(source, int):  # after `until` it is left for the next step
+            return self._clock.monotonic() > until or attempt.drain(source)
         if source is attempt.child:
             return attempt.child.poll() is None
         questions: list[Frame] = []

@@ -104,8 +104,8 @@ def make_home(folder: Path, *, shared: bool = False) -> Path:
     """Return a folder for state, made if it was absent; SettingsError if it cannot be written.
 
     Nobody else may look into a new one.  Other accounts may pass through it if it is `shared`
-    with a fork server elsewhere, or root's, whose parser and Postgres become another account. Modes that
-    let others read the secrets of an old one, or write in it, are repaired.
+    with a fork server elsewhere, or root's, whose parser and Postgres become another account.
+    Modes that let others read the secrets of an old one, or write in it, are repaired.
     """
     try:
         if not folder.is_dir():
