@@ -12,7 +12,7 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
 from headway.actions.explain import Wanted, explain
 from headway.actions.intervene import Author
-from headway.db import dags, entries, explain_run, runs, tasks, watch
+from headway.db import backfill_plans, dags, entries, explain_run, runs, tasks, watch
 from headway.db.entries import Entry
 from headway.db.logins import Login
 from headway.db.notices import Notifier
@@ -21,6 +21,7 @@ from headway.decide.explanation import Reason
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import Reprocess
 from headway.domain.catchup import Catchup, Overlap
+from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType
 from headway.runtime.settings import SchedulerSettings, read
@@ -29,6 +30,7 @@ from headway.testing.clock import FakeClock, SetClock
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
+from headway.timetables.base import DagRunInfo
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
@@ -124,7 +126,7 @@ def run_id(day: int) -> str:
         (Catchup.NONE, [], [(0, 4, "catchup", None)]),
         (Catchup.LATEST, [(3, 4)], [(0, 3, "catchup", None)]),
         (Catchup.ALL, [(0, 1), (1, 2), (2, 3), (3, 4)], []),
-        (Catchup.ROLLUP, [(0, 4)], [(n, n + 1, "rollup", run_id(0)) for n in range(4)]),
+        (Catchup.ROLLUP, [(0, 4)], [(0, 4, "rollup", run_id(0))]),
     ],
 )
 def test_a_new_dag(
@@ -408,6 +410,50 @@ def test_each_interval_of_a_rollup_is_explained_and_told(engine: Engine, replica
     assert journal(engine) == [("run.rollup", run_id(0), {"intervals": 4})]
 
 
+@pytest.mark.regression
+def test_a_rollup_of_a_schedule_of_every_second_writes_one_record(
+    engine: Engine, replica: Replica
+) -> None:
+    """An hour was missed: 3,600 intervals; a backfill and `explain` find each of them."""
+    seconds = TimetableSpec(name="delta", arguments={"delta": 1.0, "interval": None})
+    store(engine, dag(Catchup.ROLLUP, timetable=seconds), since=1 / 24)
+
+    create(replica, 1 / 24)
+
+    with engine.connect() as conn:
+        found = text("SELECT interval_start, interval_end FROM dag_run")
+        assert [tuple(row) for row in conn.execute(found)] == [(at(0), at(1 / 24))]
+    assert [it[2:] for it in records(engine)] == [("rollup", run_id(0))]
+    assert journal(engine) == [("run.rollup", run_id(0), {"intervals": 3600})]
+    half = at(0.5 / 24)
+    wanted = Wanted("etl", f"scheduled__{half.isoformat()}", "work")
+    with engine.begin() as conn:
+        assert explain(conn, wanted, replica.settings, at(40)).reason is Reason.RUN_PASSED
+        second = seed.DAY / 86400
+        infos = [
+            DagRunInfo.once_over(DataInterval(half + n * second, half + (n + 1) * second))
+            for n in range(3)
+        ]
+        there = backfill_plans.existing(conn, "etl", infos)
+    assert {it.schedule_date for it in there} >= {info.run_after for info in infos}
+
+
+@pytest.mark.regression
+def test_a_backfill_finds_each_time_that_a_rollup_covers(engine: Engine, replica: Replica) -> None:
+    """Runs of exact times have no interval by which they could be found."""
+    times = TimetableSpec(name="cron", arguments={"cron": "0 * * * *", "timezone": "UTC"})
+    store(engine, dag(Catchup.ROLLUP, timetable=times), since=0.5)
+    create(replica, 0.5)
+    assert len(records(engine)) == 1
+
+    asked = [DagRunInfo.once_over(DataInterval.exact(at(hour / 24))) for hour in (-1, 3, 4, 12, 13)]
+    with engine.connect() as conn:
+        there = backfill_plans.existing(conn, "etl", asked)
+
+    assert {it.schedule_date for it in there} == {at(3 / 24), at(4 / 24), at(0.5)}
+    assert {it.run_id for it in there} == {run_id(0)}
+
+
 def test_what_catchup_has_left_out_is_explained(engine: Engine, replica: Replica) -> None:
     store(engine, dag(Catchup.NONE), since=4)
     create(replica, 4)
@@ -432,7 +478,7 @@ def test_a_rollup_that_is_deleted_was_never_there(engine: Engine, replica: Repli
     create(replica, 4)
 
     assert spans(engine) == [(0, 4)]
-    assert len(records(engine)) == 4
+    assert records(engine) == [(0, 4, "rollup", run_id(0))]
 
 
 def backfill(engine: Engine, days: Sequence[int]) -> None:
@@ -456,7 +502,7 @@ def test_a_rollup_is_divided_by_a_backfill(engine: Engine, replica: Replica) -> 
     create(replica, 6)
 
     assert spans(engine) == [(0, 2), (2, 3), (3, 6)]
-    assert [it[0] for it in records(engine)] == [0, 1, 3, 4, 5]
+    assert [it[:2] for it in records(engine)] == [(0, 2), (3, 6)]
 
 
 def test_a_rollup_that_something_stands_in_the_way_of_is_left_out_with_a_record(
@@ -493,7 +539,7 @@ def test_what_stands_in_the_way_of_one_dags_rollup_is_in_that_of_no_other(
     with engine.connect() as conn:
         assert [tuple(row) for row in conn.execute(counts)] == [("etl", 1), ("other", 1)]
     assert [it[2] for it in records(engine, "etl")] == ["conflict"]
-    assert [it[2] for it in records(engine, "other")] == ["rollup"] * 4
+    assert [it[:3] for it in records(engine, "other")] == [(0, 4, "rollup")]
 
 
 WEEKS: dict[str, JsonValue] = {"cron": "0 0 * * *", "timezone": "UTC", "interval": 7 * 86400.0}

@@ -35,5 +35,7 @@ def next_runs(
         standing = dags.standing(conn, dag_id, at)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
     runs = expected(timetable, standing, Rules.of(spec), at, limit)
-    found = coming(islice(runs, limit), zone, standing.last)
-    show_coming(list(found), spec.timezone, output)
+    found = list(coming(islice(runs, limit), zone, standing.last))
+    show_coming(found, spec.timezone, output)
+    if len(found) < limit and timetable.remarks:
+        typer.echo(" ".join(timetable.remarks), err=True)

@@ -40,11 +40,14 @@ EXISTING = text("""
      WHERE backfill.dag_id = :dag_id AND backfill.rollup > 1 AND it.fate = 'create'
        AND it.schedule_date BETWEEN :first AND :last
      UNION
-    SELECT run.id, it.schedule_date, run.run_id, run.state, run.interval_start,
+    SELECT run.id, asked.schedule_date, run.run_id, run.state, run.interval_start,
            run.interval_end, run.partitions, run.version_id
       FROM passed_interval AS it
       JOIN dag_run AS run ON run.id = it.dag_run_id
-     WHERE it.dag_id = :dag_id AND it.schedule_date BETWEEN :first AND :last
+      JOIN unnest(CAST(:dates AS timestamptz[]), CAST(:starts AS timestamptz[]))
+           AS asked (schedule_date, interval_start)
+        ON asked.interval_start BETWEEN it.first_start AND it.interval_start
+     WHERE it.dag_id = :dag_id AND it.interval_end >= :start AND it.first_start <= :end
 """)
 
 LOCK_ENDED = text("""
@@ -147,6 +150,8 @@ def existing(conn: Connection, dag_id: str, infos: Sequence[DagRunInfo]) -> list
             "last": max(info.run_after for info in infos),
             "start": min(info.data_interval.start for info in infos),
             "end": max(info.data_interval.end for info in infos),
+            "dates": [info.run_after for info in infos],
+            "starts": [info.data_interval.start for info in infos],
         },
     )
     return [

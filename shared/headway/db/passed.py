@@ -23,13 +23,9 @@ ADD = text("""
 COVER = text("""
     INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
                                  reason, dag_run_id)
-    SELECT run.dag_id, it.schedule_date, it.interval_start, it.interval_start, it.interval_end,
-           'rollup', run.id
-      FROM dag_run AS run
-     CROSS JOIN unnest(CAST(:dates AS timestamptz[]), CAST(:starts AS timestamptz[]),
-                       CAST(:ends AS timestamptz[]))
-           AS it (schedule_date, interval_start, interval_end)
-     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+    SELECT dag_id, :schedule_date, :first_start, :interval_start, :interval_end, 'rollup', id
+      FROM dag_run
+     WHERE dag_id = :dag_id AND run_id = :run_id
         ON CONFLICT DO NOTHING
 """)
 
@@ -61,15 +57,17 @@ def add(conn: Connection, dag_id: str, passed: Sequence[Passed]) -> None:
 
 
 def cover(conn: Connection, dag_id: str, run_id: str, infos: Sequence[DagRunInfo]) -> None:
-    """Enter that this run covers each of these intervals."""
+    """Enter that this run covers these intervals, which follow each other: one record for all."""
+    first, last = infos[0].data_interval, infos[-1]
     conn.execute(
         COVER,
         {
             "dag_id": dag_id,
             "run_id": run_id,
-            "dates": [info.run_after for info in infos],
-            "starts": [info.data_interval.start for info in infos],
-            "ends": [info.data_interval.end for info in infos],
+            "schedule_date": last.run_after,
+            "first_start": first.start,
+            "interval_start": last.data_interval.start,
+            "interval_end": last.data_interval.end,
         },
     )
 

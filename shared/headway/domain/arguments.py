@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 from typing_extensions import TypeAliasType
 
@@ -43,6 +43,21 @@ class XComReference:
 
     task_id: str
     key: str = RETURN_VALUE
+
+
+def nests_at_most(value: object, levels: int) -> bool:
+    """Whether plain data has at most so many levels of lists and maps."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        level = [item for container in level for item in _containers_in(container)]
+        if not level:
+            return True
+    return not level
+
+
+def _containers_in(value: Any) -> list[Any]:
+    items = value.values() if type(value) is dict else value
+    return [item for item in items if type(item) is dict or type(item) is list]
 
 
 def encode_argument(value: object, where: str, depth: int = 0) -> JsonValue:

@@ -1,6 +1,14 @@
 """The one tree of errors.  Every message says what is wrong and what to do about it."""
 
 
+def brief(value: object, most: int = 60) -> str:
+    """Return a value as a message quotes it: so many characters of its repr."""
+    try:
+        return f"{value!r:.{most}}"
+    except ValueError:  # Python writes no number of more than some thousands of digits
+        return f"a number of {type(value).__name__} with thousands of digits"
+
+
 class HeadwayError(Exception):
     """Anything that a user can act on; the command line shows its text alone."""
 

@@ -19,6 +19,7 @@ from headway.domain.arguments import MAPPINGS, PLAIN
 from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.serialization import decoding as bounded
+from headway.timetables.registry import MOST_LEVELS
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -50,6 +51,9 @@ A release that does not know those of tasks tries them again after any exception
 
 LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
+
+DEEPEST: Final = 3 + MOST_LEVELS
+"""Levels of lists and maps: the envelope, the DAG, its timetable, and what that may have."""
 
 MOST_ELEMENTS: Final = 5_000_000
 MOST_CONTAINERS: Final = 600_000
@@ -86,7 +90,7 @@ def decode(data: bytes, left: bounded.Budget | None = None) -> DagSpec:
     if len(data) > LARGEST:
         raise SerializationError(f"A serialized DAG of {len(data):,} bytes is over the limit.")
     try:
-        envelope = bounded.decode(data, budget=left or budget())
+        envelope = bounded.decode(data, DEEPEST, left or budget())
     except SerializationError as error:
         raise SerializationError(f"These bytes are no serialized DAG: {error}") from error
     if not isinstance(envelope, dict) or "format" not in envelope:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgpack
 
+from headway.domain.arguments import nests_at_most
 from headway.domain.errors import SerializationError
 
 DEEPEST: Final = 64
@@ -75,7 +76,8 @@ def decode(data: bytes, deepest: int = DEEPEST, budget: Budget | None = None) ->
         raise SerializationError(
             f"These bytes are no acceptable msgpack: {error or type(error).__name__}."
         ) from error
-    _check_depth(value, deepest)
+    if not nests_at_most(value, deepest):
+        raise SerializationError(f"The data is nested more than {deepest} levels deep.")
     return value
 
 
@@ -88,20 +90,6 @@ def _check_form(data: bytes) -> None:
     unpacker = msgpack.Unpacker(max_buffer_size=max(len(data), 1))
     unpacker.feed(data)
     unpacker.skip()
-
-
-def _check_depth(value: Any, deepest: int) -> None:
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(deepest):
-        level = [item for container in level for item in _containers_in(container)]
-        if not level:
-            return
-    raise SerializationError(f"The data is nested more than {deepest} levels deep.")
-
-
-def _containers_in(value: Any) -> list[Any]:
-    items = value.values() if type(value) is dict else value
-    return [item for item in items if type(item) is dict or type(item) is list]
 
 
 def _refuse_extension(code: int, _data: bytes) -> object:

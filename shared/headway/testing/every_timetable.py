@@ -25,6 +25,7 @@ TIMETABLES: Final[list[Timetable]] = [
     DataTimetable("0 0 * * MON-FRI", DAY),
     DataTimetable("0 0 31 * *", "P1M"),
     DataTimetable("0 * * * *", 7 * DAY),
+    DataTimetable("* * * * *", "P30D"),
     DataTimetable("30 2 * * *", "P1DT6H"),
     NINE,
     HOURLY,
@@ -54,4 +55,8 @@ TIMETABLES: Final[list[Timetable]] = [
     DAILY & TradingDays("XNYS"),
     (NINE | HOURLY) & Workdays() - LastWorkdayOnOrBefore(15),
     DAILY - EventsTimetable(["2013-03-10", "2013-11-03"]),
+    HOURLY & (NINE | CronTimetable("0 18 * * MON-FRI")),
+    HOURLY - (NINE | CronTimetable("0 18 * * MON-FRI")),
+    HOURLY & (Workdays("US") | Holidays("DE")),
+    Workdays("US") & (DataTimetable("0 6 * * *", DAY) | Holidays("US")),
 ]

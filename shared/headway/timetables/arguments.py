@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.durations import Length, read_length
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Arguments:
         """Take an argument that is a number."""
         value = self._take(key)
         if not _is_number(value):
-            raise self.error(f"{key!r} must be a number, not {_brief(value)}")
+            raise self.error(f"{key!r} must be a number, not {brief(value)}")
         assert isinstance(value, int | float)
         return value
 
@@ -56,7 +56,7 @@ class Arguments:
         """Take an argument that is a whole number."""
         value = self._take(key)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(f"{key!r} must be a whole number, not {_brief(value)}")
+            raise self.error(f"{key!r} must be a whole number, not {brief(value)}")
         return value
 
     def take_length(self, key: str, *, signed: bool = False) -> Length:
@@ -83,7 +83,7 @@ class Arguments:
     def check_all_taken(self) -> None:
         """Raise TimetableError when an argument is left that the timetable does not know."""
         if self._left:
-            raise self.error(f"it does not know {', '.join(map(_brief, sorted(self._left)))}")
+            raise self.error(f"it does not know {', '.join(map(brief, sorted(self._left)))}")
 
     def error(self, problem: str) -> TimetableError:
         """Return the error that tells what does not fit."""
@@ -101,12 +101,12 @@ class Arguments:
     def _list(self, key: str, most: int) -> Sequence[JsonValue]:
         value = self._take(key)
         if not isinstance(value, list) or len(value) > most:
-            raise self.error(f"{key!r} must be a list of at most {most:,}, not {_brief(value)}")
+            raise self.error(f"{key!r} must be a list of at most {most:,}, not {brief(value)}")
         return value
 
     def _text(self, key: str, value: JsonValue) -> str:
         if not isinstance(value, str):
-            raise self.error(f"{key!r} must be text, not {_brief(value)}")
+            raise self.error(f"{key!r} must be text, not {brief(value)}")
         if len(value) > LONGEST_TEXT:
             raise self.error(f"{key!r} has more than {LONGEST_TEXT:,} characters")
         return value
@@ -114,7 +114,7 @@ class Arguments:
     def _length(self, key: str, value: JsonValue, *, signed: bool = False) -> Length:
         if not _is_number(value) and not isinstance(value, str):
             raise self.error(
-                f"{key!r} must be a number of seconds or ISO 8601 text, not {_brief(value)}"
+                f"{key!r} must be a number of seconds or ISO 8601 text, not {brief(value)}"
             )
         try:
             length = timedelta(seconds=value) if isinstance(value, int | float) else value
@@ -124,16 +124,12 @@ class Arguments:
 
     def _timetable_of(self, key: str, value: JsonValue) -> "Timetable":
         if not isinstance(value, dict) or set(value) != {"name", "arguments"}:
-            raise self.error(f"{key!r} must be a timetable, not {_brief(value)}")
+            raise self.error(f"{key!r} must be a timetable, not {brief(value)}")
         name, arguments = value["name"], value["arguments"]
         if not isinstance(name, str) or not isinstance(arguments, dict) or self._decode is None:
-            raise self.error(f"{key!r} must be a timetable, not {_brief(value)}")
+            raise self.error(f"{key!r} must be a timetable, not {brief(value)}")
         return self._decode(name, arguments)
 
 
 def _is_number(value: JsonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def _brief(value: object) -> str:
-    return f"{value!r:.60}"

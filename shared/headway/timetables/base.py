@@ -14,6 +14,9 @@ from headway.timetables.arguments import Arguments
 BEGINNING: Final = datetime(2, 1, 1, tzinfo=UTC)
 """No interval starts earlier: around it there is another day in any zone, and a year before it."""
 
+END: Final = datetime(9999, 1, 1, tzinfo=UTC)
+"""No run starts later: around it there is another day in any zone, and most of a year after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class DagRunInfo:
@@ -82,6 +85,11 @@ class Timetable(ABC):
     def children(self) -> "tuple[Timetable, ...]":
         """The timetables that it is made of."""
         return ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to tell people where it has no run: for example where a calendar ends."""
+        return tuple(dict.fromkeys(it for child in self.children for it in child.remarks))
 
     def in_zone(self, timezone: str) -> "Timetable":  # noqa: ARG002
         """Return it as it is for a DAG in that zone, unless it has a zone of its own."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Final, Self, overload
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.arguments import LONGEST_TEXT, Arguments
 from headway.timetables.boolean_pattern import (
     DEEPEST,
@@ -23,6 +23,7 @@ from headway.timetables.ticks import Ticks, meant_at
 from headway.timetables.zones import find_zone, shown
 
 _TWO: Final = 2
+_HIGHEST: Final = 59
 _MINUTE: Final = timedelta(minutes=1)
 
 
@@ -166,10 +167,17 @@ class _Field:
         name = self.kind.capitalize()
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | str):
-                raise TimetableError(f"{name} takes numbers and text, not {value!r:.60}.")
+                raise TimetableError(f"{name} takes numbers and text, not {brief(value)}.")
+            if isinstance(value, int) and not 0 <= value <= _HIGHEST:
+                raise TimetableError(f"{name} takes no {brief(value)}, but for example {name}(3).")
         text = ",".join(map(str, values)).replace(" ", "")
-        if not values or len(text) > LONGEST_TEXT:
+        if not values:
             raise TimetableError(f"{name} takes at least one value, for example {name}(3).")
+        if len(text) > LONGEST_TEXT:
+            raise TimetableError(
+                f"The values of {name} have {len(text):,} characters together; {LONGEST_TEXT:,} "
+                "are allowed. Write ranges, for example '0-29' instead of each number."
+            )
         return BooleanTimetable((self.kind, text))
 
 

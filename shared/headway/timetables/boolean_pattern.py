@@ -8,7 +8,7 @@ field that is not named holds for any.  The minutes of a day are a number of 1,4
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import Final, TypeAlias
 
@@ -147,6 +147,15 @@ def _compile(expression: Expression) -> _Test:
 
 def _field(kind: str, text: str) -> _Test:
     spend(_A_FIELD)
+    return _read_field(kind, text)
+
+
+@lru_cache(maxsize=4096)
+def _read_field(kind: str, text: str) -> _Test:
+    """Return a function that tells the minutes of a day.
+
+    It is remembered: an expression is compiled anew for each term that is joined to it.
+    """
     try:
         match kind:
             case "hours":

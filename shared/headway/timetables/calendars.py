@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Set
-from datetime import date
+from dataclasses import dataclass
+from datetime import MAXYEAR, date
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 
 _FRIDAY: Final = 5
 _COUNTRY: Final = re.compile(r"[A-Z]{2,3}(-[A-Z0-9]{1,4})?", re.ASCII)
@@ -16,11 +17,32 @@ _SPAN: Final = 10
 """Years whose trading days are found at a time; that takes about as long as for one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The first and the last day that a calendar has data for, and the package that it is of."""
+
+    calendar: str
+    first: date
+    last: date
+    package: str
+
+    def __contains__(self, day: date) -> bool:
+        return self.first <= day <= self.last
+
+    @property
+    def remark(self) -> str:
+        """What to tell people who miss a run outside of these days."""
+        return (
+            f"The calendar {self.calendar!r} has data from {self.first} to {self.last} and no days "
+            f"outside of that; a newer release of the package {self.package} may know more."
+        )
+
+
 def check_code(code: object) -> None:
     """Raise TimetableError unless `code` has the form of one, known or not."""
     if not isinstance(code, str) or not 0 < len(code) <= _LONGEST_CODE:
         raise TimetableError(
-            f"A calendar is a code such as 'US', 'DE-BY' or 'XNYS', not {code!r:.60}."
+            f"A calendar is a code such as 'US', 'DE-BY' or 'XNYS', not {brief(code)}."
         )
 
 
@@ -30,16 +52,27 @@ def check_country(code: str | None) -> None:
         _country(code)
 
 
-def is_workday(code: str | None, day: date) -> bool:
-    """Whether people work in a country on that day: without one, from Monday to Friday."""
+def is_workday(code: str | None, day: date) -> bool | None:
+    """Whether people work in a country on that day: without one, from Monday to Friday.
+
+    None where the calendar has no data for the day; so it is for the other calendars.
+    """
     if code is None:
         return day.isoweekday() <= _FRIDAY
-    return bool(_country(code).is_working_day(day))
+    return bool(_country(code).is_working_day(day)) if day in country_data(code) else None
 
 
-def is_holiday(code: str, day: date) -> bool:
+def is_holiday(code: str, day: date) -> bool | None:
     """Whether a day is a public holiday of a country."""
-    return day in _country(code)
+    return day in _country(code) if day in country_data(code) else None
+
+
+@lru_cache(maxsize=256)
+def country_data(code: str) -> Known:
+    """Return the days that the calendar of a country has data for."""
+    found = _country(code)
+    first, last = max(found.start_year, 1), min(found.end_year, MAXYEAR)
+    return Known(code, date(first, 1, 1), date(last, 12, 31), "holidays")
 
 
 def check_exchange(code: str) -> None:
@@ -47,27 +80,44 @@ def check_exchange(code: str) -> None:
     exchanges = package("exchange_calendars", "exchanges", "TradingDays")
     if code not in exchanges.get_calendar_names(include_aliases=False):
         raise TimetableError(
-            f"{code!r:.60} is no exchange; give an ISO 10383 code, for example 'XNYS' (New York), "
+            f"{brief(code)} is no exchange; give an ISO 10383 code, for example 'XNYS' (New York), "
             "'XLON' (London) or 'XTKS' (Tokyo)."
         )
 
 
-def is_open(exchange: str, day: date) -> bool:
-    """Whether an exchange is open on that day; it is not where its calendar ends."""
+def is_open(exchange: str, day: date) -> bool | None:
+    """Whether an exchange is open on that day."""
+    if day not in exchange_data(exchange):
+        return None
     return day in _sessions(exchange, day.year // _SPAN)
+
+
+@lru_cache(maxsize=256)
+def exchange_data(exchange: str) -> Known:
+    """Return the days that the calendar of an exchange has data for.
+
+    The holidays of all exchanges are made by rules that pandas applies to some years only; outside
+    of them every weekday would be a trading day.
+    """
+    kind, rules = _kind(exchange), package("pandas.tseries.holiday", "exchanges", "TradingDays")
+    least, most = kind.bound_min(), kind.bound_max()
+    first = rules.AbstractHolidayCalendar.start_date.date()
+    last = rules.AbstractHolidayCalendar.end_date.date()
+    return Known(
+        exchange,
+        first if least is None else max(first, least.date()),
+        last if most is None else min(last, most.date()),
+        "exchange-calendars",
+    )
 
 
 @lru_cache(maxsize=256)
 def _sessions(exchange: str, span: int) -> Set[date]:
     """Return the days of so many years on which an exchange is open, as far as it is known."""
-    kind = _kind(exchange)
-    least, most = kind.bound_min(), kind.bound_max()
+    kind, known = _kind(exchange), exchange_data(exchange)
     # A calendar cannot begin or end within a few days: a year more is asked for at either end.
-    start, end = date(span * _SPAN - 1, 1, 1), date((span + 1) * _SPAN, 12, 31)
-    start = max(start, least.date()) if least else start
-    end = min(end, most.date()) if most else end
-    if start >= end:
-        return frozenset()
+    start = max(date(span * _SPAN - 1, 1, 1), known.first)
+    end = min(date((span + 1) * _SPAN, 12, 31), known.last)
     return frozenset(moment.date() for moment in kind(start=str(start), end=str(end)).sessions)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
 from headway.timetables.arguments import Arguments
 from headway.timetables.base import Timetable
@@ -137,7 +137,7 @@ def check_part(timetable: object) -> Recurring:
         return timetable
     raise TimetableError(
         "Timetables that say by rule when they run can be combined, such as CronTimetable, "
-        f"Workdays or Hours; not {timetable!r:.60}. Delayed and RollingWindow go around the whole."
+        f"Workdays or Hours; not {brief(timetable)}. Delayed and RollingWindow go around the whole."
     )
 
 
@@ -148,9 +148,12 @@ def _starts(timetable: Recurring, instant: datetime) -> bool:
 
 
 def merge(stretches: list[Stretch]) -> Stretch:
-    """Return whether any has the instant, and between which times none of them changes."""
+    """Return whether any has the instant, and between which times none of them changes.
+
+    Where none has it and one does not know, it is not known.
+    """
     since = [it.since for it in stretches if it.since is not None]
     until = [it.until for it in stretches if it.until is not None]
-    return Stretch(
-        any(it.included for it in stretches), max(since, default=None), min(until, default=None)
-    )
+    unknown = None if any(it.included is None for it in stretches) else False
+    included = any(it.included for it in stretches) or unknown
+    return Stretch(included, max(since, default=None), min(until, default=None))

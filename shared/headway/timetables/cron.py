@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
 from headway.timetables.arguments import Arguments
 from headway.timetables.cron_pattern import parse
@@ -206,7 +206,7 @@ class MultipleCronTimetable(Exact):
         if isinstance(crons, str) or not isinstance(crons, Sequence) or not crons:
             raise TimetableError(
                 "MultipleCronTimetable takes a list of cron strings, for example "
-                f"['0 9 * * *', '30 17 * * *']; not {crons!r:.60}."
+                f"['0 9 * * *', '30 17 * * *']; not {brief(crons)}."
             )
         if len(crons) > MOST_CRONS:
             raise TimetableError(f"A timetable has {MOST_CRONS} cron strings at most.")

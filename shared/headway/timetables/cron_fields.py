@@ -10,13 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 
 LAST: Final = -1
 """Stands for the last day of a month, and for the last weekday of its kind in a month."""
 
 EVERY: Final = 0
 """Stands for every weekday of its kind in a month."""
+
+_LONGEST_NUMBER: Final = 9
+"""Digits of a number beyond which it is none that a field takes."""
 
 _TERM = re.compile(r"(?P<low>\*|\w+)(-(?P<high>\w+))?(/(?P<step>\d+))?", re.ASCII)
 _NTH = re.compile(r"(?P<day>\w+)#(?P<nth>[1-5])", re.ASCII)
@@ -37,6 +40,7 @@ class Field:
     size: int
     example: str
     names: tuple[str, ...] = ()
+    more: str = ""
 
     def read(self, text: str) -> frozenset[int]:
         """Return the values that `text` stands for, or raise TimetableError."""
@@ -47,15 +51,15 @@ class Field:
         """Return the error that says what this field may hold."""
         names = f" or {self.names[0]} to {self.names[-1]}" if self.names else ""
         return TimetableError(
-            f"the {self.name} field cannot be {text!r}: it takes {self.first} to {self.highest}"
-            f"{names}, for example {self.example!r}"
+            f"the {self.name} field cannot be {brief(text)}: it takes {self.first} to "
+            f"{self.highest}{names}, for example {self.example!r}{self.more}"
         )
 
     def _read_term(self, text: str) -> range:
         term = _TERM.fullmatch(text)
         if term is None or (term["low"] == "*" and term["high"]):
             raise self.error(text)
-        step = int(term["step"] or 1)
+        step = self._number(term["step"] or "1", text)
         if step == 0:
             raise self.error(text)
         end = self.first + self.size
@@ -70,8 +74,14 @@ class Field:
     def _value(self, text: str) -> int:
         if text in self.names:
             return self.first + self.names.index(text)
-        if not text.isdecimal() or not self.first <= int(text) <= self.highest:
+        number = self._number(text, text)
+        if not self.first <= number <= self.highest:
             raise self.error(text)
+        return number
+
+    def _number(self, text: str, term: str) -> int:
+        if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
+            raise self.error(term)
         return int(text)
 
 
@@ -80,9 +90,35 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 MINUTE: Final = Field("minute", 0, 59, 60, "*/15")
 HOUR: Final = Field("hour", 0, 23, 24, "9-17")
-DAY: Final = Field("day", 1, 31, 31, "1,15")
+DAY: Final = Field(
+    name="day",
+    first=1,
+    highest=31,
+    size=31,
+    example="1,15",
+    more=" or 'L' (the last day of the month); for the workday nearest to a day (W) there is "
+    "the timetable LastWorkdayOnOrBefore",
+)
 MONTH: Final = Field("month", 1, 12, 12, "JAN-MAR", _MONTHS)
-WEEKDAY: Final = Field("weekday", 0, 7, 7, "MON-FRI", _WEEKDAYS)
+WEEKDAY: Final = Field(
+    name="weekday",
+    first=0,
+    highest=7,
+    size=7,
+    example="MON-FRI",
+    names=_WEEKDAYS,
+    more=", 'MON#2' (the second Monday of the month) or 'L5' (its last Friday)",
+)
+
+
+def is_every(text: str) -> bool:
+    """Whether a field is not restricted: `*`, or `*/1`, which is the same, or a list with one."""
+    return not {"*", "*/1"}.isdisjoint(text.split(","))
+
+
+def has_star(text: str) -> bool:
+    """Whether a term of the field is `*`, or `*/n`, wherever in the list it stands."""
+    return any(term.startswith("*") for term in text.split(","))
 
 
 def read_days(text: str) -> frozenset[int]:

@@ -8,13 +8,15 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.cron_fields import (
     EVERY,
     HOUR,
     LAST,
     MINUTE,
     MONTH,
+    has_star,
+    is_every,
     read_days,
     read_weekdays,
 )
@@ -41,7 +43,7 @@ class CronPattern:
     """The wall-clock times that a cron string stands for; `parse` makes one.
 
     `minutes` are those of the day, sorted.  `days` or `weekdays` is None where the field
-    was `*`; where both are given a date need match only one of them, as in every cron.
+    was `*` or `*/1`; where both are given a date need match only one of them, as in every cron.
     """
 
     text: str
@@ -156,7 +158,7 @@ def parse(cron: object) -> CronPattern:
     """Read a cron string of five fields, or a preset; TimetableError says what is wrong."""
     if not isinstance(cron, str):
         raise TimetableError(
-            f"A cron string is text, for example '30 6 * * MON-FRI'; not {cron!r}."
+            f"A cron string is text, for example '30 6 * * MON-FRI'; not {brief(cron)}."
         )
     return _parse(cron)
 
@@ -167,11 +169,11 @@ def _parse(cron: str) -> CronPattern:
     try:
         pattern = _parse_fields(text)
     except TimetableError as error:
-        raise TimetableError(f"{cron!r} is no cron string: {error}.") from None
+        raise TimetableError(f"{brief(cron, 100)} is no cron string: {error}.") from None
     if not _ever_fires(pattern):
         raise TimetableError(
-            f"The cron string {cron!r} never fires: no month that it names has the day that "
-            "it names. For the last day of every month write '0 0 L * *'."
+            f"The cron string {brief(cron, 100)} never fires: no month that it names has the day "
+            "that it names. For the last day of every month write '0 0 L * *'."
         )
     return pattern
 
@@ -183,11 +185,11 @@ def _parse_fields(text: str) -> CronPattern:
     return CronPattern(
         text=text,
         minutes=tuple(sorted(60 * hour + minute for hour in hours for minute in minutes)),
-        days=None if day in ("*", "?") else read_days(day),
+        days=None if day == "?" or is_every(day) else read_days(day),
         months=MONTH.read(month),
-        weekdays=None if weekday in ("*", "?") else read_weekdays(weekday),
+        weekdays=None if weekday == "?" or is_every(weekday) else read_weekdays(weekday),
         every_hour=len(hours) == _HOURS_A_DAY,
-        every_few=minute.startswith("*") or hour.startswith("*"),
+        every_few=has_star(minute) or has_star(hour),
     )
 
 

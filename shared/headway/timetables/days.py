@@ -11,6 +11,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.timetables import calendars
 from headway.timetables.arguments import Arguments
+from headway.timetables.calendars import Known
 from headway.timetables.durations import Period
 from headway.timetables.effort import spend
 from headway.timetables.recurring import INSTANT, Grain, Often, Recurring, Stretch
@@ -32,8 +33,18 @@ class _Days(Recurring):
     """The work to look at one."""
 
     @abstractmethod
-    def has(self, day: date) -> bool:
-        """Whether the calendar has that day."""
+    def has(self, day: date) -> bool | None:
+        """Whether the calendar has that day; None where it has no data for it."""
+
+    @property
+    def known(self) -> Known | None:
+        """The days that the calendar has data for, None for all."""
+        return None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Where the calendar begins and ends."""
+        return () if self.known is None else (self.known.remark,)
 
     @property
     def partitions(self) -> bool:
@@ -57,8 +68,12 @@ class _Days(Recurring):
 
     def first_from(self, earliest: datetime) -> DataInterval | None:
         """Return the first day that starts at or after `earliest`."""
-        day = date_of(earliest, self._zone)
+        day, known = date_of(earliest, self._zone), self.known
+        if known is not None:
+            day = max(day, known.first)
         for _ in range(_MOST_DAYS):
+            if known is not None and day > known.last:
+                return None
             spend(self._a_day)
             if (whole := self._whole(day)) and whole.start >= earliest:
                 return whole
@@ -71,8 +86,12 @@ class _Days(Recurring):
 
     def last_starting(self, before: datetime) -> DataInterval | None:
         """Return the last day that starts before `before`."""
-        day = date_of(before, self._zone)
+        day, known = date_of(before, self._zone), self.known
+        if known is not None:
+            day = min(day, known.last)
         for _ in range(_MOST_DAYS):
+            if known is not None and day < known.first:
+                return None
             spend(self._a_day)
             if (whole := self._whole(day)) and whole.start < before:
                 return whole
@@ -82,7 +101,7 @@ class _Days(Recurring):
     def stretch(self, instant: datetime, meant: datetime | None = None) -> Stretch:
         """Return whether the instant is on one of the days."""
         spend(self._a_day)
-        return day_of(instant, meant, self._zone, self.has)
+        return day_of(instant, meant, self._zone, self.has, self.known)
 
     def _whole(self, day: date) -> DataInterval | None:
         """Return a day of the calendar, unless clocks have skipped all of it."""
@@ -124,7 +143,12 @@ class Workdays(_Days):
         """Raise TimetableError unless the calendar is known here."""
         calendars.check_country(self.calendar)
 
-    def has(self, day: date) -> bool:
+    @property
+    def known(self) -> Known | None:
+        """The days that the calendar has data for, None for Monday to Friday."""
+        return None if self.calendar is None else calendars.country_data(self.calendar)
+
+    def has(self, day: date) -> bool | None:
         """Whether people work on that day."""
         return calendars.is_workday(self.calendar, day)
 
@@ -166,7 +190,12 @@ class Holidays(_Days):
         """Raise TimetableError unless the calendar is known here."""
         calendars.check_country(self.calendar)
 
-    def has(self, day: date) -> bool:
+    @property
+    def known(self) -> Known | None:
+        """The days that the calendar has data for."""
+        return calendars.country_data(self.calendar)
+
+    def has(self, day: date) -> bool | None:
         """Whether that day is a public holiday."""
         return calendars.is_holiday(self.calendar, day)
 
@@ -212,7 +241,12 @@ class TradingDays(_Days):
         """Raise TimetableError unless the calendar is known here."""
         calendars.check_exchange(self.exchange)
 
-    def has(self, day: date) -> bool:
+    @property
+    def known(self) -> Known | None:
+        """The days that the calendar has data for."""
+        return calendars.exchange_data(self.exchange)
+
+    def has(self, day: date) -> bool | None:
         """Whether the exchange is open on that day."""
         return calendars.is_open(self.exchange, day)
 
@@ -238,10 +272,21 @@ def midnight(day: date, zone: ZoneInfo) -> datetime:
 
 
 def day_of(
-    instant: datetime, meant: datetime | None, zone: ZoneInfo, has: Callable[[date], bool]
+    instant: datetime,
+    meant: datetime | None,
+    zone: ZoneInfo,
+    has: Callable[[date], bool | None],
+    known: Known | None,
 ) -> Stretch:
-    """Return whether a calendar has the day of an instant, which holds for all of the day."""
+    """Return whether a calendar has the day of an instant, which holds for all of the day.
+
+    Outside of the days that are `known` that is not known.
+    """
     day = date_of(instant, zone)
+    if known is not None and day < known.first:
+        return Stretch(None, None, midnight(known.first, zone))
+    if known is not None and day > known.last:
+        return Stretch(None, midnight(known.last + _DAY, zone), None)
     if (skipped := shown(instant, meant, zone).date()) != day:
         return Stretch(has(skipped), instant, instant + INSTANT)
     return Stretch(has(day), midnight(day, zone), midnight(day + _DAY, zone))

@@ -7,7 +7,7 @@ from datetime import MAXYEAR, datetime, timedelta
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.zones import first_at
 
 _ISO: Final = re.compile(
@@ -109,10 +109,10 @@ def _read(what: str, value: object) -> Length:
         if _is_relative(value):
             return _of_relative(what, value)
     except OverflowError:
-        raise TimetableError(f"{what} is too long: {value!r:.60}.") from None
+        raise TimetableError(f"{what} is too long: {brief(value)}.") from None
     raise TimetableError(
         f"{what} must be a timedelta, for example timedelta(hours=6), an ISO 8601 duration "
-        f"such as 'P1D', or a relativedelta; not {value!r:.60}."
+        f"such as 'P1D', or a relativedelta; not {brief(value)}."
     )
 
 
@@ -153,12 +153,13 @@ def _is_relative(value: object) -> bool:
 
 
 def _of_relative(what: str, value: object) -> Length:
-    if any(getattr(value, name, None) is not None for name in _ABSOLUTE):
-        raise TimetableError(f"{what} must be a length of time, not a date: {value!r:.60}.")
+    fixed = any(getattr(value, name, None) is not None for name in _ABSOLUTE)
+    if fixed or getattr(value, "leapdays", None):
+        raise TimetableError(f"{what} must be a length of time, not a date: {brief(value)}.")
     years, months, days = (getattr(value, name) for name in _CALENDAR)
     rest = timedelta(**{name: getattr(value, name) for name in _CLOCK})
     if any(number != int(number) for number in (years, months, days)):
-        raise TimetableError(f"{what} must have whole years, months and days; not {value!r:.60}.")
+        raise TimetableError(f"{what} must have whole years, months and days; not {brief(value)}.")
     return _simplest(int(years) * _MONTHS_A_YEAR + int(months), int(days), rest)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.arguments import Arguments
 from headway.timetables.effort import spend
 from headway.timetables.recurring import Exact
@@ -38,7 +38,7 @@ class EventsTimetable(Exact):
 
     def __post_init__(self) -> None:
         if isinstance(self.dates, str) or not isinstance(self.dates, Iterable):
-            raise TimetableError(f"EventsTimetable takes a list of dates, not {self.dates!r:.60}.")
+            raise TimetableError(f"EventsTimetable takes a list of dates, not {brief(self.dates)}.")
         written = tuple(_write(event) for event in self.dates)
         if not 1 <= len(written) <= MOST_EVENTS:
             raise TimetableError(
@@ -108,6 +108,6 @@ def _write(event: object) -> str:
         else:
             return event
     raise TimetableError(
-        f"The event {event!r:.60} is no date; write one like '2026-01-31T06:00' or pass an aware "
+        f"The event {brief(event)} is no date; write one like '2026-01-31T06:00' or pass an aware "
         "datetime."
     )

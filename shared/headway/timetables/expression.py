@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any, Final
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables import boolean, registry
 from headway.timetables.base import Timetable
 from headway.timetables.boolean import BooleanTimetable
@@ -68,11 +68,11 @@ def _expression(text: str) -> Timetable:
         tree = ast.parse(text, mode="eval")
         value = _value(tree.body)
     except SyntaxError as error:
-        raise TimetableError(f"{text!r:.100} cannot be read: {error.msg}.") from None
+        raise TimetableError(f"{brief(text, 100)} cannot be read: {error.msg}.") from None
     except (RecursionError, MemoryError):
         raise TimetableError("The expression is nested too deeply.") from None
     if not isinstance(value, Timetable):
-        raise TimetableError(f"{text!r:.100} is no timetable.")
+        raise TimetableError(f"{brief(text, 100)} is no timetable.")
     return value
 
 
@@ -96,7 +96,7 @@ def _value(node: ast.expr) -> Any:  # noqa: PLR0911 - one for each kind of node
         case ast.Name() if _known(node.id) is not None:
             return _made(node.id, [], {})
     raise TimetableError(
-        f"{ast.unparse(node)!r:.100} has no place in a timetable. Write timetables such as "
+        f"{brief(ast.unparse(node), 100)} has no place in a timetable. Write timetables such as "
         'CronTimetable("0 9 * * *"), with texts, numbers and lists, joined by &, |, - and ~.'
     )
 
@@ -106,7 +106,7 @@ def _inverted(node: ast.UnaryOp) -> Timetable:
     if not isinstance(value, BooleanTimetable):
         raise TimetableError(
             f"~ is for Hours, Minutes, Weekdays, Days and Months, not for "
-            f"{ast.unparse(node.operand)!r:.100}; write `a - b` for the runs of a without b's."
+            f"{brief(ast.unparse(node.operand), 100)}; write `a - b` for the runs of a without b's."
         )
     return ~value
 
@@ -116,8 +116,8 @@ def _joined(node: ast.BinOp) -> Timetable:
     joined: Timetable
     if not isinstance(one, Recurring) or not isinstance(node.op, ast.BitAnd | ast.BitOr | ast.Sub):
         raise TimetableError(
-            f"{ast.unparse(node)!r:.100}: timetables that say by rule when they run are joined, by "
-            "&, | and -. Delayed and RollingWindow go around the whole."
+            f"{brief(ast.unparse(node), 100)}: timetables that say by rule when they run are "
+            "joined, by &, | and -. Delayed and RollingWindow go around the whole."
         )
     if isinstance(node.op, ast.BitAnd):
         joined = one & other
@@ -130,7 +130,8 @@ def _called(node: ast.Call) -> Timetable:
     assert isinstance(node.func, ast.Name)
     named = {keyword.arg: _value(keyword.value) for keyword in node.keywords if keyword.arg}
     if len(named) < len(node.keywords):
-        raise TimetableError(f"{ast.unparse(node)!r:.100}: write arguments by name, without **.")
+        call = brief(ast.unparse(node), 100)
+        raise TimetableError(f"{call}: write arguments by name, without **.")
     return _made(node.func.id, [_value(argument) for argument in node.args], named)
 
 
@@ -140,7 +141,7 @@ def _made(name: str, given: list[Any], named: Mapping[str, Any]) -> Timetable:
         names = [*NAMES, *registry.installed()]
         near = get_close_matches(name, names)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names)}."
-        raise TimetableError(f"There is no timetable {name!r:.60}. {hint}")
+        raise TimetableError(f"There is no timetable {brief(name)}. {hint}")
     takes = signature(kind)
     try:
         takes.bind(*given, **named)
@@ -152,7 +153,7 @@ def _made(name: str, given: list[Any], named: Mapping[str, Any]) -> Timetable:
     except TimetableError:
         raise
     except Exception as error:  # it may be another package's code
-        raise TimetableError(f"{name} fails with {error!r:.200}.") from error
+        raise TimetableError(f"{name} fails with {brief(error, 200)}.") from error
 
 
 def _written(parameter: Parameter) -> str:

@@ -7,9 +7,10 @@ from typing import ClassVar, Final, Self
 from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables import calendars
 from headway.timetables.arguments import Arguments
+from headway.timetables.calendars import Known
 from headway.timetables.days import date_of, day_of, midnight
 from headway.timetables.effort import spend
 from headway.timetables.recurring import Exact, Grain, Often, Stretch
@@ -43,7 +44,7 @@ class LastWorkdayOnOrBefore(Exact):
             calendars.check_code(self.calendar)
         day = self.day
         if isinstance(day, bool) or not isinstance(day, int) or not 1 <= day <= _LONGEST_MONTH:
-            raise TimetableError(f"The day of a month is a number from 1 to 31, not {day!r:.60}.")
+            raise TimetableError(f"The day of a month is a number from 1 to 31, not {brief(day)}.")
         object.__setattr__(self, "_zone", find_zone(self.timezone or "UTC"))
 
     @property
@@ -70,23 +71,43 @@ class LastWorkdayOnOrBefore(Exact):
         """Raise TimetableError unless the calendar is known here."""
         calendars.check_country(self.calendar)
 
+    @property
+    def known(self) -> Known | None:
+        """The days that the calendar has data for, None for Monday to Friday."""
+        return None if self.calendar is None else calendars.country_data(self.calendar)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Where the calendar begins and ends."""
+        return () if self.known is None else (self.known.remark,)
+
     def tick_after(self, instant: datetime) -> datetime | None:
         """Return the first such midnight later than `instant`."""
-        month = date_of(instant, self._zone).replace(day=1)
-        while (tick := midnight(self._of_month(month), self._zone)) <= instant:
-            month = (month + _LONGEST_MONTH * _DAY).replace(day=1)
-        return tick
+        month, known = date_of(instant, self._zone).replace(day=1), self.known
+        if known is not None:
+            month = max(month, known.first.replace(day=1))
+        while known is None or month <= known.last:
+            tick = self._tick(month)
+            if tick is not None and tick > instant:
+                return tick
+            month = _month_after(month)
+        return None
 
     def tick_before(self, instant: datetime) -> datetime | None:
         """Return the last such midnight earlier than `instant`."""
-        month = (date_of(instant, self._zone).replace(day=1) + _LONGEST_MONTH * _DAY).replace(day=1)
-        while (tick := midnight(self._of_month(month), self._zone)) >= instant:
+        month, known = _month_after(date_of(instant, self._zone).replace(day=1)), self.known
+        if known is not None:
+            month = min(month, known.last.replace(day=1))
+        while known is None or month >= known.first.replace(day=1):
+            tick = self._tick(month)
+            if tick is not None and tick < instant:
+                return tick
             month = (month - _DAY).replace(day=1)
-        return tick
+        return None
 
     def stretch(self, instant: datetime, meant: datetime | None = None) -> Stretch:
         """Return whether the instant is on such a day."""
-        return day_of(instant, meant, self._zone, self._is_day)
+        return day_of(instant, meant, self._zone, self._is_day, self.known)
 
     def arguments(self) -> Mapping[str, JsonValue]:
         """Return the day, the calendar and the zone."""
@@ -99,16 +120,25 @@ class LastWorkdayOnOrBefore(Exact):
         return cls(day, calendar, arguments.take_optional_text("timezone"))
 
     def _is_day(self, day: date) -> bool:
-        following = (day.replace(day=1) + _LONGEST_MONTH * _DAY).replace(day=1)
-        return day in (self._of_month(day.replace(day=1)), self._of_month(following))
+        first = day.replace(day=1)
+        return day in (self._of_month(first), self._of_month(_month_after(first)))
 
-    def _of_month(self, first: date) -> date:
-        """Return the day of the month that begins on `first`."""
+    def _tick(self, first: date) -> datetime | None:
+        day = self._of_month(first)
+        return None if day is None else midnight(day, self._zone)
+
+    def _of_month(self, first: date) -> date | None:
+        """Return the day of the month that begins on `first`, None where it is not known."""
         spend(_A_MONTH)
-        following = (first + _LONGEST_MONTH * _DAY).replace(day=1)
-        day = min(first + (self.day - 1) * _DAY, following - _DAY)
+        day = min(first + (self.day - 1) * _DAY, _month_after(first) - _DAY)
         for _ in range(_MOST_FREE_DAYS):
-            if calendars.is_workday(self.calendar, day):
-                return day
+            works = calendars.is_workday(self.calendar, day)
+            if works is not False:
+                return day if works else None
             day -= _DAY
         raise TimetableError(f"{self.calendar} has no working day in the month before {day}.")
+
+
+def _month_after(first: date) -> date:
+    """Return the first day of the month after the one that begins on `first`."""
+    return (first + _LONGEST_MONTH * _DAY).replace(day=1)

@@ -49,7 +49,8 @@ def why_no_more(
             "The search for the next run was given up, as a scheduler would: the parts of the "
             "timetable seem to have nothing in common."
         )
-    return "There is no run within these dates and the years 2 to 9999." if last is None else None
+    none = ["There is no run within these dates and the years 2 to 9998."] if last is None else []
+    return " ".join([*none, *timetable.remarks]) or None
 
 
 def _notes(info: DagRunInfo, last: DataInterval | None, zone: ZoneInfo) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
-from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
+from headway.timetables.base import END, DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.durations import Period
 from headway.timetables.effort import limited
 
@@ -38,10 +38,11 @@ class Grain(IntEnum):
 class Stretch:
     """Whether runs may begin at an instant, and that nothing changes in `[since, until)`.
 
-    None stands for the beginning and the end of time.
+    None stands for the beginning and the end of time.  Where a calendar has no data, nothing is
+    known: `included` is None then.
     """
 
-    included: bool
+    included: bool | None
     since: datetime | None
     until: datetime | None
 
@@ -138,8 +139,9 @@ class Recurring(Timetable):
         """
         with limited(), suppress(OverflowError):  # the calendar ends with the year 9999
             interval = self._next(last, restriction, now)
-            if interval is not None and not restriction.is_past(interval.start):
-                return DagRunInfo.once_over(interval)
+            if interval is None or interval.end > END or restriction.is_past(interval.start):
+                return None
+            return DagRunInfo.once_over(interval)
         return None
 
     def infer_manual_data_interval(self, run_after: datetime) -> DataInterval:
@@ -215,8 +217,10 @@ class Recurring(Timetable):
             interval = None if earliest is None else self.first_from(earliest)
         if restriction.catchup or (interval is None and last is not None):
             return interval
-        interval = self.skip_missed(interval, earliest, now)
-        return self._first(now) if interval is None and earliest is None else interval
+        latest = self.skip_missed(interval, earliest, now)
+        if earliest is None:
+            return self._first(now) if latest is None else latest
+        return interval if latest is None or latest.start < earliest else latest
 
     def _first(self, now: datetime) -> DataInterval | None:
         """Return the first interval of all, where none is over by `now`."""

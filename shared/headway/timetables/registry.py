@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.arguments import JsonValue, nests_at_most
+from headway.domain.errors import TimetableError, brief
 from headway.domain.spec import TimetableSpec
 from headway.timetables.arguments import Arguments
 from headway.timetables.base import Timetable
@@ -55,6 +55,13 @@ ENTRY_POINTS: Final = "headway.timetables"
 DEEPEST: Final = 16
 """Levels of timetables within timetables beyond which one is refused."""
 
+MOST_LEVELS: Final = 100
+"""Levels of lists and maps in the arguments of a timetable beyond which it is refused.
+
+A union in a union is three of them, and a boolean expression has one for each of its own: those
+that are allowed fit in, and whoever reads the DAG allows as many.
+"""
+
 MOST: Final = 300
 """Timetables within one beyond which it is refused."""
 
@@ -83,6 +90,11 @@ def decode(spec: TimetableSpec) -> Timetable:
 
 
 def _decode(spec: TimetableSpec) -> Timetable:
+    if not nests_at_most(spec.arguments, MOST_LEVELS):
+        raise TimetableError(
+            f"The arguments of the timetable {brief(spec.name)} are lists and maps nested more "
+            f"than {MOST_LEVELS} levels deep; nest fewer timetables, or operators, in each other."
+        )
     with limited():
         return _Decoding().decode(spec.name, spec.arguments)
     raise TimetableError(
@@ -117,7 +129,7 @@ def _made(kind: type[Timetable], arguments: Arguments) -> Timetable:
     except (TimetableError, ExhaustedError):
         raise
     except Exception as error:  # what is stored must not stop who reads it, whoever's code that is
-        raise arguments.error(f"they fail with {error!r:.200}") from error
+        raise arguments.error(f"they fail with {brief(error, 200)}") from error
 
 
 def find(name: str) -> type[Timetable]:
@@ -125,8 +137,9 @@ def find(name: str) -> type[Timetable]:
     kind = BUILT_IN.get(name) or _installed(name)
     if kind is None:
         raise TimetableError(
-            f"The timetable {name!r:.60} is unknown here; known are {', '.join(sorted(BUILT_IN))}. "
-            "Install the release of Headway, or the package, that it comes from."
+            f"The timetable {brief(name)} is unknown here; known are "
+            f"{', '.join(sorted(BUILT_IN))}. Install the release of Headway, or the package, that "
+            "it comes from."
         )
     return kind
 

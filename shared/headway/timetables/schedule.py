@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.base import Timetable
 from headway.timetables.cron import DataTimetable
 from headway.timetables.cron_pattern import PRESETS
@@ -36,7 +36,7 @@ def timetable_for(schedule: object, timezone: str) -> Timetable:
     if isinstance(schedule, str) or is_duration(schedule):
         return _by_length(read_length("The period of a schedule", schedule), timezone)
     raise TimetableError(
-        f"The schedule {schedule!r:.100} is of type {type(schedule).__name__}; it may be a "
+        f"The schedule {brief(schedule, 100)} is of type {type(schedule).__name__}; it may be a "
         "cron string such as '30 6 * * MON-FRI', a preset such as '@daily', "
         "a timedelta or a relativedelta, a timetable, or None for a DAG that only runs by hand."
     )
@@ -63,8 +63,8 @@ def _by_text(schedule: str, timezone: str) -> Timetable:
         return _WITHOUT_RHYTHM[name]
     near = next((it for it in (f"@{name}", name.upper()) if _is_other(it)), None)
     if near is not None:
-        raise TimetableError(f"The schedule {schedule!r} is none. Did you mean {near!r}?")
+        raise TimetableError(f"The schedule {brief(schedule)} is none. Did you mean {near!r}?")
     if name.startswith("@") and name not in PRESETS:
         presets = ", ".join([*_WITHOUT_RHYTHM, *PRESETS])
-        raise TimetableError(f"The schedule {schedule!r} is no preset; they are {presets}.")
+        raise TimetableError(f"The schedule {brief(schedule)} is no preset; they are {presets}.")
     return DataTimetable(schedule, timezone=timezone)

@@ -57,8 +57,8 @@ class _Selected(Recurring):
         return (self.timetable, self.by)
 
     @abstractmethod
-    def _select(self, by: Stretch) -> bool:
-        """Whether an interval is taken, by what the other timetable has there."""
+    def _select(self, by: Stretch) -> bool | None:
+        """Whether an interval is taken, by what the other timetable has there; None: not known."""
 
     def in_zone(self, timezone: str) -> Recurring:
         """Return them in that zone."""
@@ -108,7 +108,7 @@ class _Selected(Recurring):
         """Return whether a selected interval starts at `instant`."""
         of_both = [part.stretch(instant, meant) for part in (self.timetable, self.by)]
         merged = merge(of_both)
-        included = of_both[0].included and self._select(of_both[1])
+        included = _both(of_both[0].included, self._select(of_both[1]))
         return Stretch(included, merged.since, merged.until)
 
     def arguments(self) -> Mapping[str, JsonValue]:
@@ -156,7 +156,7 @@ class Intersection(_Selected):
         """Both timetables."""
         return f"({self.timetable.summary}) & ({self.by.summary})"
 
-    def _select(self, by: Stretch) -> bool:
+    def _select(self, by: Stretch) -> bool | None:
         return by.included
 
 
@@ -171,8 +171,15 @@ class Exclusion(_Selected):
         """Both timetables."""
         return f"({self.timetable.summary}) - ({self.by.summary})"
 
-    def _select(self, by: Stretch) -> bool:
-        return not by.included
+    def _select(self, by: Stretch) -> bool | None:
+        return None if by.included is None else not by.included
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    """Return whether both hold, None where that depends on what is not known."""
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
 
 
 def intersect(one: Recurring, other: Recurring) -> Intersection:

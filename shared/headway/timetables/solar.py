@@ -8,7 +8,7 @@ from math import degrees, isfinite
 from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.timetables.arguments import Arguments
 from headway.timetables.calendars import package
 from headway.timetables.durations import Duration, Period, read_length, to_data
@@ -46,9 +46,10 @@ class _Sun(Exact):
     def __post_init__(self) -> None:
         for what, value, most in (("lat", self.lat, 90), ("lon", self.lon, 180)):
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not isfinite(value) or abs(value) > most:
+            if not number or abs(value) > most or not isfinite(value):
                 raise TimetableError(
-                    f"{what} must be a number of degrees from -{most} to {most}, not {value!r:.60}."
+                    f"{what} must be a number of degrees from -{most} to {most}, not "
+                    f"{brief(value)}."
                 )
         offset = read_length("The offset", self.offset, signed=True)
         if isinstance(offset, Period) or abs(offset) > _LONGEST_OFFSET:

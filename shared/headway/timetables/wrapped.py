@@ -7,10 +7,10 @@ from typing import ClassVar, Final, Self
 from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
 from headway.timetables.arguments import Arguments
-from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
+from headway.timetables.base import END, DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.durations import (
     Duration,
     Period,
@@ -42,7 +42,7 @@ class Delayed(Timetable):
         if not isinstance(self.timetable, Timetable) or isinstance(self.timetable, Delayed):
             raise TimetableError(
                 "Delayed takes a timetable that is not delayed yet, such as "
-                f"DataTimetable('@daily'), not {self.timetable!r:.60}."
+                f"DataTimetable('@daily'), not {brief(self.timetable)}."
             )
         by = in_calendar(read_length("The delay of a timetable", self.by))
         if by.months:
@@ -75,7 +75,10 @@ class Delayed(Timetable):
         """Return the run of the timetable, as it was so long ago."""
         try:
             info = self.timetable.next_dagrun_info(last, restriction, now - self._by)
-            return info and DagRunInfo(info.run_after + self._by, info.data_interval)
+            run_after = None if info is None else info.run_after + self._by
+            if info is None or run_after is None or run_after > END:
+                return None
+            return DagRunInfo(run_after, info.data_interval)
         except OverflowError:  # the calendar ends with the year 9999
             return None
 
@@ -119,7 +122,7 @@ class RollingWindow(Recurring):
         if not issubclass(kind, Recurring) or kind is RollingWindow:
             raise TimetableError(
                 "RollingWindow takes a timetable that says by rule when it runs, such as "
-                f"DataTimetable('@daily'), not {self.timetable!r:.60}. To delay a rolling "
+                f"DataTimetable('@daily'), not {brief(self.timetable)}. To delay a rolling "
                 "window, write Delayed(RollingWindow(…), by)."
             )
         size = in_calendar(read_length("The size of a rolling window", self.size))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from headway.domain.errors import TimetableError
+from headway.domain.errors import TimetableError, brief
 
 _A_DAY: Final = timedelta(days=1)
 
@@ -24,7 +24,7 @@ def find_zone(name: object) -> ZoneInfo:
         except (KeyError, ValueError, OSError):
             pass
     raise TimetableError(
-        f"{name!r} is no time zone; give a name of the IANA database, "
+        f"{brief(name)} is no time zone; give a name of the IANA database, "
         "for example 'UTC' or 'America/New_York'."
     )
 

@@ -120,7 +120,12 @@ def expected(mode: str, missed: Sequence[datetime], since: datetime) -> Sequence
             return missed
 
 
-REASON: Final = {"none": ["catchup"], "latest": ["catchup"], "window": ["window"]}
+REASON: Final = {
+    "none": ["catchup"],
+    "latest": ["catchup"],
+    "rollup": ["rollup"],
+    "window": ["window"],
+}
 
 
 def check(staff: Crew, mode: str, last: datetime, since: datetime) -> None:
@@ -136,7 +141,7 @@ def check(staff: Crew, mode: str, last: datetime, since: datetime) -> None:
 
     wanted = [*expected(mode, missed, since), *later][: len(dates)]
     assert dates == wanted
-    assert reasons == (["rollup"] * len(missed) if mode == "rollup" else REASON.get(mode, []))
+    assert reasons == REASON.get(mode, [])
     starts = [date - SECOND for date in dates]
     if mode == "rollup":
         starts[0] = last

@@ -114,6 +114,28 @@ def test_what_a_task_waits_for_in_the_end(states: dict[str, str], roots: list[st
     assert sorted(waited_for(situation(DIAMOND, {**states, "e": "none"}, "e"))) == roots
 
 
+@pytest.mark.regression
+@pytest.mark.parametrize(
+    ("rule", "states", "advised"),
+    [
+        ("all_success", {"a": "success", "b": "failed", "c": "upstream_failed"}, "b c"),
+        ("all_success", {"a": "failed", "b": "success", "c": "success"}, "a"),
+        ("one_failed", {"a": "success", "b": "success", "c": "success"}, "a b c"),
+    ],
+)
+def test_tasks_that_succeeded_are_not_to_be_cleared_if_others_did_not(
+    rule: str, states: dict[str, str], advised: str
+) -> None:
+    tasks = (task("a"), task("b"), task("c"), task("d", "a b c", rule))
+
+    found = explain_undecided(situation(tasks, {**states, "d": "none"}, "d"))
+
+    assert found.reason is Reason.TRIGGER_RULE
+    assert found.change == (
+        f"Clear what is above it, with all below: `headway tasks clear d r {advised}`."
+    )
+
+
 def test_tasks_above_are_named_with_how_they_stand() -> None:
     found = explain_undecided(
         situation(

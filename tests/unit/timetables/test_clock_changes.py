@@ -6,6 +6,8 @@ has the one tried again whose seed was printed.
 
 import os
 import sys
+from datetime import datetime, timedelta
+from itertools import islice
 from random import Random
 from secrets import randbits
 
@@ -13,6 +15,9 @@ import pytest
 
 from headway.testing import clock_changes
 from headway.testing.clock_changes import CRONS, Policy, Window, problems, windows, zones
+from headway.timetables.base import TimeRestriction
+from headway.timetables.cron import CronTimetable
+from headway.timetables.sequence import runs_from
 from headway.timetables.ticks import Ticks, ticks_of
 
 SEED = int(os.environ.get("TEST_ZONES_SEED") or randbits(32))
@@ -52,3 +57,40 @@ def test_a_tick_that_is_lost_is_noticed(cron: str, monkeypatch: pytest.MonkeyPat
     assert any("expected" in told for told in found)
     assert any("cronsim has" in told for told in found) is (CRONS[cron] is Policy.FIXED)
     assert any("the way back is another one" in told for told in found)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("*/30,5 1 * * *", "5,*/30 1 * * *"),
+        ("15 0,*/12 * * *", "15 */12,0 * * *"),
+        ("5 1,* * * *", "5 *,1 * * *"),
+    ],
+)
+def test_the_order_of_a_list_changes_nothing_in_a_fold(one: str, other: str) -> None:
+    """Of `*/30,5` the minutes come in both of the hours that the clocks show twice."""
+    zone = "America/New_York"
+    bounds = TimeRestriction(datetime.fromisoformat("2026-11-01T04:00Z"), None, catchup=True)
+    assert bounds.earliest is not None
+    first, second = (
+        [
+            info.run_after
+            for info in islice(runs_from(CronTimetable(cron, zone), bounds, bounds.earliest), 12)
+        ]
+        for cron in (one, other)
+    )
+
+    assert first == second
+
+
+@pytest.mark.regression
+def test_a_step_of_one_is_a_star_in_a_fold() -> None:
+    bounds = TimeRestriction(datetime.fromisoformat("2026-11-01T05:00Z"), None, catchup=True)
+    assert bounds.earliest is not None
+    for cron in ("*/1 1 * * *", "* 1 * * *", "0,*/1 1 * * *"):
+        timetable = CronTimetable(cron, "America/New_York")
+        runs = islice(runs_from(timetable, bounds, bounds.earliest), 120)
+        assert [info.run_after for info in runs] == [
+            bounds.earliest + timedelta(minutes=minute) for minute in range(120)
+        ]

@@ -1,4 +1,5 @@
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from itertools import islice
 
 import pytest
@@ -68,7 +69,7 @@ def test_sunday_has_several_names(weekday: str) -> None:
 
 def test_a_range_of_weekdays_may_end_with_seven() -> None:
     assert parse("0 0 * * 5-7").weekdays == parse("0 0 * * FRI,SAT,SUN").weekdays
-    assert parse("0 0 * * 0-7").weekdays == parse("0 0 * * */1").weekdays
+    assert parse("0 0 * * 0-7").weekdays == parse("0 0 * * SUN-SAT").weekdays
 
 
 def test_the_last_day_of_the_month_in_a_leap_year() -> None:
@@ -225,3 +226,52 @@ def test_a_weekday_saves_an_impossible_day() -> None:
 def test_a_cron_string_is_text(cron: object) -> None:
     with pytest.raises(TimetableError, match="is text"):
         parse(cron)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("star", ["*", "?", "*/1", "*,5", "5,*/1"])
+def test_a_day_or_weekday_that_is_any_does_not_count(star: str) -> None:
+    """Where both are given a date need match only one, so `*` must not be such a one."""
+    if star != "?":
+        assert parse(f"0 0 {star} * MON").days is None
+        assert parse(f"0 0 1 * {star}").weekdays is None
+        assert parse(f"0 {star} * * *").every_hour
+    mondays = replace(parse("0 0 * * MON"), text="")
+    assert replace(parse(f"0 0 {star} * MON"), text="") == mondays
+    assert replace(parse(f"0 0 1 * {star}"), text="") == replace(parse("0 0 1 * *"), text="")
+
+
+def test_a_step_of_two_restricts_a_field() -> None:
+    every_other = parse("0 0 */2 * MON")
+    assert every_other.includes(date(2026, 1, 5))  # a Monday
+    assert every_other.includes(date(2026, 1, 7))
+    assert not every_other.includes(date(2026, 1, 6))
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(
+    ("cron", "message"),
+    [
+        ("0 0 32 * *", "'L' \\(the last day of the month\\).*LastWorkdayOnOrBefore"),
+        ("0 0 15W * *", "nearest to a day \\(W\\) there is the timetable LastWorkdayOnOrBefore"),
+        ("0 0 L-3 * *", "'L' \\(the last day of the month\\)"),
+        ("0 0 * * 8", "'MON#2' \\(the second Monday of the month\\) or 'L5' \\(its last Friday"),
+        ("0 0 * * MON#6", "'MON#2' \\(the second Monday"),
+        ("0 0 * * FRIL", "'L5' \\(its last Friday"),
+    ],
+)
+def test_messages_name_what_else_days_and_weekdays_may_be(cron: str, message: str) -> None:
+    with pytest.raises(TimetableError, match=message):
+        parse(cron)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("field", range(5))
+@pytest.mark.parametrize("term", ["{}", "*/{}", "1-{}", "{}-5", "1/{}"])
+def test_a_number_of_thousands_of_digits_is_told_in_a_short_message(field: int, term: str) -> None:
+    """Python itself refuses to read more than 4,300 digits."""
+    fields = ["*"] * 5
+    fields[field] = term.format("9" * 4301)
+    with pytest.raises(TimetableError, match="field cannot be '") as told:
+        parse(" ".join(fields))
+    assert len(str(told.value)) < 500

@@ -1,18 +1,20 @@
 """What users may type for a timetable, and what they may not."""
 
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
 from headway.domain.errors import TimetableError
+from headway.timetables import boolean_pattern
 from headway.timetables.base import Timetable
 from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
 from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
 from headway.timetables.days import Holidays, TradingDays, Workdays
 from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.events import EventsTimetable
-from headway.timetables.expression import read
+from headway.timetables.expression import LONGEST, read
 from headway.timetables.paydays import LastWorkdayOnOrBefore
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 from headway.timetables.solar import Sunrise, Sunset
@@ -186,3 +188,32 @@ def test_a_timetable_that_a_package_registers_may_be_typed() -> None:
 def test_it_is_read_like_any_other(text: str, message: str) -> None:
     with pytest.raises(TimetableError, match=message):
         read(text, ZONE)
+
+
+@pytest.mark.regression
+def test_an_expression_has_so_many_characters_at_most() -> None:
+    short = "Hours(3) & Minutes(0)"
+    fits = short.replace(" & ", f" & {' ' * (LONGEST - len(short))}")
+
+    assert len(fits) == LONGEST == 4000
+    assert read(fits, ZONE) == read(short, ZONE)
+    with pytest.raises(TimetableError, match="An expression has at most 4,000 characters"):
+        read(f"{fits[:-1]} )", ZONE)
+
+
+@pytest.mark.regression
+def test_the_terms_of_an_expression_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read each anew for every term that is joined to it took many seconds."""
+    read_anew: list[int] = []
+    always = boolean_pattern._always
+
+    def counted(minutes: Iterator[int]) -> Callable[[date], int]:
+        read_anew.append(1)
+        return always(minutes)
+
+    monkeypatch.setattr(boolean_pattern, "_always", counted)
+    text = " | ".join(f"Minutes('{number % 30}-{30 + number // 30}')" for number in range(150))
+
+    read(text, ZONE)
+
+    assert 0 < len(read_anew) <= 150

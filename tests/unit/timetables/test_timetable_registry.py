@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import pytest
 
@@ -13,6 +13,8 @@ from headway.domain.errors import TimetableError
 from headway.domain.spec import TimetableSpec
 from headway.sdk import DAG
 from headway.serialization import codec
+from headway.timetables import boolean_pattern
+from headway.timetables.arguments import Arguments
 from headway.timetables.base import Timetable
 from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
 from headway.timetables.combined import Union
@@ -22,7 +24,7 @@ from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.events import EventsTimetable
 from headway.timetables.paydays import LastWorkdayOnOrBefore
 from headway.timetables.recurring import Recurring
-from headway.timetables.registry import BUILT_IN, DEEPEST, decode, encode, find
+from headway.timetables.registry import BUILT_IN, DEEPEST, MOST_LEVELS, decode, encode, find
 from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 from headway.timetables.solar import Sunrise, Sunset
 from headway.timetables.wrapped import Delayed, RollingWindow
@@ -188,6 +190,70 @@ def test_as_many_levels_as_are_allowed_can_be_stored() -> None:
 
     stored = codec.decode(codec.encode(replace(spec, relative_path="deep.py")))
     assert decode(stored.timetable) == timetable
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("levels", [1, 16, 17, boolean_pattern.DEEPEST])
+@pytest.mark.parametrize("around", [0, DEEPEST - 1])
+def test_a_boolean_expression_of_as_many_levels_as_are_allowed_can_be_stored(
+    levels: int, around: int
+) -> None:
+    """A union has more levels of lists and maps than any other timetable around one."""
+    expression = Hours(3)
+    for level in range(1, levels):
+        expression = expression & Minutes(level) if level % 2 else expression | Hours(level % 24)
+    timetable: Recurring = expression
+    for _ in range(around):
+        timetable = Union((timetable, CronTimetable("0 0 1 1 *")))
+    spec = DAG("deep", schedule=timetable).spec
+
+    stored = codec.decode(codec.encode(replace(spec, relative_path="deep.py")))
+
+    assert decode(stored.timetable) == timetable.in_zone("UTC")
+
+
+def test_an_expression_of_more_levels_is_refused_where_it_is_made() -> None:
+    expression = Hours(3)
+    for _ in range(boolean_pattern.DEEPEST - 1):
+        expression = ~expression
+    with pytest.raises(TimetableError, match="at most 200 fields and operators, 32 levels deep"):
+        _ = ~expression
+
+
+@dataclass(frozen=True, slots=True)
+class DeepTimetable(OnceTimetable):
+    """Its arguments are lists in lists."""
+
+    name: ClassVar[str] = "deep"
+    levels: int = 1
+
+    def arguments(self) -> Mapping[str, JsonValue]:
+        value: JsonValue = []
+        for _ in range(self.levels - 2):
+            value = [value]
+        return {"value": value}
+
+    @classmethod
+    def from_arguments(cls, arguments: Arguments) -> "DeepTimetable":
+        value, levels = arguments.take_tree("value"), 2
+        while isinstance(value, list) and value:
+            value, levels = value[0], levels + 1
+        return cls(levels)
+
+
+def test_arguments_of_a_package_have_as_many_levels_as_can_be_read_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(cast("dict[str, type[Timetable]]", BUILT_IN), "deep", DeepTimetable)
+    spec = DAG("deep", schedule=DeepTimetable(MOST_LEVELS)).spec
+
+    stored = codec.decode(codec.encode(replace(spec, relative_path="deep.py")))
+
+    assert decode(stored.timetable) == DeepTimetable(MOST_LEVELS)
+    with pytest.raises(TimetableError, match="nested more than 100 levels deep"):
+        encode(DeepTimetable(MOST_LEVELS + 1))
+    with pytest.raises(TimetableError, match="nested more than 100 levels deep"):
+        decode(TimetableSpec(name="deep", arguments=DeepTimetable(MOST_LEVELS + 1).arguments()))
 
 
 @dataclass(frozen=True, slots=True)

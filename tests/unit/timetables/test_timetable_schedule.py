@@ -1,8 +1,9 @@
 from datetime import timedelta
+from typing import Any
 
 import pendulum
 import pytest
-from dateutil.relativedelta import relativedelta
+from dateutil.relativedelta import MO, relativedelta
 
 from headway.domain.errors import TimetableError
 from headway.timetables.base import Timetable
@@ -71,6 +72,27 @@ def test_what_a_schedule_means(schedule: object, timetable: Timetable) -> None:
 def test_anything_else_is_refused(schedule: object, message: str) -> None:
     with pytest.raises(TimetableError, match=message):
         timetable_for(schedule, ZONE)
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        {"year": 2026},
+        {"month": 3},
+        {"day": 1},
+        {"hour": 0},
+        {"minute": 0},
+        {"second": 0},
+        {"microsecond": 0},
+        {"weekday": MO},
+        {"leapdays": 1},
+    ],
+    ids=str,
+)
+def test_a_relativedelta_that_fixes_a_part_of_a_date_is_no_length(fixed: dict[str, Any]) -> None:
+    with pytest.raises(TimetableError, match="must be a length of time, not a date: relativedelta"):
+        timetable_for(relativedelta(days=1, **fixed), ZONE)
 
 
 @pytest.mark.parametrize("schedule", [None, "@daily", timedelta(hours=1)])
