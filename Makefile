@@ -37,6 +37,9 @@ chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20
 	$(BIN)/python -m tests.chaos $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(STALL),--stall $(STALL)) $(if $(SKEW),--skew $(SKEW)) $(ARGS)
 
+mutants: $(STAMP)  ## Sample small changes of the code that tests must catch: make mutants NAME=decide N=60 SEED=1
+	$(BIN)/python -m tests.mutants $(if $(NAME),--name $(NAME)) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
+
 check: $(STAMP)  ## Check style, types, imports, and run the unit tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -66,4 +69,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench compare install lock clean
+.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench compare install lock clean
