@@ -53,7 +53,8 @@ def sampled(root: Path, target: Target, number: int, seed: int) -> list[Mutant]:
 
 def _is_sound(copy: Copy, target: Target, sample: list[Mutant]) -> bool:
     """Whether the tests pass as they are; else nothing could be said of any mutant."""
-    every = sorted({it for mutant in sample for it in mirrors(copy.root, target, mutant.path)})
+    found = (mirrors(copy.root, target, mutant.path) for mutant in sample)
+    every = sorted({path for near, others in found for path in (*near, *others)})
     status = copy.run(every, 10 * target.seconds)
     if status != 0:
         print(f"The tests fail without any mutant (status {status}): {' '.join(map(str, every))}")

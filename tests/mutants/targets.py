@@ -49,19 +49,21 @@ def sources(root: Path, target: Target) -> list[Path]:
     return sorted(path for path in found if path.name != "__init__.py")
 
 
-def mirrors(root: Path, target: Target, source: Path) -> list[Path]:
-    """Return the tests that mirror a file: those that are called like it, then importers first."""
+def mirrors(root: Path, target: Target, source: Path) -> tuple[list[Path], list[Path]]:
+    """Return the tests that mirror a file: those that import it, and the others of its package."""
     importing = _importing(source)
-    every = sorted({path for folder in target.whole for path in _tests(root, folder)})
-    known = {path: path.read_text() for path in every}
-    known |= {
-        path: text
+    near: list[Path] = []
+    others: list[Path] = []
+    for path in sorted({path for folder in target.whole for path in _tests(root, folder)}):
+        (near if importing.search(path.read_text()) else others).append(path)
+    near += [
+        path
         for folder in target.mirrors
         for path in _tests(root, folder)
-        if path not in known and importing.search(text := path.read_text())
-    }
-    nearest = sorted(known, key=lambda it: _distance(it, known[it], source, importing))
-    return [path.relative_to(root) for path in nearest]
+        if path not in {*near, *others} and importing.search(path.read_text())
+    ]
+    near.sort(key=lambda path: (source.stem.rstrip("s") not in path.stem, path))
+    return [it.relative_to(root) for it in near], [it.relative_to(root) for it in others]
 
 
 def _tests(root: Path, folder: str) -> Iterator[Path]:
@@ -80,10 +82,3 @@ def _importing(source: Path) -> re.Pattern[str]:
     whole = rf"\b{re.escape(package)}\.{name}\b"
     part = rf"from {re.escape(package)} import (\([^)]*\b{name}\b|[^\n(]*\b{name}\b)"
     return re.compile(f"{whole}|{part}")
-
-
-def _distance(
-    path: Path, text: str, source: Path, importing: re.Pattern[str]
-) -> tuple[int, int, str]:
-    called_like_it = source.stem.rstrip("s") in path.stem
-    return (0 if importing.search(text) else 1, 0 if called_like_it else 1, str(path))

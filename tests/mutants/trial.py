@@ -16,7 +16,7 @@ from tests.mutants.change import Mutant
 _COPIED: Final = ("shared", "services", "tests", "examples", "docs", "benchmarks")
 _FILES: Final = ("pyproject.toml", "README.md", "Makefile", "constraints.txt", "CHANGELOG.md")
 _PACKAGES: Final = ("shared", "services/parser", "services/scheduler", "services/worker")
-_SURVIVED: Final = 0
+_PASSED: Final = 0
 _NO_TESTS: Final = 5
 
 
@@ -44,18 +44,21 @@ class Copy:
             shutil.copy(checkout / name, root / name)
         return cls(root)
 
-    def judge(self, mutant: Mutant, tests: Sequence[Path], seconds: float) -> Verdict:
-        """Run the tests until the first one fails, with the mutant in its file."""
+    def judge(self, mutant: Mutant, stages: Sequence[Sequence[Path]], seconds: float) -> Verdict:
+        """Run tests until the first one fails, with the mutant in its file; stage by stage."""
         path = self.root / mutant.path
         whole = path.read_text()
         path.write_text(mutant.change.apply(whole))
         try:
-            status = self.run(tests, seconds)
+            for tests in filter(None, stages):
+                status = self.run(tests, seconds)
+                if status is None:
+                    return Verdict.TIMED_OUT
+                if status not in (_PASSED, _NO_TESTS):
+                    return Verdict.CAUGHT
+            return Verdict.SURVIVED
         finally:
             path.write_text(whole)
-        if status is None:
-            return Verdict.TIMED_OUT
-        return Verdict.SURVIVED if status in (_SURVIVED, _NO_TESTS) else Verdict.CAUGHT
 
     def run(self, tests: Sequence[Path], seconds: float) -> int | None:
         """Return the exit status of pytest, None if it takes longer than that."""

@@ -83,11 +83,12 @@ def test_every_mutant_is_python_and_differs() -> None:
                 assert str(path) in Mutant(path, change).diff(source.text)
 
 
-def test_the_tests_of_a_module_come_before_the_others() -> None:
-    its = mirrors(ROOT, TARGETS["timetables"], Path("shared/headway/timetables/solar.py"))
-    assert Path("tests/unit/timetables/test_solar.py") == its[0]
-    assert Path("tests/unit/timetables/test_cron_pattern.py") in its
+def test_the_tests_that_import_a_module_come_before_the_others() -> None:
+    near, others = mirrors(ROOT, TARGETS["timetables"], Path("shared/headway/timetables/solar.py"))
+    assert near[0] == Path("tests/unit/timetables/test_solar.py")
+    assert Path("tests/unit/timetables/test_cron_pattern.py") in others
 
-    its = mirrors(ROOT, TARGETS["db"], Path("shared/headway/db/leases.py"))
-    assert Path("tests/integration/test_db_leases.py") == its[0]
-    assert not any("services" in path.parts for path in its)
+    near, others = mirrors(ROOT, TARGETS["db"], Path("shared/headway/db/leases.py"))
+    assert near[0] == Path("tests/integration/test_db_leases.py")
+    assert not any("services" in path.parts for path in near)
+    assert {path.parts[:3] for path in others} == {("tests", "unit", "db")}
