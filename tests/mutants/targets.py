@@ -1,7 +1,7 @@
 """What is mutated under each name, and the tests that mirror a module."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -50,20 +50,33 @@ def sources(root: Path, target: Target) -> list[Path]:
 
 
 def mirrors(root: Path, target: Target, source: Path) -> tuple[list[Path], list[Path]]:
-    """Return the tests that mirror a file: those that import it, and the others of its package."""
-    importing = _importing(source)
-    near: list[Path] = []
-    others: list[Path] = []
-    for path in sorted({path for folder in target.whole for path in _tests(root, folder)}):
-        (near if importing.search(path.read_text()) else others).append(path)
-    near += [
-        path
-        for folder in target.mirrors
-        for path in _tests(root, folder)
-        if path not in {*near, *others} and importing.search(path.read_text())
-    ]
-    near.sort(key=lambda path: (source.stem.rstrip("s") not in path.stem, path))
-    return [it.relative_to(root) for it in near], [it.relative_to(root) for it in others]
+    """Return the tests that mirror a file: those that import it, and the others of its package.
+
+    If no test imports it, those that import what imports it stand for them.
+    """
+    near = _importers(root, target, [source])
+    if not near:
+        near = _importers(root, target, _users(root, source))
+    whole = {path for folder in target.whole for path in _tests(root, folder)}
+    others = sorted(path.relative_to(root) for path in whole if path.relative_to(root) not in near)
+    return near, others
+
+
+def _importers(root: Path, target: Target, modules: Iterable[Path]) -> list[Path]:
+    """Return the tests that import one of these modules, those that are called like it first."""
+    folders, names = (*target.whole, *target.mirrors), [it.stem.rstrip("s") for it in modules]
+    patterns = [_importing(module) for module in modules]
+    found = {path for folder in folders for path in _tests(root, folder)}
+    near = [path for path in found if any(it.search(path.read_text()) for it in patterns)]
+    near.sort(key=lambda path: (not any(name in path.stem for name in names), path))
+    return [path.relative_to(root) for path in near]
+
+
+def _users(root: Path, source: Path) -> list[Path]:
+    """Return the modules of the product that import this one."""
+    pattern = _importing(source)
+    every = (path for top in ("shared", "services") for path in (root / top).rglob("*.py"))
+    return sorted(it.relative_to(root) for it in every if pattern.search(it.read_text()))
 
 
 def _tests(root: Path, folder: str) -> Iterator[Path]:

@@ -36,6 +36,7 @@ CANARY = "canary-8f1e"
                 "extra": {"token": "a+b==", "use_ssl": "true"},
             },
         ),
+        ("postgres://db/;a=b", {"conn_type": "postgres", "host": "db", "schema": ";a=b"}),
         (
             "k8s://https://kube.example:6443?deploy-mode=cluster",
             {

@@ -92,3 +92,8 @@ def test_the_tests_that_import_a_module_come_before_the_others() -> None:
     assert near[0] == Path("tests/integration/test_db_leases.py")
     assert not any("services" in path.parts for path in near)
     assert {path.parts[:3] for path in others} == {("tests", "unit", "db")}
+
+
+def test_who_imports_what_imports_a_module_stands_for_its_tests() -> None:
+    near, _ = mirrors(ROOT, TARGETS["db"], Path("shared/headway/db/passed.py"))
+    assert Path("tests/integration/test_catchup.py") in near

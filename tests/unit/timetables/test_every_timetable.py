@@ -13,6 +13,7 @@ from headway.domain.interval import DataInterval
 from headway.testing.every_timetable import DAILY, TIMETABLES
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.recurring import Recurring
 from headway.timetables.registry import decode, encode
 from headway.timetables.wrapped import RollingWindow
 
@@ -103,6 +104,17 @@ def test_a_run_does_not_depend_on_where_one_begins(
         later = TimeRestriction(other.data_interval.start, None, catchup=True)
         assert placed.next_dagrun_info(None, later, other.run_after) == other
         assert placed.next_dagrun_info(one.data_interval, later, other.run_after) == other
+
+
+@kinds
+def test_the_interval_that_follows_is_that_of_the_next_run(timetable: Timetable) -> None:
+    placed = timetable.in_zone("America/New_York")
+    if not isinstance(placed, Recurring):
+        pytest.skip("it is around one that recurs")
+    infos = some(placed, TimeRestriction(at("2013-03-06T12:34Z"), None, catchup=True), 12)
+
+    for one, other in pairwise(infos):
+        assert placed.following(one.data_interval) == other.data_interval
 
 
 @pytest.mark.parametrize(
