@@ -83,7 +83,7 @@ def test_a_task_that_runs_on_a_worker() -> None:
     assert told("running", lease, worker=WORKER) == (
         Reason.RUNNING,
         f"It is running: attempt 2, on worker 7 (pid 9 on h), since {span(-10)}.",
-        "Its end; `headway tasks cancel d r t` stops it.",
+        "Its end; `headway tasks cancel d r t --yes` stops it.",
         (f"The worker's lease runs out, unless it renews it, at {span(5)}.",),
     )
 
@@ -109,7 +109,7 @@ def test_a_task_whose_worker_is_gone() -> None:
     assert told("running", lost) == (
         Reason.RUNNING,
         f"It is running: attempt 2, on a worker that has ended, since {span(-20)}.",
-        "Its end; `headway tasks cancel d r t` stops it.",
+        "Its end; `headway tasks cancel d r t --yes` stops it.",
         (
             (
                 f"The worker's lease ran out, unrenewed, at {span(-1)}. A scheduler is about "
@@ -150,7 +150,7 @@ def test_a_task_that_is_tried_again() -> None:
     assert told("up_for_retry", failed) == (
         Reason.RETRY,
         f"Attempt 2 failed, and the task is tried again at {span(30)}.",
-        "Time; or `headway tasks clear d r t`, to have it run again now.",
+        "Time; or `headway tasks clear d r t --yes`, to have it run again now.",
         facts,
     )
     lost = replace(failed, outcome=Outcome.LOST, error=None)
@@ -172,14 +172,14 @@ def test_a_task_that_has_deferred_itself() -> None:
     assert told("deferred") == (
         Reason.DEFERRED,
         "Attempt 2 has deferred itself, and waits for what it asked for.",
-        "That event; `headway tasks clear d r t` has it run again now.",
+        "That event; `headway tasks clear d r t --yes` has it run again now.",
         (),
     )
 
 
 def test_a_task_that_has_ended() -> None:
     ended = replace(ATTEMPT, phase=Phase.ENDED, ended_at=NOW - 2 * SECOND, error="Boom\nand so on")
-    change = "`headway tasks clear d r t` has it run again."
+    change = "`headway tasks clear d r t --yes` has it run again."
     last = f"The last change to the run or the task: user:ann (task.mark, {span(-1)}: late)."
 
     assert told("failed", ended, event=EVENT) == (

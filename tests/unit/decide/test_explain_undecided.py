@@ -132,7 +132,7 @@ def test_tasks_that_succeeded_are_not_to_be_cleared_if_others_did_not(
 
     assert found.reason is Reason.TRIGGER_RULE
     assert found.change == (
-        f"Clear what is above it, with all below: `headway tasks clear d r {advised}`."
+        f"Clear what is above it, with all below: `headway tasks clear d r {advised} --yes`."
     )
 
 
