@@ -16,7 +16,7 @@ from headway.db import guards, migrate, notices, processes
 from headway.db.logins import Login
 from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
-from headway.domain.errors import DatabaseError
+from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
 from headway.runtime import service, settings
 from headway.runtime.awaiting import Awaiting
 from headway.runtime.bell import Bell
@@ -66,8 +66,9 @@ def registered(
 
     It waits for a database that does not answer, until the bell is stopped: then it ends the
     process, with status 0.  DatabaseError when the database is not migrated, or refuses what a
-    service must do.  A block that ends by an error leaves the registration behind: others then
-    count the process as dead.
+    service must do.  A block that refuses what was asked for (ConflictError, NotFoundError) ends
+    the registration, too; one that ends by any other error leaves it behind: others then count
+    the process as dead.
     """
     become_undumpable()
     share_one_heap()
@@ -83,7 +84,11 @@ def registered(
         if wakes:
             notifier.start()
             ending.callback(notifier.close)
-        yield Registered(engine, me, notifier, wakes, ending)
+        try:
+            yield Registered(engine, me, notifier, wakes, ending)
+        except (ConflictError, NotFoundError):
+            _leave(engine, me)
+            raise
     _leave(engine, me)
     log.info("action=stop process=%d", me.id)
 

@@ -1,12 +1,14 @@
 """Deleting runs: all that they have left goes with them, and nothing that still runs."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfill_control import cancel_backfill
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
 from headway.db import backfills, interventions, runs, wakes
@@ -18,6 +20,7 @@ from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before, waiting, waiting_before
+from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
@@ -207,3 +210,75 @@ def test_a_run_that_was_deleted_wakes_nobody(engine: Engine, replica: Replica) -
 
     assert schedule_tasks(replica, NOW).runs == 0
     assert seed.run_states(engine) == {}
+
+
+def due(replica: Replica, days: float) -> list[int]:
+    """Create what is due after so many days; return the days that runs are about."""
+    create_runs(replica, seed.START + days * seed.DAY)
+    return [(start - seed.START).days for start in scheduled(replica.engine)]
+
+
+def scheduled(engine: Engine) -> list[datetime]:
+    starts = text("SELECT interval_start FROM dag_run ORDER BY interval_start")
+    with engine.connect() as conn:
+        return list(conn.scalars(starts))
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("catchup", [True, False])
+def test_the_newest_run_that_is_deleted_is_created_again_at_once(
+    engine: Engine, replica: Replica, catchup: bool
+) -> None:
+    """And not with the run after it, which is due a day later."""
+    seed.store(engine, replace(seed.dag(), catchup=catchup))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET scheduled_since = :at"), {"at": seed.START})
+    assert due(replica, 1.1) == [0]
+    assert due(replica, 1.2) == [0]
+
+    delete(engine)
+
+    assert due(replica, 1.3) == [0]
+    assert create_runs(replica, seed.START + 1.4 * seed.DAY) == 0
+
+
+@pytest.mark.regression
+def test_the_interval_of_a_deleted_backfill_run_is_due_at_once(
+    engine: Engine, replica: Replica
+) -> None:
+    """The schedule had left it to the backfill."""
+    backfilled(engine, replica)
+
+    for day in (2, 3):
+        delete(engine, f"backfill__{(seed.START + day * seed.DAY).isoformat()}")
+
+    assert due(replica, 4.2) == [0, 1, 2, 3]
+
+
+@pytest.mark.regression
+def test_the_intervals_of_a_cancelled_backfill_are_due_at_once(
+    engine: Engine, replica: Replica
+) -> None:
+    backfilled(engine, replica)
+
+    with engine.begin() as conn:
+        assert cancel_backfill(conn, 1, ANN).dropped == 3
+
+    assert due(replica, 4.2) == [0, 1, 2, 3]
+
+
+def backfilled(engine: Engine, replica: Replica) -> None:
+    """Have a backfill of three days that the schedule, which is behind, has not come to."""
+    seed.store(engine, replace(seed.dag(), max_active_runs=1))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET scheduled_since = :at"), {"at": seed.START})
+    assert due(replica, 1.1) == [0]
+    first, last = seed.START + seed.DAY, seed.START + 3 * seed.DAY
+    with engine.begin() as conn:
+        create_backfill(conn, BackfillRequest("etl", first, last, {}), NOW, "user:ann")
+    with engine.begin() as conn:
+        runs.start(conn, [1], NOW, seed.AGING)
+        runs.settle(conn, {1: (0, RunState.SUCCESS)}, NOW)
+    assert due(replica, 4.1) == [0, 1, 2, 3]
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET max_active_runs = 9"))

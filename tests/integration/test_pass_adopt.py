@@ -13,9 +13,11 @@ from headway.domain.errors import FencedError
 from headway.domain.states import OnLost, Outcome
 from headway.runtime import settings
 from headway.runtime.settings import SchedulerSettings
-from headway.testing import seed
+from headway.testing import callbacks, seed
+from headway.testing.callbacks import ALL, caring
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.adopt import adopt
+from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 
@@ -401,3 +403,42 @@ def test_when_many_processes_are_silent_at_once_they_have_twice_as_long(
     assert adopted(threshold=server * 0.7) == 0
     assert scalars(engine, "SELECT action FROM event") == ["processes.held"]
     assert adopted(threshold=server * 0.3) == 11
+
+
+def delete_run_alone(engine: Engine) -> None:
+    """Delete the run as somebody may who has switched foreign keys off."""
+    with engine.begin() as conn:
+        conn.execute(text("SET LOCAL session_replication_role = replica"))
+        conn.execute(text("DELETE FROM dag_run"))
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("state", ["running", "queued"])
+def test_what_runs_of_a_run_that_was_deleted_by_hand_ends(engine: Engine, state: str) -> None:
+    """Its worker is dead; or it has claimed what nobody can tell it about any more."""
+    mine = replica(engine)
+    if state == "running":
+        seed.running(engine, caring(*ALL))
+        delete_run_alone(engine)
+    else:
+        seed.queued(engine, caring(*ALL))
+        delete_run_alone(engine)
+        assert seed.claim(engine, alive(engine, "worker")) == []
+    expire(engine)
+
+    adopt(mine)
+    clean(mine)
+
+    assert seed.task_states(engine) == {"work": "failed"}
+    assert scalars(engine, "SELECT phase FROM task_attempt") == ["ended"]
+    assert scalars(engine, "SELECT id FROM callback") == []
+
+
+@pytest.mark.regression
+def test_a_report_is_taken_though_the_run_was_deleted_by_hand(engine: Engine) -> None:
+    [key] = seed.running(engine, caring(*ALL))
+    delete_run_alone(engine)
+
+    assert callbacks.report(engine, key)
+
+    assert seed.task_states(engine) == {"work": "success"}

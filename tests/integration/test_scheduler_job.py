@@ -478,3 +478,25 @@ def test_ready_tasks_are_queued_before_runs_are_started_if_it_took_long_to_creat
         job.step()
 
     assert queued == [1]
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(("number", "error"), [(1, ConflictError), (2, NotFoundError)])
+def test_running_a_backfill_that_starts_nothing_leaves_no_process(
+    engine: Engine,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    error: type[Exception],
+) -> None:
+    assert create(engine) == 1
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE backfill SET paused = true"))
+    monkeypatch.setattr("headway.runtime.service.stop_on_signals", Bell)
+
+    with pytest.raises(error):
+        command.run_backfill(database_url, number)
+
+    with engine.connect() as conn:
+        ended = list(conn.scalars(text("SELECT ended_at IS NOT NULL FROM process")))
+    assert ended == [True]

@@ -16,6 +16,7 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     until it has ended, and it must have a row to end in.
     """
     endings.lock_backfill(conn, dag_id, run_id)
+    endings.lock_dag(conn, dag_id)
     run = lock_run(conn, dag_id, run_id)
     instances = interventions.lock_instances(conn, [run])
     live = [it for it in instances if it.phase is not None]

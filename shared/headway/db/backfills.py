@@ -71,14 +71,19 @@ LOCK_RUNS = text("""
        FOR NO KEY UPDATE
 """)
 
-# Runs that have not begun are as if they had never been: their intervals are free again.  The
-# schedule does not come back to those that it has gone past: what becomes of each is recorded.
+# Runs that have not begun are as if they had never been: their intervals are free again, and the
+# DAG is planned again.  The schedule does not come back to those that it has gone past: what
+# becomes of each is recorded.
 DROP = text("""
     WITH gone AS (
         DELETE FROM dag_run AS run
          WHERE id = ANY (:runs) AND state = 'queued' AND run_type = 'backfill'
            AND NOT EXISTS (SELECT FROM task_instance WHERE dag_run_id = run.id)
-     RETURNING id
+     RETURNING id, dag_id, run_after
+    ), due AS (
+        UPDATE dag SET next_run_after = least(next_run_after, its.run_after)
+          FROM (SELECT dag_id, min(run_after) AS run_after FROM gone GROUP BY dag_id) AS its
+         WHERE dag.dag_id = its.dag_id
     ), unwoken AS (
         DELETE FROM wake WHERE dag_run_id IN (SELECT id FROM gone)
     ), fewer AS (

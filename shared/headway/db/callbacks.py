@@ -11,6 +11,7 @@ from headway.domain.states import TaskState
 if TYPE_CHECKING:
     from headway.db.attempts import Report
 
+# Of a run that was deleted by hand nobody is told: its attempts end all the same.
 ADD_OF_TASKS = text("""
     INSERT INTO callback (dag_run_id, task_id, map_index, attempt, event, reason, cause, queue)
     SELECT task.dag_run_id, task.task_id, task.map_index, it.attempt, it.event, it.reason,
@@ -19,6 +20,7 @@ ADD_OF_TASKS = text("""
                   CAST(:reasons AS text[]), CAST(:causes AS text[]))
            AS it (task_instance_id, attempt, event, reason, cause)
       JOIN task_instance AS task ON task.id = it.task_instance_id
+     WHERE EXISTS (SELECT FROM dag_run WHERE id = task.dag_run_id)
      ORDER BY task.id
 """)
 

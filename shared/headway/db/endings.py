@@ -81,6 +81,15 @@ LOCK_BACKFILL = text("""
        FOR NO KEY UPDATE OF backfill
 """)
 
+LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
+
+# Nothing tells a scheduler that the interval of a run which is gone is due, but this.
+FREE_INTERVAL = text("""
+    UPDATE dag SET next_run_after = least(next_run_after, run.run_after)
+      FROM dag_run AS run
+     WHERE run.id = :run AND run.run_type <> 'manual' AND dag.dag_id = run.dag_id
+""")
+
 DELETE_LEASES = text("""
     DELETE FROM lease
      USING task_instance AS task
@@ -146,8 +155,17 @@ def lock_backfill(conn: Connection, dag_id: str, run_id: str) -> None:
         locked = its
 
 
+def lock_dag(conn: Connection, dag_id: str) -> None:
+    """Lock the DAG, after its backfill and before any of its runs."""
+    conn.execute(LOCK_DAG, {"dag_id": dag_id})
+
+
 def delete(conn: Connection, run: int) -> None:
-    """Delete a locked run with its task instances, attempts and XComs, and its backfill's claim."""
+    """Delete a locked run with its task instances, attempts and XComs, and its backfill's claim.
+
+    Its DAG, which is locked too, is planned again: the interval may be due now.
+    """
+    conn.execute(FREE_INTERVAL, {"run": run})
     conn.execute(DELETE_LEASES, {"run": run})
     conn.execute(DELETE_WAKES, {"run": run})
     conn.execute(DELETE, {"run": run})

@@ -90,7 +90,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         **_READ_ALL,
         "backfill": "SELECT, INSERT, UPDATE (planned, paused, cancelled_at)",
         "backfill_date": "SELECT, INSERT",
-        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, scheduled_since)",
+        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, next_run_after, "
+        "scheduled_since)",
         "dag_bundle": "SELECT, DELETE",
         "dag_file": "SELECT, DELETE, UPDATE (asked)",
         "dag_run": "SELECT, INSERT, DELETE, UPDATE (state, run_after, started_at, ended_at, "

@@ -93,12 +93,13 @@ LOCK = text("""
 """)
 
 # Judged again, in a statement after the lock: until it the worker may have renewed the lease.
+# A run that was deleted by hand has left its attempts: they end as well.
 JUDGE = text("""
     SELECT it.task_instance_id, it.attempt, it.token, it.error, it.stop_to, it.handle, task.losses,
            coalesce(definition.on_lost, 'retry') AS on_lost, definition.callbacks
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
-      JOIN dag_run AS run ON run.id = task.dag_run_id
+      LEFT JOIN dag_run AS run ON run.id = task.dag_run_id
       LEFT JOIN dag_task AS definition ON definition.version_id = run.version_id
                                       AND definition.task_id = task.task_id
       LEFT JOIN lease ON lease.task_instance_id = it.task_instance_id
