@@ -44,7 +44,12 @@ def test_what_may_be_a_run_id(value: str) -> None:
     assert check_run_id(value) == value
 
 
-@pytest.mark.parametrize("value", ["", "r" * (LONGEST_NAME + 1), "a/b", "a\nb", "a\0", "a\x1b[2J"])
+@pytest.mark.parametrize("value", ["r" * (LONGEST_NAME + 1), "a/b", "a\nb", "a\0", "a\x1b[2J"])
 def test_what_may_not_be_a_run_id(value: str) -> None:
     with pytest.raises(DagError, match="printable characters, and no slash"):
         check_run_id(value)
+
+
+def test_an_empty_run_id_is_refused() -> None:
+    with pytest.raises(DagError, match="The run id is empty"):
+        check_run_id("")
