@@ -200,3 +200,11 @@ def test_releases_of_the_schema_follow_one_after_the_other() -> None:
     assert revisions[0]["down_revision"] == "None"
     for before, after in pairwise(revisions):
         assert after["down_revision"] == before["revision"]
+
+
+def test_each_decision_has_a_number_of_its_own() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+    numbers = [int(page.name[:4]) for page in pages]
+    titles = [int(page.read_text().split(".")[0].removeprefix("# ")) for page in pages]
+
+    assert numbers == titles == list(range(1, len(pages) + 1))

@@ -29,7 +29,7 @@ What holds, on Linux:
 5. A nanny that somebody has stopped is killed by the forker, on Linux; `close` also ends a
    forker, and nannies, that were stopped.
 6. A child with a deadline (`Limits.until`) has its tree killed at that moment by its nanny, also
-   while the supervisor or the forker is stopped; `Child.hold_until` moves it (docs/decisions/0017).
+   while the supervisor or the forker is stopped; `Child.hold_until` moves it (ADR 17).
 
 What does not hold: a child that kills its nanny *and* the forker may leave daemons
 behind; a descendant that became another user (a setuid program) is waited for, not
