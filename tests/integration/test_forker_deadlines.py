@@ -2,8 +2,10 @@
 
 import json
 import os
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +17,8 @@ from typing import Any
 import pytest
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError, Limits
+from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError, Limits, client
+from headway.runtime.forker.wire import send_message
 from headway.runtime.frames import receive_frame
 from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.task_processes import find
@@ -199,6 +202,18 @@ def test_time_during_which_the_machine_was_suspended_counts() -> None:
     )
 
     assert done.stdout == f"True True\n{PASSED.lost}\n", done.stderr
+
+
+def test_a_fork_server_that_answers_at_once_has_no_other_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def send_and_see_the_answer(control: socket.socket, frame: bytes) -> None:
+        send_message(control, frame)
+        select.select([control], [], [], LONG)
+
+    monkeypatch.setattr(client, "send_message", send_and_see_the_answer)
+    with Forker.start(["forker_targets"], ENVIRONMENT) as started:
+        assert started.isolation is None
 
 
 def test_a_fork_server_in_another_time_namespace_is_refused(tmp_path: Path) -> None:

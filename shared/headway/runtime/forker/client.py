@@ -166,15 +166,15 @@ class Forker:
         """Say what is wanted, and wait until it is there; otherwise end the forker."""
         try:
             self._control.settimeout(seconds)
+            asked_at = _CLOCK.monotonic()
             with suppress(BrokenPipeError):  # it has died, and may have said why
                 send_message(self._control, encode_frame(hello))
-            self._await_ready(what, seconds)
+            self._await_ready(what, seconds, asked_at)
         except ForkerError:
             self._kill()
             raise
 
-    def _await_ready(self, what: str, seconds: float) -> None:
-        asked_at = _CLOCK.monotonic()
+    def _await_ready(self, what: str, seconds: float, asked_at: float) -> None:
         try:
             answer = receive_frame(self._control)
         except TimeoutError as error:
