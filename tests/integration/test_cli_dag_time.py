@@ -32,7 +32,7 @@ def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test, on 7 March 2026."""
     monkeypatch.setattr(acting, "database_url", lambda: database_url)
     monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
-    monkeypatch.setattr("headway.cli.session.now", lambda: NOW)
+    monkeypatch.setattr("headway.db.server.now", lambda _: NOW)
 
 
 def say(*arguments: str) -> str:

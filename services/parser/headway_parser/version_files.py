@@ -51,6 +51,8 @@ def version_files(root: Path, path: str) -> VersionFiles:
 
     It is read in a process of its own, which prints nothing.
     """
+    if not (root / path).exists():
+        raise DagError(f"There is no DAG file {root / path}.")
     answer = _parsed(root, path)
     if "files" not in answer:
         said = str(answer.get("error") or answer.get("changed"))

@@ -32,7 +32,8 @@ ZONE = "America/New_York"
 FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
 LEFT_BEHIND = frozenset(
     {
-        *("cache", "database-url", "logs", "output", "postgres", "scratch", "services", "spark"),
+        *("cache", "database-url", "logs", "output", "postgres", "services"),
+        *("scratch", "scratch.lock", "spark", "spark.lock"),
         KEYS_FILE,
     }
 )

@@ -197,6 +197,7 @@ def test_an_error_of_python_s_own_shows_where_it_is(stack: Stack) -> None:
 
     syntax = stack.wait_for_import_error("syntax.py")
     assert syntax.splitlines() == [
+        f"SyntaxError: expected ':' (File \"{stack.dags}/syntax.py\", line 2)",
         f'File "{stack.dags}/syntax.py", line 2',
         "    with DAG('x')",
         "                 ^",

@@ -112,7 +112,7 @@ LEFT_BEHIND = {
         import os, tempfile
         from pathlib import Path
         (Path(tempfile.gettempdir()) / "left").write_text("behind")
-        os.chmod(tempfile.gettempdir(), 0)
+        (Path(tempfile.gettempdir()) / "closed").mkdir(mode=0)
         """,
 }
 """What is no error, and of which nothing is left when the file has been read."""
