@@ -121,8 +121,8 @@ SCHEDULED = text("""
             LIMIT 1) AS last ON true
 """)
 
-# Since when it is scheduled is what it was judged by: the clocks of schedulers may be behind the
-# database's, and what falls due after the first look is not to have been missed.
+# `scheduled_since` is the time by which the DAG was judged: what falls due after the first look
+# was not missed.
 PLAN = hot("""
     UPDATE dag
        SET planned_version_id = it.version_id, next_run_after = it.run_after,

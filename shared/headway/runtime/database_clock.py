@@ -16,9 +16,9 @@ class DatabaseClock:
     """The time by the database's clock, and how far the clock of this process differs from it.
 
     `now` is the last reading plus the monotonic time since its answer came.  The answer came
-    later than the reading was made, and monotonic time stands still while the machine is
-    suspended: so `now` is never ahead of the database's clock.  The wall clock of this machine
-    decides nothing; it is compared, so that a wrong one is seen.
+    later than the reading was made, so `now` is never ahead of the database's clock.  Time during
+    which this machine is suspended counts, as it does for the database.  The wall clock of this
+    machine decides nothing; it is compared, so that a wrong one is seen.
 
     `bound` is by how many seconds the clocks may differ before this process must not schedule;
     0 is no bound.

@@ -127,7 +127,7 @@ def _versions(due_dags: list[DueDag]) -> set[int]:
 def _looked_at(dag: DueDag, graphs: Mapping[int, DagGraph], now: datetime) -> DueDag:
     """Return it as new if it has another schedule, by which runs fell due at other times.
 
-    It is scheduled since now at the latest, whatever the database's clock says.
+    It is scheduled since now at the latest.
     """
     before = None if dag.planned_version_id is None else graphs.get(dag.planned_version_id)
     spec = graphs[dag.version_id].dag
