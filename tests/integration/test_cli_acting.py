@@ -1,5 +1,7 @@
 """Commands that change something: they ask, they make way for others, they leave all or nothing."""
 
+from threading import Event
+
 import psycopg2
 import pytest
 import typer
@@ -64,16 +66,20 @@ def test_a_deadlock_is_no_failure(engine: Engine) -> None:
     """F5: what had to make way is done again from its start, and is done once."""
     one, two = seed.create_runs(engine, seed.store(engine, seed.dag()), [0, 1])
     tries: list[int] = []
+    ended = Event()
 
     def other() -> None:
         with engine.begin() as conn:
             conn.execute(PATIENT)
             conn.execute(LOCK, {"run": two})
             conn.execute(LOCK, {"run": one})
+        ended.set()
 
     with waiting(engine, other) as begin:
 
         def work(conn: Connection) -> None:
+            if tries:
+                assert ended.wait(10)
             tries.append(len(tries))
             conn.execute(IMPATIENT)
             conn.execute(EVENT)

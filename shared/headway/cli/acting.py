@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from threading import Event
 from typing import Final, TypeVar
 
 import typer
@@ -14,10 +15,14 @@ from headway.db import engine as engines
 from headway.db import migrate, notices
 from headway.db.notices import Notice
 from headway.domain.errors import ConflictError, DatabaseError
+from headway.runtime.clock import SystemClock
 
 T = TypeVar("T")
 
 TRIES: Final = 3
+
+_PAUSE: Final = 0.1
+"""Seconds before another try, so that the other transaction takes its locks first."""
 
 TOLD: Final = (notices.SCHEDULER, notices.STOP)
 """Who is told of what users do to runs."""
@@ -44,6 +49,7 @@ def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
             except DBAPIError as error:
                 if not tries_left or getattr(error.orig, "pgcode", None) not in _MADE_WAY:
                     raise
+            SystemClock().wait(Event(), _PAUSE)
         notices.tell(engine, tell)
         return result
 
