@@ -40,12 +40,11 @@ chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20
 mutants: $(STAMP)  ## Sample small changes of the code that tests must catch: make mutants NAME=decide N=60 SEED=1
 	$(BIN)/python -m tests.mutants $(if $(NAME),--name $(NAME)) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
-check: $(STAMP)  ## Check style, types, imports, and run the unit tests
+check: $(STAMP)  ## Check style, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 2 tests/unit
 
 bench: $(STAMP)  ## Run the benchmarks, or one of them: make bench NAME=...
 	$(BIN)/python -m benchmarks $(NAME)
