@@ -32,7 +32,7 @@ class ThrowawayPostgres:
 
         As a copy of `template`, which nobody may be connected to meanwhile, if one is named.
         """
-        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
         self._execute(
             statement.format(sql.Identifier(name), sql.Identifier(template or "template0"))
         )
