@@ -54,7 +54,6 @@ def _tell(result: Result) -> None:
         print(f"fault {kind:<20} seen {result.done[kind]:>4}  not seen {result.missed[kind]:>4}")
     print(f"attempts by outcome: {_counted(result.outcomes)}")
     print(f"executions by DAG: {_counted(result.by_dag)}")
-    print(f"tracebacks in logs: {result.tracebacks}")
     for each in result.violations[:_MOST_TOLD]:
         print(f"VIOLATION {each}")
     if (more := len(result.violations) - _MOST_TOLD) > 0:

@@ -26,16 +26,18 @@ WITH_CALLBACK: Final = frozenset({("retried", "follows"), ("long", "outlasts_a_l
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """When the schedules began and ended, and which runs users changed by a command."""
+    """When the schedules of which DAGs began and ended, and which runs users changed."""
 
     start: datetime
     end: datetime
+    dags: Set[str]
     touched: Set[RunKey]
 
 
 def violations(history: History, expected: Expected) -> list[str]:
     """Return everything in the history that must not be."""
     return [
+        *never_executed(history, expected),
         *overlaps(history),
         *executed_twice(history),
         *unknown(history),
@@ -47,6 +49,13 @@ def violations(history: History, expected: Expected) -> list[str]:
         *after_success(history, expected),
         *unheard(history),
     ]
+
+
+def never_executed(history: History, expected: Expected) -> Iterator[str]:
+    """DAGs of which no task was begun: of those, nothing else here would find anything."""
+    executed = {it.task.dag_id for it in history.records if it.what == "start"}
+    for dag_id in sorted(expected.dags - executed):
+        yield f"{dag_id}: no task was ever begun"
 
 
 def overlaps(history: History) -> Iterator[str]:
@@ -116,15 +125,14 @@ def schedule_gaps(history: History, expected: Expected) -> Iterator[str]:
         parts[run.dag_id].append((run.interval_start, run.interval_end))
     for row in history.skipped:
         parts[row.dag_id].append((row.first_start, row.interval_end))
-    for dag_id, intervals in parts.items():
-        intervals.sort()
-        whole = [(expected.start, expected.start), *intervals]
+    for dag_id in sorted(expected.dags | parts.keys()):
+        whole = [(expected.start, expected.start), *sorted(parts[dag_id])]
         for (_, end), (start, _) in pairwise(whole):
             if end != start:
                 what = "no run" if end < start else "two runs"
                 yield f"{dag_id}: {what} from {min(start, end)} to {max(start, end)}"
-        if intervals[-1][1] < expected.end:
-            yield f"{dag_id}: no run from {intervals[-1][1]} to {expected.end}"
+        if whole[-1][1] < expected.end:
+            yield f"{dag_id}: no run from {whole[-1][1]} to {expected.end}"
 
 
 def before_upstream(history: History, expected: Expected) -> Iterator[str]:

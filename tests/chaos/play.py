@@ -46,7 +46,9 @@ TO_DO: Final = text("""
 """)
 """Runs that have not ended, and DAGs with a run to come."""
 
-_DAGS: Final = 6
+DAGS: Final = frozenset({"short", "retried", "long", "skips", "spark", "driver"})
+"""The DAGs of `dags/pipelines.py`."""
+
 _LOOK: Final = 0.05
 _LIMITS_EVERY: Final = 2.0
 _UP_WITHIN: Final = 60.0
@@ -76,7 +78,6 @@ class Result:
     missed: Counter[str]
     outcomes: Counter[str]
     by_dag: Counter[str]
-    tracebacks: int
     kinds: list[str]
 
     @property
@@ -117,9 +118,10 @@ def play(options: Options) -> Result:
         over = _come_to_rest(scene, watch)
         scene.fleet.stop(_STOP_WITHIN)
         history = read_history(scene.engine, scene.root / "records.jsonl")
-        expected = checker.Expected(start, end, scene.touched)
+        expected = checker.Expected(start, end, DAGS, scene.touched)
         violations = [
             *scene.fleet.unexpected,
+            *_tracebacks(scene.fleet),
             *sorted(watch.found),
             *([] if over else [f"runs were open {_OVER_WITHIN:g} s after the last fault"]),
             *checker.violations(history, expected),
@@ -136,7 +138,6 @@ def play(options: Options) -> Result:
         missed=missed,
         outcomes=Counter(str(it.outcome) for it in history.attempts),
         by_dag=Counter(it.task.dag_id for it in history.records if it.what == "start"),
-        tracebacks=sum(it.logged().count("Traceback (most recent") for it in scene.fleet.services),
         kinds=[name for lane in lanes for name, _ in lane.faults],
     )
 
@@ -171,7 +172,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         scene = Scene(root, postgres, engine, Fleet(_CLOCK, services), relays, user)
         ending.callback(scene.fleet.stop, 1.0)
         scene.fleet.start()
-        until(lambda: scene.scalar(ACTIVE) == _DAGS, f"{_DAGS} DAGs in force", _UP_WITHIN)
+        until(lambda: scene.scalar(ACTIVE) == len(DAGS), "all DAGs in force", _UP_WITHIN)
         yield scene
 
 
@@ -261,6 +262,12 @@ def _go_on(scene: Scene, watch: Watch) -> None:
     scene.fleet.keep()
     watch.look()
     _CLOCK.wait(Event(), _LOOK)
+
+
+def _tracebacks(fleet: Fleet) -> Iterator[str]:
+    for service in fleet.services:
+        if count := service.logged().count("Traceback (most recent call last)"):
+            yield f"{service.name} has logged {count} tracebacks"
 
 
 def _left_behind(root: Path) -> Iterator[str]:

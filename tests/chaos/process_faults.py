@@ -144,7 +144,7 @@ class ProcessFaults:
 
 def forkers(worker: Service) -> list[psutil.Process]:
     """Return the fork servers of a worker."""
-    return [it for it in worker.forkers() if it.ppid() == worker.pid]
+    return [it for it in worker.forkers() if _parent(it) == worker.pid]
 
 
 def nannies(worker: Service) -> list[psutil.Process]:
@@ -166,6 +166,12 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
     with suppress(psutil.NoSuchProcess):
         return process.children()
     return []
+
+
+def _parent(process: psutil.Process) -> int:
+    with suppress(psutil.NoSuchProcess):
+        return process.ppid()
+    return 0
 
 
 def _name(process: psutil.Process) -> str:

@@ -9,8 +9,8 @@ from tests.chaos.history import AttemptRow, History, Record, RunRow, SkippedRow,
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=10)
-EXPECTED = Expected(START, START + 3 * STEP, frozenset())
 LONG = ("long", "outlasts_a_lease")
+EXPECTED = Expected(START, START + 3 * STEP, frozenset({LONG[0]}), frozenset())
 
 
 def task(run: int, dag_id: str = LONG[0], task_id: str = LONG[1]) -> TaskName:
@@ -67,6 +67,13 @@ def moved(history: History, attempt: int, seconds: float) -> History:
 
 def test_a_history_in_which_all_is_well_has_no_violations() -> None:
     assert found(good()) == []
+
+
+def test_a_history_without_anything_in_it() -> None:
+    assert found(History([], [], [], [])) == [
+        "long: no task was ever begun",
+        f"long: no run from {EXPECTED.start} to {EXPECTED.end}",
+    ]
 
 
 def test_two_attempts_that_live_at_the_same_time() -> None:
