@@ -98,8 +98,8 @@ def template(postgres: ThrowawayPostgres) -> Iterator[str]:
 def used(postgres: ThrowawayPostgres) -> Iterator[list[str]]:
     """Databases of tests that have ended.
 
-    Each is dropped before the next test: by then its last connection has gone, for which the
-    server would wait a tenth of a second.
+    Each is dropped before the next test but one: by then its last connection has gone, for which
+    the server would wait a tenth of a second.
     """
     names: list[str] = []
     yield names
@@ -112,8 +112,8 @@ def database_url(
     postgres: ThrowawayPostgres, template: str, address: Callable[[str], str], used: list[str]
 ) -> Iterator[str]:
     """The address of a fresh, migrated database."""
-    while used:
-        postgres.drop_database(used.pop())
+    while len(used) > 1:
+        postgres.drop_database(used.pop(0))
     name = f"headway_test_{secrets.token_hex(4)}"
     yield address(postgres.create_database(name, template))
     used.append(name)
