@@ -1,92 +1,93 @@
 """`python -m benchmarks.compare OLD NAMES ROUNDS`: is this checkout slower than a revision?
 
-The benchmarks of this checkout run with both installations of Headway.  Where they cannot
-run with the older one, because what they call is not there, that one runs its own, and the rows
-that both have are compared.
+The benchmarks of this checkout run with both installations of Headway.  If the older one lacks
+what they call, it runs its own benchmark of that name, in all rounds; the rows that both have
+are compared.
 """
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import RESULTS
-from benchmarks.revision import ROOT, installed
-from benchmarks.verdict import Compared, Figures, Metric, Round, compared
+from benchmarks.revision import ROOT, commit_of, installed
+from benchmarks.side import CannotCompareError, Side, runnable
+from benchmarks.verdict import Compared, Round, compared
 
-ARGUMENTS: Final = 4
+USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7"
 
-ONCE: Final = {"HEADWAY_BENCH_REPEAT": "1"}
-"""A run of a benchmark repeats nothing: the rounds are the repetitions."""
-
-
-@dataclass(slots=True)
-class Side:
-    """One installation: whose Python, and the folder of the benchmarks that it runs."""
-
-    python: Path
-    code: Path
-    own: Path
-    better: dict[Metric, str] = field(default_factory=dict)
-
-    def run(self, bench: str) -> Figures:
-        """Run a benchmark; return the median of each metric.  On an error, try its own code."""
-        try:
-            return self._run(bench)
-        except subprocess.CalledProcessError:
-            if self.code == self.own:
-                raise
-            print(f"{bench} of this checkout does not run with {self.own.name}; its own does.")
-            self.code = self.own
-            return self._run(bench)
-
-    def _run(self, bench: str) -> Figures:
-        file = self.code / "benchmarks" / "results" / f"{bench}.json"
-        file.unlink(missing_ok=True)
-        subprocess.run(
-            [str(self.python), "-m", "benchmarks", bench],
-            cwd=self.code,
-            env={**os.environ, **ONCE},
-            check=True,
-        )
-        rows = json.loads(file.read_text())
-        named = {Metric(row["bench"], row["case"], row["metric"]): row for row in rows}
-        self.better |= {metric: row.get("better", "") for metric, row in named.items()}
-        return {metric: row["median"] for metric, row in named.items()}
+ARGUMENTS: Final = 3
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Compare; exit 1 if a row is worse, 2 if the command line makes no sense."""
-    if len(sys.argv) != ARGUMENTS or not sys.argv[3].isdigit() or int(sys.argv[3]) < 1:
-        print("Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7")
+    problem = refused(arguments)
+    if problem is not None:
+        print(f"{problem}\n{USAGE}")
         return 2
-    folder = installed(sys.argv[1])
+    revision, names, rounds = arguments
+    try:
+        rows = _compare(installed(revision), names.split(","), int(rounds))
+    except CannotCompareError as error:
+        print(error)
+        return 2
+    return 1 if any(row.worse for row in rows) else 0
+
+
+def refused(arguments: Sequence[str]) -> str | None:
+    """Return what is wrong with a command line; None if nothing is."""
+    if len(arguments) != ARGUMENTS or not all(arguments):
+        return "OLD, NAME and ROUNDS must be given."
+    revision, names, rounds = arguments
+    if not (rounds.isascii() and rounds.isdecimal() and int(rounds) > 0):
+        return f"ROUNDS={rounds} is no number of rounds; it is 1 or more."
+    unknown = [name for name in names.split(",") if name not in BENCHMARKS]
+    if unknown:
+        return f"There is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}."
+    if commit_of(revision) is None:
+        return f"There is no revision {revision!r} in this repository."
+    return None
+
+
+def measured(bench: str, old: Side, new: Side, count: int) -> tuple[list[Round], list[Round]]:
+    """Run a benchmark for that many rounds; return the rounds, and those of old against old.
+
+    Each round is followed by one of old against old, which begins with the last run of the
+    round before: old, new, new, old, old, old, old.
+    """
+    rounds, noise = [], []
+    for number in range(count):
+        print(f"{bench}, round {number + 1}: old, new, new, old; then 3 x old", flush=True)
+        rounds.append(Round(old.run(bench), new.run(bench), new.run(bench), old.run(bench)))
+        last = rounds[-1].second_old
+        noise.append(Round(last, old.run(bench), old.run(bench), old.run(bench)))
+    return rounds, noise
+
+
+def _compare(folder: Path, names: Sequence[str], count: int) -> list[Compared]:
+    """Compare with the revision that is installed in a folder; publish what there is so far."""
     rows: list[Compared] = []
     with tempfile.TemporaryDirectory(prefix="headway-compare-") as temporary:
         code = Path(temporary)
         ignored = shutil.ignore_patterns("results", "__pycache__")
         shutil.copytree(ROOT / "benchmarks", code / "benchmarks", ignore=ignored)
-        old = Side(folder / ".venv" / "bin" / "python", code, folder)
-        new = Side(Path(sys.executable), code, code)
-        for bench in sys.argv[2].split(","):
-            rounds = [_round(bench, old, new, number) for number in range(int(sys.argv[3]))]
-            rows += compared(rounds, new.better)
+        python = folder / ".venv" / "bin" / "python"
+        new = Side(Path(sys.executable), code)
+        for bench in names:
+            old = runnable(bench, Side(python, code), Side(python, folder))
+            rounds, noise = measured(bench, old, new, count)
+            rows += compared(rounds, noise, new.better(bench))
             _publish(rows)
-            new.better.clear()
-    return 1 if any(row.worse for row in rows) else 0
-
-
-def _round(bench: str, old: Side, new: Side, number: int) -> Round:
-    print(f"{bench}, round {number + 1}: old, new, new, old", flush=True)
-    return Round(old.run(bench), new.run(bench), new.run(bench), old.run(bench))
+    return rows
 
 
 def _publish(rows: list[Compared]) -> None:
@@ -105,4 +106,4 @@ def _publish(rows: list[Compared]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -11,13 +11,22 @@ CACHE: Final = ROOT / ".headway" / "compare"
 EXTRAS: Final = ".[spark,examples,dev]"
 
 
+def commit_of(revision: str) -> str | None:
+    """Return the commit that a revision names; None if there is no such revision."""
+    try:
+        return _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+    except subprocess.CalledProcessError:
+        return None
+
+
 def installed(revision: str) -> Path:
     """Return the folder of that revision, with `.venv`; it is kept for the next time.
 
     Its dependencies have the versions of this checkout's `constraints.txt`, so that only
     Headway itself differs.
     """
-    commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+    commit = commit_of(revision)
+    assert commit is not None
     folder = CACHE / commit
     if not (folder / ".venv" / ".installed").exists():
         print(f"Installing {commit[:10]} beside this checkout (about two minutes) ...", flush=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple, TypeAlias
 
@@ -24,7 +23,10 @@ Figures: TypeAlias = Mapping[Metric, float]
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Four runs in this order: old, new, new, old.  What drifts meanwhile concerns both alike."""
+    """Four runs in this order: old, new, new, old.  What drifts meanwhile concerns both alike.
+
+    In a round of old against old the two in the middle are of the older revision as well.
+    """
 
     first_old: Figures
     first_new: Figures
@@ -46,38 +48,29 @@ class Compared:
     worse: bool
 
 
-def compared(rounds: Sequence[Round], better: Mapping[Metric, str]) -> list[Compared]:
+def compared(
+    rounds: Sequence[Round], old_to_old: Sequence[Round], better: Mapping[Metric, str]
+) -> list[Compared]:
     """Return the rows of metrics that every run has and of which one direction is `better`.
 
-    The noise is the largest deviation from 1 of the ratios of old to old.
+    The rounds of old against old have runs of the older revision only.  The noise is the largest
+    deviation of their ratios from 1.
     """
     rows = []
+    runs = [*rounds, *old_to_old]
     for metric, direction in better.items():
-        if direction not in ("lower", "higher") or not all(_has(each, metric) for each in rounds):
+        if direction not in ("lower", "higher") or not all(_has(each, metric) for each in runs):
             continue
-        ratios = [_ratio(_news(each, metric), _olds(each, metric)) for each in rounds]
-        noise = max(abs(each - 1) for each in old_to_old(rounds, metric))
+        ratios = _ratios(rounds, metric)
+        noise = max(abs(each - 1) for each in _ratios(old_to_old, metric))
         loss = median(ratios) - 1 if direction == "lower" else 1 - median(ratios)
         worse = loss > TOLERANCE and loss > noise
         rows.append(Compared(*metric, median(ratios), min(ratios), max(ratios), noise, worse))
     return rows
 
 
-def old_to_old(rounds: Sequence[Round], metric: Metric) -> list[float]:
-    """Return ratios of old to old, of the four runs of old in each two rounds that follow.
-
-    The inner two are held against the outer two, as new is against old in a round.  Of a single
-    round it is the one ratio of its two runs of old.
-    """
-    if len(rounds) == 1:
-        first, last = _olds(rounds[0], metric)
-        return [_ratio([last], [first])]
-    found = []
-    for before, after in pairwise(rounds):
-        inner = [before.second_old[metric], after.first_old[metric]]
-        outer = [before.first_old[metric], after.second_old[metric]]
-        found.append(_ratio(inner, outer))
-    return found
+def _ratios(rounds: Sequence[Round], metric: Metric) -> list[float]:
+    return [_ratio(_news(each, metric), _olds(each, metric)) for each in rounds]
 
 
 def _has(each: Round, metric: Metric) -> bool:

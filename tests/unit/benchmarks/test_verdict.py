@@ -32,8 +32,10 @@ def rounds(*figures: Sequence[float]) -> list[Any]:
     return [verdict.Round(*({METRIC: figure} for figure in each)) for each in figures]
 
 
-def judged(found: list[Any], better: str = "lower") -> Any:
-    [row] = verdict.compared(found, {METRIC: better})
+def judged(
+    found: list[Any], noise: Sequence[float] = (10, 10, 10, 10), better: str = "lower"
+) -> Any:
+    [row] = verdict.compared(found, rounds(noise), {METRIC: better})
     return row
 
 
@@ -58,30 +60,37 @@ def test_a_lower_figure_is_better_by_more_than_the_tolerance(new: float, worse: 
 
 @pytest.mark.parametrize(("new", "worse"), [(9.6, False), (9.4, True), (12, False)])
 def test_a_higher_figure_is_better_where_that_is_known(new: float, worse: bool) -> None:
-    assert judged(rounds((10, new, new, 10)), "higher").worse is worse
+    assert judged(rounds((10, new, new, 10)), better="higher").worse is worse
 
 
 def test_what_is_within_the_noise_of_old_against_old_is_not_worse() -> None:
-    quiet = judged(rounds((10, 12, 12, 10), (10, 12, 12, 10)))
-    loud = judged(rounds((10, 12, 12, 10), (14, 16.8, 16.8, 14), (10, 12, 12, 10)))
-    noisy = judged(rounds((10, 13, 13, 14), (15, 14.4, 14.4, 9)))
+    found = rounds((10, 12, 12, 10), (10, 12, 12, 10))
+
+    quiet, loud, drifting = (
+        judged(found, noise) for noise in ((10, 10, 10, 10), (10, 13, 13, 10), (10, 20, 30, 40))
+    )
 
     assert (quiet.noise, quiet.worse) == (0, True)
-    assert (loud.noise, loud.worse) == (0, True), "as a whole it went up and down"
-    assert noisy.noise > 0.5
-    assert not noisy.worse
+    assert (loud.noise, loud.worse) == (pytest.approx(0.3), False)
+    assert (drifting.noise, drifting.worse) == (0, True)
 
 
-def test_of_one_round_the_noise_is_between_its_two_runs_of_old() -> None:
-    assert judged(rounds((10, 12, 12, 12))).noise == pytest.approx(0.2)
+def test_the_noise_is_the_largest_deviation_and_never_that_of_new_runs() -> None:
+    found = rounds((10, 12, 12, 20), (20, 12, 12, 10))
+
+    [row] = verdict.compared(found, rounds((10, 11, 11, 10), (10, 7, 7, 10)), {METRIC: "lower"})
+
+    assert row.noise == pytest.approx(0.3)
 
 
 def test_figures_that_are_not_headways_own_or_not_in_every_run_are_left_out() -> None:
     found = rounds((10, 20, 20, 10))
     found.append(verdict.Round({METRIC: 10}, {METRIC: 20}, {}, {METRIC: 10}))
 
-    assert verdict.compared(found, {METRIC: "lower"}) == []
-    assert verdict.compared(found[:1], {METRIC: ""}) == []
+    same = rounds((10, 10, 10, 10))
+    assert verdict.compared(found, same, {METRIC: "lower"}) == []
+    assert verdict.compared(found[:1], found[1:], {METRIC: "lower"}) == []
+    assert verdict.compared(found[:1], same, {METRIC: ""}) == []
 
 
 def test_nothing_against_nothing_is_the_same() -> None:
