@@ -7,7 +7,9 @@ TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each
 import logging
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -21,6 +23,9 @@ from headway.testing import modes
 from headway.testing.pgbouncer import PgBouncer, pgbouncer
 from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
 from headway.testing.required import fail_for_missing, required_program
+
+_SERVER_BYTES = 4 << 30
+"""Room for a server of tests, with a database of millions of rows."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,10 +67,18 @@ def _logging_as_it_was() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThrowawayPostgres]:
-    directory = tmp_path_factory.mktemp("postgres")
-    with throwaway_postgres(os.environ.get("TEST_DATABASE_URL") or None, directory) as server:
+def postgres() -> Iterator[ThrowawayPostgres]:
+    with (
+        tempfile.TemporaryDirectory(dir=_in_memory(), ignore_cleanup_errors=True) as directory,
+        throwaway_postgres(os.environ.get("TEST_DATABASE_URL") or None, Path(directory)) as server,
+    ):
         yield server
+
+
+def _in_memory() -> Path | None:
+    """Return a file system in memory with room for the server, if there is one."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > _SERVER_BYTES else None
 
 
 @pytest.fixture(scope="session")
