@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from headway.cli.database import _login
 from headway.cli.main import app
-from headway.db import grants, migrate, roles
+from headway.db import grants_page, migrate, roles
 from headway.db.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
@@ -96,7 +96,7 @@ def test_migrate_sets_the_passwords_of_the_environment(
 
 
 def test_the_grants_are_printed() -> None:
-    assert says("db", "grants") == grants.as_markdown()
+    assert says("db", "grants") == grants_page.as_markdown()
 
 
 def test_an_address_keeps_all_but_user_and_password(database_url: str) -> None:

@@ -67,9 +67,9 @@ def roles(output: Output = Format.TABLE) -> None:
 @app.command()
 def grants() -> None:
     """Print what each role may do to each table, as docs/grants.md has it."""
-    from headway.db import grants as matrix
+    from headway.db import grants_page
 
-    print(matrix.as_markdown(), end="")
+    print(grants_page.as_markdown(), end="")
 
 
 def _passwords() -> "dict[Login, str]":

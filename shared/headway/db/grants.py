@@ -1,8 +1,4 @@
-"""Who may do what to which table: the least that each role needs, and nothing else.
-
-The matrix is put in place by `headway db migrate`, is shown in docs/grants.md, and is held
-by tests against the statements of each service and against the database's catalogue.
-"""
+"""Grants in the database: what is installed, and how it becomes what `grants_matrix` says."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,109 +7,8 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection, text
 
 from headway.db import delivery
+from headway.db.grants_matrix import GRANTS, TABLES
 from headway.db.logins import Login
-from headway.db.schema import METADATA
-
-VERSION_TABLE: Final = "alembic_version"
-TABLES: Final = (*sorted(METADATA.tables), VERSION_TABLE)
-
-_READ_ALL: Final = {table: "SELECT" for table in TABLES if table != "secret"}
-
-GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
-    Login.PARSER: {
-        "alembic_version": "SELECT",
-        "code_file": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
-        "code_manifest": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
-        "dag": "SELECT, INSERT, UPDATE (bundle, relative_path, description, tags, "
-        "version_id, active, max_active_runs, max_active_tasks, scheduled_since)",
-        "dag_bundle": "SELECT, INSERT, UPDATE (commit, parser_id, asked_at)",
-        "dag_edge": "INSERT",
-        "dag_file": "SELECT, INSERT, DELETE, UPDATE (signature, paths, seconds, parsed_at, due_at, "
-        "failures, asked, parser_id, claimed, warning)",
-        "dag_run": "SELECT, UPDATE (version_id, pinned)",
-        "dag_task": "SELECT, INSERT",
-        "dag_version": "SELECT, INSERT, DELETE, UPDATE (left_at)",
-        "event": "INSERT",
-        "import_error": "SELECT, INSERT, DELETE, UPDATE (error, at)",
-        "process": "SELECT, INSERT, UPDATE (ended_at, bundles)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew)",
-        "task_definition": "SELECT, INSERT, DELETE, UPDATE (stored_at)",
-    },
-    Login.SCHEDULER: {
-        "alembic_version": "SELECT",
-        "backfill": "SELECT",
-        "backfill_date": "SELECT",
-        "callback": "INSERT",
-        "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
-        "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
-        "dag_run": "SELECT, INSERT, UPDATE (state, started_at, ended_at, lock_id, "
-        "unfinished, end_as, timed_out, deadline, parse_asked_at)",
-        "dag_task": "SELECT",
-        "dag_version": "SELECT",
-        "event": "INSERT",
-        "lease": "SELECT, DELETE",
-        "passed_interval": "SELECT, INSERT",
-        "pool": "SELECT, UPDATE (description)",
-        "process": "SELECT, INSERT, UPDATE (epoch, ended_at, exclusive)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew)",
-        "schedule_watch": "SELECT, INSERT, UPDATE (since, seen_at)",
-        "task_attempt": "SELECT, INSERT, UPDATE (phase, ended_at, outcome, error, scheduler_id, "
-        "stop_to)",
-        "task_instance": "SELECT, INSERT, DELETE, UPDATE (map_index, state, attempt, failures, "
-        "losses, skips, retry_at, started_at, ended_at, rank, up_total, "
-        "up_success, up_failed, up_upstream_failed, up_skipped, up_removed)",
-        "wake": "SELECT, INSERT, DELETE",
-        "xcom": "SELECT",
-    },
-    Login.WORKER: {
-        "alembic_version": "SELECT",
-        "callback": "SELECT, INSERT, UPDATE (state, tries, token, process_id, claimed_until, "
-        "started_at, ended_at, error)",
-        "code_file": "SELECT",
-        "code_manifest": "SELECT",
-        "dag_run": "SELECT",
-        "dag_task": "SELECT",
-        "dag_version": "SELECT",
-        "event": "INSERT",
-        "lease": "SELECT, INSERT, DELETE, UPDATE (expires_at)",
-        "process": "SELECT, INSERT, UPDATE (ended_at, drain_asked_at)",
-        "process_beat": "SELECT, INSERT, UPDATE (beat_at, clock_skew, report)",
-        "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
-        "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
-        "error, handle, claimed_until)",
-        "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
-        "ended_at)",
-        "wake": "INSERT",
-        "xcom": "SELECT, INSERT, UPDATE (value, length)",
-    },
-    Login.USER: {
-        **_READ_ALL,
-        "backfill": "SELECT, INSERT, UPDATE (planned, paused, cancelled_at)",
-        "backfill_date": "SELECT, INSERT",
-        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, next_run_after, "
-        "scheduled_since)",
-        "dag_bundle": "SELECT, DELETE",
-        "dag_file": "SELECT, DELETE, UPDATE (asked)",
-        "dag_run": "SELECT, INSERT, DELETE, UPDATE (state, run_after, started_at, ended_at, "
-        "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
-        "dag_version": "SELECT, DELETE",
-        "event": "SELECT, INSERT",
-        "import_error": "SELECT, DELETE",
-        "lease": "SELECT, DELETE",
-        "passed_interval": "SELECT, INSERT",
-        "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
-        "process": "SELECT, UPDATE (drain_asked_at)",
-        "secret": "SELECT, INSERT, DELETE, UPDATE (type, description, key_id, sealed, changed_at)",
-        "secret_grant": "SELECT, INSERT, DELETE",
-        "task_attempt": "SELECT, UPDATE (phase, ended_at, outcome, error, stop_to)",
-        "task_instance": "SELECT, INSERT, DELETE, UPDATE (map_index, state, attempt, failures, "
-        "losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, priority, "
-        "limited, lane)",
-        "wake": "SELECT, INSERT, DELETE",
-    },
-    Login.READONLY: _READ_ALL,
-}
-"""The privileges of each role, by table, as a GRANT names them."""
 
 FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {Login.WORKER: (delivery.SIGNATURE,)}
 """The functions that roles may call, beside the triggers, which nobody calls."""
@@ -215,11 +110,6 @@ def _install_functions(conn: Connection, logins: Sequence[Login]) -> None:
         conn.exec_driver_sql(f"GRANT EXECUTE ON FUNCTION {function} TO {login}")
 
 
-def as_markdown() -> str:
-    """Return the matrix as docs/grants.md shows it."""
-    return "\n".join(_lines()) + "\n"
-
-
 def _admit(conn: Connection, logins: Sequence[Login]) -> None:
     """Let these roles into the database and its schema, where not everybody may enter."""
     schema, database = conn.execute(HERE).one()
@@ -236,21 +126,3 @@ def _single(clause: str) -> Iterator[tuple[str, str]]:
     for verb, columns in _CLAUSE.findall(clause):
         for column in columns.split(", "):
             yield verb, column
-
-
-def _lines() -> Iterator[str]:
-    yield from (
-        "# Grants",
-        "",
-        "What each role may do to each table of the database; to all others it may do nothing. Nor",
-        "may it call any function that is not named; `headway_secret` is how a worker gets the",
-        "[connections and variables](secrets.md) that its attempts are granted.",
-        "The table is `shared/headway/db/grants.py` as `headway db grants` prints it, and",
-        "`headway db migrate` puts it in place. How roles log in: [database.md](database.md).",
-    )
-    for login in Login:
-        yield from ("", f"## {login}", "", "| table | privileges |", "|---|---|")
-        for table, clause in sorted(GRANTS[login].items()):
-            yield f"| `{table}` | {clause} |"
-        for function in FUNCTIONS.get(login, ()):
-            yield f"| function `{function}` | EXECUTE |"
