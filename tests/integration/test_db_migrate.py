@@ -6,17 +6,17 @@ from secrets import token_hex
 from shutil import copytree
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, TextClause, inspect, text
+from sqlalchemy import Engine, inspect, text
 
 from headway.db import engine as engines
 from headway.db import grants, guards, migrate
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
+from headway.testing.earlier import put
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.postgres import ThrowawayPostgres
 
@@ -35,7 +35,13 @@ def upgrade() -> None:
 
 
 BEFORE_LANES = text("""
-    WITH run AS (
+    WITH version AS (
+        INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
+        OVERRIDING SYSTEM VALUE VALUES (1, 'etl', 1, 'f', '', 'm')
+    ), plan AS (
+        INSERT INTO backfill (id, dag_id, from_date, to_date, max_active_runs, planned)
+        OVERRIDING SYSTEM VALUE VALUES (1, 'etl', '2024-01-01', '2024-01-02', 1, 2)
+    ), run AS (
         INSERT INTO dag_run (dag_id, run_id, run_type, state, schedule_date, interval_start,
                              interval_end, run_after, version_id, backfill_id, started_at, ended_at)
         SELECT 'etl', run_type || at, run_type, state, at, at, at, at, 1, backfill, at,
@@ -83,7 +89,7 @@ def empty(empty_url: str) -> Iterator[Engine]:
 def next_release(tmp_path: Path) -> Path:
     """The migrations of a release to come, which has one more than this one."""
     scripts = tmp_path / "migrations"
-    copytree(migrate._SCRIPTS, scripts)
+    copytree(migrate.SCRIPTS, scripts)
     revision = NEXT_REVISION.format(head=migrate.head())
     (scripts / "versions" / "9999_next.py").write_text(revision)
     return scripts
@@ -124,7 +130,7 @@ def _definitions(engine: Engine) -> set[tuple[str, str, str]]:
 
 def test_every_migration_is_called_by_its_revision() -> None:
     config = Config()
-    config.set_main_option("script_location", str(migrate._SCRIPTS))
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
     scripts = ScriptDirectory.from_config(config).walk_revisions()
 
     assert migrate.revisions() == [script.revision for script in scripts][::-1]
@@ -200,7 +206,7 @@ def test_an_older_schema_is_told(
     engine: Engine, next_release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older = migrate.head()
-    monkeypatch.setattr(migrate, "_SCRIPTS", next_release)
+    monkeypatch.setattr(migrate, "SCRIPTS", next_release)
 
     with pytest.raises(DatabaseError, match=f"schema {older}, this Headway needs 9999"):
         migrate.check(engine)
@@ -209,7 +215,7 @@ def test_an_older_schema_is_told(
 def test_an_older_schema_is_upgraded(
     engine: Engine, database_url: str, next_release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrate, "_SCRIPTS", next_release)
+    monkeypatch.setattr(migrate, "SCRIPTS", next_release)
 
     assert migrate.upgrade(database_url) == "9999"
     assert "novelty" in inspect(engine).get_table_names()
@@ -219,26 +225,13 @@ def test_a_newer_schema_is_refused(
     engine: Engine, database_url: str, next_release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as later:
-        later.setattr(migrate, "_SCRIPTS", next_release)
+        later.setattr(migrate, "SCRIPTS", next_release)
         migrate.upgrade(database_url)
 
     with pytest.raises(DatabaseError, match="9999, which is newer than this Headway"):
         migrate.check(engine)
     with pytest.raises(DatabaseError, match="9999, which is newer than this Headway"):
         migrate.upgrade(database_url)
-
-
-def put(empty: Engine, revision: str, rows: TextClause) -> None:
-    """Make the tables of an earlier revision, with these rows."""
-    config = Config()
-    config.set_main_option("script_location", str(migrate._SCRIPTS))
-    with empty.begin() as conn:
-        config.attributes["connection"] = conn
-        command.upgrade(config, revision)
-        guards.install(conn)
-    with empty.begin() as conn:
-        conn.execute(text("SET LOCAL session_replication_role = replica"))
-        conn.execute(rows)
 
 
 def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty_url: str) -> None:

@@ -12,7 +12,7 @@ from headway.db import engine as engines
 from headway.db.logins import Login
 from headway.domain.errors import DatabaseError
 
-_SCRIPTS: Final = Path(__file__).parent / "migrations"
+SCRIPTS: Final = Path(__file__).parent / "migrations"
 
 # Two migrations at once would both find nothing to start from.
 _ONE_AT_A_TIME: Final = text("SELECT pg_advisory_xact_lock(4841445741593)")
@@ -39,7 +39,7 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
 
     engine = engines.connect(url, name="headway migrate")
     config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS))
+    config.set_main_option("script_location", str(SCRIPTS))
     try:
         with _connection(engine) as conn, _rights_needed(engine, _MIGRATE_AS_OWNER):
             conn.execute(text("SET LOCAL statement_timeout = 0"))
@@ -90,7 +90,7 @@ def head() -> str:
 
 def revisions() -> list[str]:
     """Return the revisions that this release knows, oldest first, by the names of the scripts."""
-    return sorted(path.name.partition("_")[0] for path in (_SCRIPTS / "versions").glob("[0-9]*.py"))
+    return sorted(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:

@@ -40,7 +40,7 @@ def leave_behind(home: Path) -> None:
     """Make the database of the first release, which had one role, its owner."""
     home.mkdir()
     config = Config()
-    config.set_main_option("script_location", str(migrate._SCRIPTS))
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
     with PostgresServer(home / "postgres") as server:
         engine = create_engine(server.url)
         with engine.begin() as conn:

@@ -1,5 +1,6 @@
 """What the tables have in common."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -36,6 +37,6 @@ def moment(name: str, *, nullable: bool = True, now: bool = False) -> Column[obj
     )
 
 
-def one_of(column: str, values: type[StrEnum]) -> str:
+def one_of(column: str, values: Iterable[StrEnum]) -> str:
     """Return the check that a column holds one of these values."""
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -28,11 +29,12 @@ Table(
     Column("relative_path", Text, nullable=False),
     Column("description", Text),
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'")),
-    Column("version_id", BigInteger, ForeignKey("dag_version.id", use_alter=True)),
+    Column("version_id", BigInteger),
     Column("active", Boolean, nullable=False),
     Column("paused", Boolean, nullable=False),
     Column("max_active_runs", Integer, nullable=False),
     Column("max_active_tasks", Integer, nullable=False),
+    # Compared with the version in force, and never used to find a version: no key.
     Column("planned_version_id", BigInteger),
     # Without an interval: when its timetable, which knows of no next run or fails, is asked again.
     moment("next_run_after"),
@@ -47,6 +49,12 @@ Table(
     # over all, as it began when the DAG was last looked at.
     moment("scheduled_since", now=True),
     moment("watched_since"),
+    ForeignKeyConstraint(
+        ["dag_id", "version_id"],
+        ["dag_version.dag_id", "dag_version.id"],
+        name="dag_version_fkey",
+        use_alter=True,
+    ),
     Index("dag_due", "next_run_after", "dag_id", postgresql_where=text("active AND NOT paused")),
     Index(
         "dag_to_plan",
@@ -101,6 +109,8 @@ Table(
     # When another was put in force in its place, the last time; NULL if that has never happened.
     moment("left_at"),
     UniqueConstraint("dag_id", "number"),
+    # A foreign key to a version names the DAG as well: the version is of that DAG.
+    UniqueConstraint("dag_id", "id"),
     Index(None, "manifest_hash"),
     Index(None, "bundle_hash"),
     comment="What a DAG was, for ever: serialized structure and code.",

@@ -11,6 +11,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -24,7 +25,7 @@ from sqlalchemy.dialects.postgresql import ExcludeConstraint
 
 from headway.db.schema.columns import METADATA, QUEUE_STORAGE, identity, moment, one_of
 from headway.domain.backfill import Direction, Fate, Reprocess
-from headway.domain.states import RunState, RunType, TaskState
+from headway.domain.states import TERMINAL, RunState, RunType, TaskState
 
 Table(
     "backfill",
@@ -52,7 +53,8 @@ Table(
     CheckConstraint(one_of("direction", Direction), name="direction_check"),
     CheckConstraint("rollup > 0", name="rollup_check"),
     CheckConstraint("weight BETWEEN 1 AND 100", name="weight_check"),
-    Index(None, "dag_id"),
+    # A foreign key to a backfill names the DAG as well: the backfill is of that DAG.
+    UniqueConstraint("dag_id", "id"),
 )
 
 Table(
@@ -93,8 +95,8 @@ Table(
     Column("interval_end", DateTime(timezone=True), nullable=False),
     Column("run_after", DateTime(timezone=True), nullable=False),
     Column("conf", JSON, nullable=False, server_default=text("'{}'")),
-    Column("version_id", BigInteger, ForeignKey("dag_version.id"), nullable=False),
-    Column("backfill_id", BigInteger, ForeignKey("backfill.id")),
+    Column("version_id", BigInteger, nullable=False),
+    Column("backfill_id", BigInteger),
     # Runs of a timetable whose intervals partition time also exclude each other by interval.
     Column("partitions", Boolean, nullable=False, server_default=text("false")),
     # The job that has reserved the run; any job may take it when this is NULL.
@@ -115,6 +117,16 @@ Table(
     moment("started_at"),
     moment("ended_at"),
     UniqueConstraint("dag_id", "run_id"),
+    ForeignKeyConstraint(
+        ["dag_id", "version_id"],
+        ["dag_version.dag_id", "dag_version.id"],
+        name="dag_run_version_fkey",
+    ),
+    ForeignKeyConstraint(
+        ["dag_id", "backfill_id"],
+        ["backfill.dag_id", "backfill.id"],
+        name="dag_run_backfill_fkey",
+    ),
     CheckConstraint("end_as IN ('success', 'failed')", name="end_as_check"),
     CheckConstraint(one_of("state", RunState), name="state_check"),
     CheckConstraint(one_of("run_type", RunType), name="run_type_check"),
@@ -254,6 +266,7 @@ Table(
     Column("state", Text),
     Column("skips", ARRAY(Text)),
     CheckConstraint("(task_id IS NULL) = (state IS NULL)", name="fact_check"),
+    CheckConstraint(one_of("state", sorted(TERMINAL)), name="state_check"),
     Index(None, "dag_run_id"),
     comment="Facts for the scheduler to settle: an instance of the task ended in that state, "
     "or, without a task, the run is to be looked at as a whole.",
