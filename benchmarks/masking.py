@@ -78,9 +78,7 @@ def _mask(secrets: list[str], output: bytes) -> tuple[float, float]:
 
     started = process_time()
     masker = Masker()
-    for secret in secrets:
-        masker.add(secret)
-    masker.feed(b"")
+    masker.prepare(*secrets)
     indexed = process_time()
     for at in range(0, len(output), READ):
         masker.feed(output[at : at + READ])

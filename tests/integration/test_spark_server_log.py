@@ -73,7 +73,7 @@ def run(spark: Any, function: Callable[[int], int]) -> None:
 
 def test_what_a_udf_prints_and_raises_has_no_secret(server: ConnectServer, spark: Any) -> None:
     given = Masker()
-    given.add(CANARY)
+    given.prepare(CANARY)
     server.mask(given)
 
     def prints(number: int) -> int:

@@ -21,8 +21,7 @@ LETTERS = st.text('ab=/+ \n"\\ü', min_size=SHORTEST_SECRET, max_size=12)
 
 def masker(*secrets: str) -> Masker:
     it = Masker()
-    for secret in secrets:
-        it.add(secret)
+    it.prepare(*secrets)
     return it
 
 
@@ -132,7 +131,7 @@ def test_what_is_held_back_is_shorter_than_the_longest_secret() -> None:
 def test_a_secret_counts_from_when_it_is_added() -> None:
     it = Masker()
     before = it.feed(b"topsecret topse")
-    it.add("topsecret")
+    it.prepare("topsecret")
 
     assert before + it.feed(b"cret topsecret") + it.flush() == b"topsecret topsecret ***"
 
@@ -162,7 +161,7 @@ def test_lines_that_were_held_back_for_long_are_given_out() -> None:
 def test_streams_of_a_task_have_their_secrets_in_common() -> None:
     one = Masker()
     other = one.another()
-    one.add("hunter2")
+    one.prepare("hunter2")
 
     assert (one.feed(b"a hunt"), other.feed(b"b hunt")) == (b"a ", b"b ")
     assert (one.feed(b"er2\n"), other.feed(b"ing\n")) == (b"***\n", b"hunting\n")
@@ -171,7 +170,7 @@ def test_streams_of_a_task_have_their_secrets_in_common() -> None:
 def test_the_secrets_of_another_masker_are_adopted_as_they_are_by_then() -> None:
     one, other = masker("hunter2"), Masker()
     one.adopt(other)
-    other.add("tiger-5")
+    other.prepare("tiger-5")
     assert one.mask("hunter2 tiger-5") == "*** tiger-5"
 
     one.adopt(other)
@@ -234,12 +233,46 @@ def test_beyond_the_bound_on_derived_forms_the_plain_values_are_masked(
 ) -> None:
     monkeypatch.setattr(secrets, "MOST_DERIVED", 30)
     words = [f"hunter-{n}/" for n in range(10)]
-    it = masker(*words)
+    it = masker("\n".join(words))
 
-    assert it.mask(" ".join(words)) == " ".join(["***"] * 10)
+    assert [it.mask(word) for word in words] == ["***"] * 10
+    assert it.mask(quote("\n".join(words))) == "***"
     assert it.mask(quote(words[0], safe="")) == "***"
     assert it.mask(quote(words[-1], safe="")) != "***"
-    assert masker("\n".join(words)).mask(words[-1]) == "***", "as are lines"
+
+
+@pytest.mark.regression
+def test_a_large_secret_takes_no_derived_forms_from_those_that_come_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(secrets, "MOST_DERIVED", 30)
+    monkeypatch.setattr(secrets, "MOST_DERIVED_BYTES", 3000)
+    words = [f"hunter-{n}/" for n in range(100)]
+    large = "\n".join(words)
+    it, server = masker(large), Masker()
+    it.prepare("tiger/5", words[-1])
+    server.adopt(it)
+
+    for each in (it, server):
+        assert each.mask(quote("tiger/5", safe="")) == "***"
+        assert each.mask(quote(words[-1], safe="")) == "***", "it is a secret by itself as well"
+        assert each.mask(quote(words[-2], safe="")) != "***", "the bound holds where it is adopted"
+        assert each.mask(words[-2]) == "***"
+
+
+@pytest.mark.regression
+def test_a_small_read_costs_no_more_the_more_is_held_back() -> None:
+    word = "hunter2 "
+    it = masker(word * 10_000 + "end", "hunter2")
+
+    early = sum(calls(it, word.encode()) for _ in range(10))
+    for _ in range(5000):
+        it.feed(word.encode())
+    late = sum(calls(it, word.encode()) for _ in range(10))
+
+    assert it.holds
+    assert late <= 2 * early
+    assert it.flush().count(MASK) == 5020
 
 
 def masked_plainly(words: list[str], text: str) -> str:

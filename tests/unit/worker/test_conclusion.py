@@ -234,7 +234,7 @@ def test_a_result_is_whole(missing: str) -> None:
 
 def test_an_error_is_kept_without_the_attempt_s_secrets() -> None:
     masker = Masker()
-    masker.add("hunter2")
+    masker.prepare("hunter2")
     result = Result(
         outcome=Outcome.FAILED,
         error="ValueError: the password is hunter2",

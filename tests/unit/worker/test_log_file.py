@@ -222,7 +222,7 @@ def test_a_log_is_gone_on_with(tmp_path: Path) -> None:
 
 def test_secrets_are_masked_in_both_streams_and_in_what_the_worker_says(tmp_path: Path) -> None:
     log = opened(tmp_path)
-    log.masker.add("hunter2")
+    log.masker.prepare("hunter2")
 
     log.feed(OUT, b"a hunt")
     log.feed(ERR, b"b hunter")
@@ -237,7 +237,7 @@ def test_secrets_are_masked_in_both_streams_and_in_what_the_worker_says(tmp_path
 
 def test_a_secret_in_a_long_record_is_masked_wherever_it_stands(tmp_path: Path) -> None:
     log = opened(tmp_path)
-    log.masker.add("hunter2")
+    log.masker.prepare("hunter2")
 
     told = record("INFO", "db", "hunter2" * 10_000) + "\n"
     for start in range(0, len(told), 1000):
@@ -250,7 +250,7 @@ def test_a_secret_in_a_long_record_is_masked_wherever_it_stands(tmp_path: Path) 
 def test_a_whole_line_is_not_held_back_for_ever(tmp_path: Path) -> None:
     clock = FakeClock()
     log = opened(tmp_path, clock=clock)
-    log.masker.add("a\nsecret of two lines")
+    log.masker.prepare("a\nsecret of two lines")
 
     log.feed(OUT, b"a\n")
     log.tick()

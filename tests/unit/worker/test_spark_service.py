@@ -148,7 +148,7 @@ def test_a_server_masks_what_those_on_it_were_given(
     spark: SparkService, berths: Berths, claimed: Claimed
 ) -> None:
     given = Masker()
-    given.add("canary")
+    given.prepare("canary")
     spark.mask(claimed.key, given)
     assert berths.masker.mask("canary") == "canary"
 

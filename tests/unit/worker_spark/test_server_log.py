@@ -19,7 +19,7 @@ SECONDS = 60.0
 @pytest.fixture
 def server_log(tmp_path: Path) -> ServerLog:
     made = ServerLog(tmp_path / "server.log", largest=1000)
-    made.masker.add(CANARY)
+    made.masker.prepare(CANARY)
     return made
 
 
@@ -47,7 +47,7 @@ def test_a_secret_is_masked_however_it_is_cut(server_log: ServerLog) -> None:
 
 def test_one_that_an_attempt_is_given_later_is_masked_from_then_on(server_log: ServerLog) -> None:
     server_log.take(b"tiger-5\n")
-    server_log.masker.add("tiger-5")
+    server_log.masker.prepare("tiger-5")
     server_log.take(b"tiger-5\n")
 
     assert server_log.path.read_bytes() == b"tiger-5\n***\n"
@@ -56,7 +56,7 @@ def test_one_that_an_attempt_is_given_later_is_masked_from_then_on(server_log: S
 def test_what_may_be_the_beginning_of_a_secret_is_written_after_a_while(
     server_log: ServerLog,
 ) -> None:
-    server_log.masker.add("first\nsecond")
+    server_log.masker.prepare("first\nsecond")
     server_log.take(b"first\n")
     assert not server_log.path.exists()
 
@@ -101,8 +101,8 @@ def test_the_port_is_found_however_the_line_is_cut(tmp_path: Path, cut: int) -> 
 
 
 def test_the_port_is_found_whatever_is_secret(server_log: ServerLog) -> None:
-    server_log.masker.add("45123")
-    server_log.masker.add("Spark")
+    server_log.masker.prepare("45123")
+    server_log.masker.prepare("Spark")
     server_log.take(LISTENS + b"127.0.0.1:45123\n")
 
     assert server_log.port == 45123

@@ -117,7 +117,7 @@ class ConnectServer:
         self._clock = clock
         self._token = secrets.token_urlsafe(32)
         self._log = ServerLog(settings.log)
-        self._log.masker.add(self._token)
+        self._log.masker.prepare(self._token)
         settings.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in _FOLDERS:
             (settings.scratch / folder).mkdir(exist_ok=True)

@@ -1,13 +1,20 @@
 """Secrets replaced by `***`, in a stream and in texts."""
 
-from collections.abc import Iterator
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from headway.runtime.masking.index import Index
 from headway.runtime.masking.pursuit import Search
 from headway.runtime.masking.secrets import Secrets
 
 MASK: Final = b"***"
+
+Span: TypeAlias = tuple[int, int]
+"""Where a secret begins and ends, in places of the stream."""
+
+_START, _STOP = itemgetter(0), itemgetter(1)
 
 _BLOCK: Final = 64 * 2**10
 """Bytes that are searched at a time: what is found in them is in memory at once."""
@@ -16,9 +23,8 @@ _BLOCK: Final = 64 * 2**10
 class Masker:
     """Replace secrets by `***`, in a stream (`feed`, `flush`) and in texts (`mask`).
 
-    Of a stream only what could be the beginning of a secret is held back.  `add` may be
-    called from any thread, as may `prepare` and `adopt`, and counts from the next `feed` or
-    `mask` on; a stream is one thread's.
+    Of a stream only what could be the beginning of a secret is held back.  Any thread may call
+    `prepare` and `adopt`; they count from the next `feed` or `mask` on.  A stream is one thread's.
     """
 
     def __init__(self) -> None:
@@ -26,7 +32,7 @@ class Masker:
         self._held = bytearray()
         self._base = 0  # the place in the stream of the first byte of `_held`
         self._covered = 0  # bytes of `_held` that stand under a mask already given out
-        self._spans: list[tuple[int, int]] = []  # where secrets are that were not given out yet
+        self._spans: list[Span] = []  # where secrets are that were not given out yet, in order
         self._indexes: tuple[Index, ...] = ()
         self._searches: list[Search] = []
 
@@ -41,15 +47,11 @@ class Masker:
         sibling._secrets = self._secrets
         return sibling
 
-    def add(self, *secrets: str) -> None:
-        """Register secrets; one of fewer than `SHORTEST_SECRET` characters is only warned of.
-
-        That is done for the first one.  The next call of `feed` or `mask` indexes them.
-        """
-        self._secrets.add(secrets)
-
     def prepare(self, *secrets: str) -> None:
-        """Register secrets, as `add` does, and index them in this thread."""
+        """Register secrets and index them, in this thread.
+
+        The first one of fewer than `SHORTEST_SECRET` characters is warned of; none is masked.
+        """
         self._secrets.prepare(secrets)
 
     def adopt(self, other: "Masker") -> None:
@@ -87,7 +89,7 @@ class Masker:
     def _take(self, block: bytes) -> bytes:
         self._held += block
         for search in self._searches:
-            self._spans += search.go_on(self._held, self._base)
+            self._hide(search.go_on(self._held, self._base))
         held = [search.unfinished(self._held, self._base) for search in self._searches]
         return self._give_out(min(held) - self._base)
 
@@ -97,7 +99,7 @@ class Masker:
             return b""
         self._search_anew()
         for search in self._searches:
-            self._spans += search.go_on(self._held, self._base, to_the_end=True)
+            self._hide(search.go_on(self._held, self._base, to_the_end=True))
         kept = self._give_out(end)
         self._search_anew()
         return kept
@@ -108,36 +110,27 @@ class Masker:
         self._searches = [Search(index, self._base) for index in self._indexes]
         self._spans = []
 
+    def _hide(self, found: Iterable[Span]) -> None:
+        """Add to `_spans`; those that overlap become one.
+
+        What is there already is not looked at again: a read must not cost more, the more waits.
+        """
+        for start, stop in found:
+            low = bisect_right(self._spans, start, key=_STOP)
+            high = bisect_left(self._spans, stop, lo=low, key=_START)
+            overlapping = [(start, stop), *self._spans[low:high]]
+            self._spans[low:high] = [(min(map(_START, overlapping)), max(map(_STOP, overlapping)))]
+
     def _give_out(self, end: int) -> bytes:
         """Return the first bytes of what is held, with secrets masked."""
         kept: list[bytes] = []
-        at, left = self._covered, []
-        for start, stop in self._merged():
-            if start >= end:
-                left.append((self._base + start, self._base + stop))
-                continue
-            if start >= self._covered:
-                kept += (bytes(self._held[at:start]), MASK)
-            at = stop
+        at, count = self._covered, bisect_left(self._spans, self._base + end, key=_START)
+        for start, stop in self._spans[:count]:
+            if start - self._base >= at:  # otherwise it stands under the mask before it
+                kept += (bytes(self._held[at : start - self._base]), MASK)
+            at = max(at, stop - self._base)
         kept.append(bytes(self._held[at:end]))
         self._covered = max(at - end, 0)
-        self._spans = left
-        del self._held[:end]
+        del self._spans[:count], self._held[:end]
         self._base += end
         return b"".join(kept)
-
-    def _merged(self) -> Iterator[tuple[int, int]]:
-        """Yield where secrets are in what is held, in order.
-
-        Those that overlap are one, as is what is covered.
-        """
-        start, stop = 0, self._covered
-        for first, last in sorted(self._spans):
-            begin, end = first - self._base, last - self._base
-            if begin >= stop:
-                if stop:
-                    yield start, stop
-                start = begin
-            stop = max(stop, end)
-        if stop:
-            yield start, stop

@@ -11,85 +11,75 @@ from headway.runtime.masking.index import Index
 log = logging.getLogger(__name__)
 
 MOST_DERIVED: Final = 32_768
-"""Derived forms that are masked; of secrets after those only the plain form is."""
+"""Derived forms of one secret that are masked; of the lines after those only the plain form is."""
 
 MOST_DERIVED_BYTES: Final = 24 * 2**20
+"""Bytes of one secret's derived forms after which the same holds."""
 
 _GROWTH: Final = 4
 """How many times larger each index is at least than the next: so few are searched."""
 
 
 class Secrets:
-    """Every form of every secret.  Any thread may look and add.
+    """Every form of every secret.  Any thread may look at `indexes` and call `prepare`.
 
-    Indexes are replaced as a whole.  `prepare` makes them in the thread that calls it; what was
-    only added is indexed by the next one that looks.
+    The bound on derived forms is each secret's own: a large secret takes nothing from others.
     """
 
     def __init__(self) -> None:
-        self._indexes: tuple[Index, ...] = ()
-        self._known: dict[bytes, None] = {}
-        self._waiting: list[str] = []
-        self._derived = self._derived_bytes = 0
-        self._indexing = Lock()
+        self.indexes: tuple[Index, ...] = ()
+        """The indexes of all forms, the largest first; replaced as a whole."""
+        self._values: dict[str, None] = {}
+        self._plain: set[bytes] = set()
+        self._derived: set[bytes] = set()  # plain forms whose derived forms are masked as well
+        self._preparing = Lock()
         self._warned = False
 
     @property
-    def indexes(self) -> tuple[Index, ...]:
-        """The indexes of all forms, the largest first."""
-        if self._waiting and self._indexing.acquire(blocking=False):
-            try:
-                self._index()
-            finally:
-                self._indexing.release()
-        return self._indexes
-
-    @property
     def values(self) -> list[str]:
-        """What was added, as it is, with the lines of secrets."""
-        with self._indexing:
-            known = list(self._known)
-        waiting = [line for secret in list(self._waiting) for line in (secret, *lines(secret))]
-        return [value.decode("utf-8", "surrogatepass") for value in known] + waiting
-
-    def add(self, secrets: Iterable[str]) -> None:
-        """Take secrets; those that are too short are only warned of, and that once."""
-        for secret in secrets:
-            if len(secret) < SHORTEST_SECRET:
-                self._warn_of_short_ones(len(secret))
-            else:
-                self._waiting.append(secret)
+        """The secrets as they were given."""
+        with self._preparing:
+            return list(self._values)
 
     def prepare(self, secrets: Iterable[str]) -> None:
-        """Take secrets and index them now, without holding up any thread that looks."""
-        with self._indexing:
-            self.add(secrets)
-            self._index()
+        """Take secrets and index them, without holding up any thread that looks.
 
-    def _index(self) -> None:
-        waiting, count = self._waiting, len(self._waiting)
-        secrets = waiting[:count]
-        forms = self._forms([*secrets, *(line for secret in secrets for line in lines(secret))])
-        if forms:
-            indexes = list(self._indexes)
-            while indexes and len(indexes[-1]) < _GROWTH * len(forms):
-                forms |= indexes.pop().forms
-            self._indexes = (*indexes, Index(forms))
-        del waiting[:count]
+        Those that are too short are only warned of, and that once.
+        """
+        with self._preparing:
+            forms: set[bytes] = set()
+            for secret in secrets:
+                if len(secret) < SHORTEST_SECRET:
+                    self._warn_of_short_ones(len(secret))
+                elif secret not in self._values:
+                    self._values[secret] = None
+                    forms |= self._new_forms(secret)
+            if forms:
+                self._index(forms)
 
-    def _forms(self, values: Iterable[str]) -> set[bytes]:
-        """Return the forms of values that are not known yet; derived ones as far as they may be."""
+    def _index(self, forms: set[bytes]) -> None:
+        indexes = list(self.indexes)
+        while indexes and len(indexes[-1]) < _GROWTH * len(forms):
+            forms |= indexes.pop().forms
+        self.indexes = (*indexes, Index(forms))
+
+    def _new_forms(self, secret: str) -> set[bytes]:
+        """Return the forms of a secret and its lines that are not known yet.
+
+        Derived ones are those of the whole secret and, up to the bounds, of its lines.
+        """
         forms: set[bytes] = set()
-        for value in values:
+        count = size = 0
+        for value in (secret, *lines(secret)):
             plain = raw(value)
-            if plain in self._known:
-                continue
-            self._known[plain] = None
-            forms.add(plain)
-            if self._derived < MOST_DERIVED and self._derived_bytes < MOST_DERIVED_BYTES:
+            if plain not in self._plain:
+                self._plain.add(plain)
+                forms.add(plain)
+            if plain not in self._derived and count < MOST_DERIVED and size < MOST_DERIVED_BYTES:
+                self._derived.add(plain)
                 others = derived(value)
-                self._derived += len(others)
-                self._derived_bytes += sum(map(len, others))
+                count += len(others)
+                size += sum(map(len, others))
                 forms |= others
         return forms
 
