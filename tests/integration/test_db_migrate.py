@@ -148,7 +148,7 @@ def test_upgrades_at_once_follow_each_other(empty: Engine, empty_url: str) -> No
         return migrate.upgrade(empty_url)
 
     with empty.connect() as first, in_background(upgrade) as one, in_background(upgrade) as two:
-        first.execute(migrate._ONE_AT_A_TIME)
+        migrate.take_turn(first)
         wait_until_blocked(empty, 2)
         first.rollback()
         assert [one.result(), two.result()] == [migrate.head()] * 2

@@ -9,18 +9,35 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from headway.db import engine as engines
+from headway.db.holdups import Holdups
 from headway.db.logins import Login
 from headway.domain.errors import DatabaseError
 
 SCRIPTS: Final = Path(__file__).parent / "migrations"
 
-# Two migrations at once would both find nothing to start from.
-_ONE_AT_A_TIME: Final = text("SELECT pg_advisory_xact_lock(4841445741593)")
+# Two migrations at once would both find nothing to start from.  Whoever may log in can take an
+# advisory lock; this one needs more than the right to read, which is all that others have here.
+_ONE_AT_A_TIME: Final = text("LOCK TABLE alembic_version IN SHARE ROW EXCLUSIVE MODE")
+
+# As Alembic makes the table; Alembic finds it and leaves it as it is.
+_MAKE_VERSION_TABLE: Final = text("""
+    CREATE TABLE alembic_version (
+        version_num varchar(32) NOT NULL CONSTRAINT alembic_version_pkc PRIMARY KEY
+    )
+""")
+
+LOCK_TIMEOUT: Final = "60s"
+"""How long a migration waits for each lock."""
 
 _IS_MIGRATED: Final = text("SELECT to_regclass('alembic_version') IS NOT NULL")
 _CURRENT: Final = text("SELECT version_num FROM alembic_version")
 
 _REFUSED: Final = "42501"
+_EXISTS: Final = frozenset({"42P07", "42710", "23505"})
+_NO_LOCK: Final = {
+    "55P03": "it has waited {timeout} for a lock that another session holds",
+    "40P01": "it and another session have waited for each other's locks",
+}
 _MIGRATE_AS_OWNER: Final = "Migrate as the owner of the database's tables."
 _GRANT_FIRST: Final = (
     "Run `headway db migrate` as the owner of the tables: it gives each role what it needs."
@@ -41,10 +58,14 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     try:
-        with _connection(engine) as conn, _rights_needed(engine, _MIGRATE_AS_OWNER):
+        with (
+            _connection(engine) as conn,
+            _rights_needed(engine, _MIGRATE_AS_OWNER),
+            _holders_named(engine, conn),
+        ):
             conn.execute(text("SET LOCAL statement_timeout = 0"))
-            conn.execute(text("SET LOCAL lock_timeout = '60s'"))
-            conn.execute(_ONE_AT_A_TIME)
+            conn.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'"))
+            take_turn(conn)
             _refuse_newer(current(conn))
             config.attributes["connection"] = conn
             command.upgrade(config, "head")
@@ -58,6 +79,18 @@ def upgrade(url: str, passwords: Mapping[Login, str] | None = None) -> str:
 def contact(engine: Engine) -> None:
     """Connect, so that a connection is there; DatabaseError if the database does not answer."""
     _connection(engine).close()
+
+
+def take_turn(conn: Connection) -> None:
+    """Keep all other migrations off until this transaction ends."""
+    if not conn.scalar(_IS_MIGRATED):
+        try:
+            with conn.begin_nested():
+                conn.execute(_MAKE_VERSION_TABLE)
+        except DBAPIError as error:
+            if getattr(error.orig, "pgcode", None) not in _EXISTS:  # another one was quicker
+                raise
+    conn.execute(_ONE_AT_A_TIME)
 
 
 def check(engine: Engine) -> str:
@@ -116,6 +149,23 @@ def _rights_needed(engine: Engine, advice: str) -> Iterator[None]:
             f"The database refuses its user {engine.url.username}: "
             f"{str(error.orig).strip()}.\n{advice}"
         ) from error
+
+
+@contextmanager
+def _holders_named(engine: Engine, conn: Connection) -> Iterator[None]:
+    with Holdups.watched(engine, conn) as holdups:
+        try:
+            yield
+        except DBAPIError as error:
+            why = _NO_LOCK.get(getattr(error.orig, "pgcode", None) or "")
+            if why is None:
+                raise
+            sessions = "\n  ".join(holdups.last or ("a session that is gone",))
+            raise DatabaseError(
+                f"The migration has changed nothing: {why.format(timeout=LOCK_TIMEOUT)}.\n"
+                f"It was held up by\n  {sessions}.\n"
+                "End what holds it up, as a superuser, or wait for its end; then migrate again."
+            ) from error
 
 
 def _connection(engine: Engine) -> Connection:

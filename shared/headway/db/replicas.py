@@ -6,8 +6,13 @@ from headway.db import processes
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError
 
-# One looks at a time: of two that start at once, one finds the other.
-ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(4841445741594)")
+# One looks at a time: of two that start at once, one finds the other.  The row changes nothing
+# but is locked, which no other role may do: any role can take an advisory lock.
+ONE_AT_A_TIME = text("""
+    INSERT INTO schedule_watch AS watch (since, seen_at)
+    VALUES (clock_timestamp(), clock_timestamp())
+        ON CONFLICT (one) DO UPDATE SET seen_at = watch.seen_at
+""")
 
 DECLARE = text("UPDATE process SET exclusive = :alone WHERE id = :me")
 
