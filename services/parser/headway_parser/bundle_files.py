@@ -1,8 +1,10 @@
 """What a task may read of its bundle besides its version's own files: those of one scan.
 
-They are stored with a version when it is made, and make none themselves.
+They are stored with a version when it is made, and make none themselves.  If some of them are not
+known, the version is incomplete until a later scan knows them all.
 """
 
+import errno
 import logging
 import os
 import stat
@@ -21,6 +23,14 @@ log = logging.getLogger(__name__)
 MOST_TRIES: Final = 3
 """How often files are read again that are written meanwhile, until they are left out."""
 
+_NOT_TO_BE_READ: Final = frozenset(
+    {
+        *(errno.ENOENT, errno.ENOTDIR, errno.ENXIO, errno.ELOOP, errno.ENAMETOOLONG),
+        *(errno.EACCES, errno.EPERM),
+    }
+)
+"""Errors of a file that is gone, is none, or is not for this account; any other may pass."""
+
 
 @dataclass(slots=True)
 class BundleReader:
@@ -37,11 +47,16 @@ class BundleReader:
     _said: str = ""
 
     def read(self, root: Path, path: str) -> tuple[Stamp, bytes] | None:
-        """Return a file's content, and what it was like; None for what is not to be read."""
+        """Return a file's content, and what it was like; None for what is not to be read.
+
+        OSError for what could not be read this time.
+        """
         try:
             opened = os.open(root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        except OSError:
-            return None
+        except OSError as error:
+            if error.errno in _NOT_TO_BE_READ:
+                return None
+            raise
         with os.fdopen(opened, "rb") as file:
             status = os.fstat(opened)
             if not stat.S_ISREG(status.st_mode) or not self._is_allowed(
@@ -96,15 +111,25 @@ class BundleReader:
 
 @dataclass(slots=True)
 class BundleFiles:
-    """The files of a bundle as of one scan: `stamps` by path, None if there are too many."""
+    """The files of a bundle as of one scan: `stamps` by path, None if there are too many.
+
+    `gap` says what is missing from them, as far as it is known; it is empty if nothing is.
+    """
 
     root: Path
     stamps: Mapping[str, Stamp] | None
     reader: BundleReader
+    gap: str = ""
     _files: Mapping[str, str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
+
+    @property
+    def seems_complete(self) -> bool:
+        """Whether nothing is known to be missing, without reading a file."""
+        stamps = self.stamps or {}
+        return not self.gap and sum(it.size for it in stamps.values()) <= MOST_BYTES
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -126,6 +151,7 @@ class BundleFiles:
             files |= changed
         else:
             files = {path: key for path, key in files.items() if path not in changed}
+            self._miss(f"{_shown(changed)} changed each time that it was read")
         kept = {path: key for path, key in files.items() if key}
         self._files = kept
         return kept, {key: it for key, it in contents.items() if key in kept.values()}
@@ -135,7 +161,11 @@ class BundleFiles:
         contents: dict[str, bytes] = {}
         changed: dict[str, str] = {}
         for path, expected in files.items():
-            found = self.reader.read(self.root, path)
+            try:
+                found = self.reader.read(self.root, path)
+            except OSError as error:
+                self._miss(f"{self.root / path}: {error.strerror}")
+                found = None
             hashed = "" if found is None else content_hash(found[1])
             if hashed != expected:
                 changed[path] = hashed
@@ -151,16 +181,31 @@ class BundleFiles:
         for number, (path, stamp) in enumerate(by_size):
             left -= stamp.size
             if left < 0:
-                self.reader.say(
+                what = (
                     f"{self.root}: the files together have more than {MOST_BYTES:,} bytes. "
                     f"Tasks cannot read the {len(by_size) - number} largest, of {stamp.size:,} "
-                    f"bytes and more ({path}), unless headway_files of a DAG file names them."
+                    f"bytes and more ({path}), unless headway_files of a DAG file names them"
                 )
+                self._miss(what)
+                self.reader.say(f"{what}.")
                 break
-            hashed = self.reader.hash(self.root, path, stamp)
+            try:
+                hashed = self.reader.hash(self.root, path, stamp)
+            except OSError as error:
+                self._miss(f"{self.root / path}: {error.strerror}")
+                continue
             if hashed is not None:
                 found[path] = hashed
         else:
             self.reader.say("")
         self.reader.forget(self.root, self.stamps)
         return found
+
+    def _miss(self, what: str) -> None:
+        """Note what is missing; the first of it is told."""
+        self.gap = self.gap or what
+
+
+def _shown(paths: Collection[str]) -> str:
+    first = min(paths)
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"

@@ -14,6 +14,7 @@ class Reason(StrEnum):
     CHANGED = "changed"
     ABANDONED = "abandoned"
     DUE = "due"
+    INCOMPLETE = "incomplete"
 
 
 def why(

@@ -39,12 +39,14 @@ class Listing:
     `complete` is False when the folder, or a part of it, could not be read: then a
     file that is missing proves nothing.  `stamps` are the files', of the moment of the listing.
     `all_files` has the stamps of all files of the bundle, and is None if there are too many.
+    `gap` says what is missing from these; it is empty if nothing is.
     """
 
     paths: tuple[str, ...]
     complete: bool
     stamps: Mapping[str, Stamp] = field(default_factory=dict, repr=False, compare=False)
     all_files: Mapping[str, Stamp] | None = field(default=None, repr=False, compare=False)
+    gap: str = field(default="", compare=False)
 
 
 @dataclass(slots=True)
@@ -82,16 +84,13 @@ class Lister:
         else:
             walk.problems.append(f"{root}: is missing, or files go while it is listed")
         self._miss_mounts(walk, before)
-        is_whole = walk.count <= MOST_FILES
-        if not is_whole:
-            walk.remarks.append(
-                f"{root}: has more than {MOST_FILES:,} files. Tasks can read those of their own "
-                "version alone, which headway_files of a DAG file may name. Name data in "
-                ".headwayignore that no task reads"
-            )
+        gap = next(iter(walk.problems), "")
+        all_files: dict[str, Stamp] | None = {**programs, **walk.others}
+        if walk.count > MOST_FILES:
+            gap, all_files = _too_many(root), None
+            walk.remarks.append(gap)
         self._say(walk)
-        all_files = {**programs, **walk.others} if is_whole else None
-        return Listing(tuple(sorted(found)), not walk.problems, found, all_files)
+        return Listing(tuple(sorted(found)), not walk.problems, found, all_files, gap)
 
     def _list(self, walk: Walk, programs: dict[str, Stamp]) -> dict[str, Stamp]:
         seen: set[str] = set()
@@ -157,6 +156,14 @@ class Lister:
         for what in sorted(said - self._said):
             log.warning("action=list %s", what)
         self._said = said
+
+
+def _too_many(root: Path) -> str:
+    return (
+        f"{root}: has more than {MOST_FILES:,} files. Tasks can read those of their own version "
+        "alone, which headway_files of a DAG file may name. Name data in .headwayignore that no "
+        "task reads"
+    )
 
 
 def _identity(folder: Path) -> Identity | None:

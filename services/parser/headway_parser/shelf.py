@@ -27,6 +27,10 @@ MOST_REPEATS: Final = 3
 EMPTY_FOR: Final = 5.0
 """Seconds for which a file that is there must hold no DAG: whoever saves one may empty it first."""
 
+COMPLETED_AFTER: Final = 15.0
+"""Seconds between two parses of a file whose versions lack files of the bundle: these may be
+written all the time."""
+
 
 class Place(NamedTuple):
     """Where the files of a bundle are, and of which commit; None for a plain folder."""
@@ -51,6 +55,7 @@ class Shelf:
     reader: BundleReader
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
+    _concluded: dict[str, float] = field(default_factory=dict)
     _loss: tuple[frozenset[str], float] | None = None
     _empty: dict[str, float] = field(default_factory=dict)
     _commit: tuple[str, frozenset[str]] | None = None
@@ -71,7 +76,7 @@ class Shelf:
 
         Each file is looked at once, however many others have imported it.
         """
-        bundle = BundleFiles(place.root, listing.all_files, self.reader)
+        bundle = BundleFiles(place.root, listing.all_files, self.reader, listing.gap)
         there = cache(lambda it: self.contents.look(place.root, it, listing.stamps.get(it)))
         for path in listing.paths:
             row, before = rows.get(path), self.considered.get(path)
@@ -81,6 +86,8 @@ class Shelf:
             reason = why(row, mine, self.me, others, changed=changed)
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
+            if reason is None and bundle.seems_complete and self._may_complete(path, row):
+                reason = Reason.INCOMPLETE
             if path in wanted and (row is None or not row.claimed):
                 reason = Reason.ASKED
             if reason is Reason.CHANGED and self._repeats(path, hashes) >= MOST_REPEATS:
@@ -102,6 +109,7 @@ class Shelf:
         """Note what a parse says that it has read, and what was there when it began."""
         self.considered[path] = read
         self._parsed[path] = hashes, self._repeats(path, hashes) + 1
+        self._concluded[path] = self.clock.monotonic()
 
     def _repeats(self, path: str, hashes: Mapping[str, str]) -> int:
         """Return how many parses in a row have found these contents.
@@ -110,6 +118,13 @@ class Shelf:
         """
         last, times = self._parsed.get(path, ({}, 0))
         return times if all(hashes.get(name, it) == it for name, it in last.items()) else 0
+
+    def _may_complete(self, path: str, row: Row | None) -> bool:
+        """Tell whether another parse is to add the bundle's files that versions lack."""
+        if row is None or not row.incomplete or row.claimed or row.failures:
+            return False
+        last = self._concluded.get(path)
+        return last is None or self.clock.monotonic() - last >= COMPLETED_AFTER
 
     def gone(
         self, place: Place, listing: Listing, rows: Mapping[str, Row], others: Collection[int]

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from headway.db import entries, files, versions
+from headway.db import entries, files
 from headway.db.entries import Entry, InForce
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
-from headway.serialization.manifest import manifest_hash
 from headway_parser.doubts import HELD, Check, Verdict, judge, warning_of
+from headway_parser.enforcing import Found, put_in_force
 from headway_parser.parse import Parse
 
 
@@ -47,7 +47,8 @@ def take_over(
     new = {dag_id for dag_id in entered if verdicts[dag_id] is Verdict.TAKE}
     new |= entered - current.keys()  # what was deleted meanwhile
     overtaken = _overtaken(sure, verdicts, current)
-    _put_in_force(conn, sure, new, overtaken)
+    kept = {dag_id: current[dag_id].id for dag_id in entered - new - overtaken}
+    gaps = put_in_force(conn, _found(sure, entered), kept, overtaken)
     conflicts = _conflicts(conn, sure, entered)
     return {
         **{it.file: Taken(error=it.result.error) for it in parses},
@@ -55,7 +56,7 @@ def take_over(
         **{
             it.file: Taken(
                 error=conflicts.get(it.file),
-                warning=_warning(it, verdicts),
+                warning=_warning(it, verdicts, gaps),
                 changed=not (new | overtaken).isdisjoint(it.dag_ids),
                 freed=freed,
             )
@@ -101,6 +102,15 @@ def _enter(conn: Connection, sure: Sequence[Parse], *, new_ones_paused: bool) ->
     return entries.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
+def _found(sure: Sequence[Parse], entered: set[str]) -> Found:
+    return {
+        it.spec.dag_id: (parse, replace(it, commit=parse.commit))
+        for parse in sure
+        for it in parse.result.versions
+        if it.spec.dag_id in entered
+    }
+
+
 def _overtaken(
     sure: Sequence[Parse], verdicts: Mapping[str, Verdict], current: Mapping[str, InForce]
 ) -> set[str]:
@@ -112,56 +122,6 @@ def _overtaken(
         if verdicts[dag_id] in HELD and dag_id in current
         if current[dag_id].manifest_hash != version.manifest_hash
     }
-
-
-def _put_in_force(
-    conn: Connection, sure: Sequence[Parse], new: set[str], overtaken: set[str]
-) -> None:
-    """Store versions that are new.  A shape that a DAG has had before is that version again.
-
-    Those overtaken go back to the newest version of their code.
-    """
-    of_dag = {
-        version.spec.dag_id: (parse, version)
-        for parse in sure
-        for version in parse.result.versions
-        if version.spec.dag_id in new | overtaken
-    }
-    if not of_dag:
-        return
-    wanted = {it: replace(version, commit=parse.commit) for it, (parse, version) in of_dag.items()}
-    known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
-    if overtaken:
-        known |= entries.newest(conn, [wanted[dag_id] for dag_id in overtaken])
-    unknown = [dag_id for dag_id in wanted if dag_id not in known]
-    if unknown:
-        of_bundles = _add_code(conn, [of_dag[dag_id][0] for dag_id in unknown])
-        known |= versions.add(
-            conn,
-            [
-                replace(wanted[dag_id], bundle_hash=of_bundles.get(id(of_dag[dag_id][0].bundle)))
-                for dag_id in unknown
-            ],
-        )
-    entries.put_in_force(conn, known)
-
-
-def _add_code(conn: Connection, parses: Sequence[Parse]) -> dict[int, str]:
-    """Store the code of these parses, and their bundles' files; return the bundles' manifests.
-
-    All contents are stored at once: who stores others at this moment does so in the same order.
-    """
-    manifests = {it.result.manifest_hash: it.result.files for it in parses}
-    contents = {key: it for parse in parses for key, it in parse.result.contents.items()}
-    of_bundles: dict[int, str] = {}
-    for bundle in {id(it.bundle): it.bundle for it in parses}.values():
-        if bundle is not None:
-            files, new = bundle.to_store(lambda hashes: versions.unknown_files(conn, hashes))
-            of_bundles[id(bundle)] = manifest_hash(files)
-            manifests[of_bundles[id(bundle)]] = files
-            contents |= new
-    versions.add_code(conn, manifests, contents)
-    return of_bundles
 
 
 def _conflicts(conn: Connection, sure: Sequence[Parse], entered: set[str]) -> dict[FileKey, str]:
@@ -183,14 +143,15 @@ def _conflict(dag_id: str, here: FileKey, owner: FileKey) -> str:
     )
 
 
-def _warning(parse: Parse, verdicts: Mapping[str, Verdict]) -> str | None:
+def _warning(parse: Parse, verdicts: Mapping[str, Verdict], gaps: Mapping[str, str]) -> str | None:
     before = _before(parse)
     said = [
         warning_of(verdicts[dag_id], new, before.get(dag_id))
         for dag_id, new in _by_id(parse.result.versions).items()
         if verdicts[dag_id] in HELD
     ]
-    return "\n".join([*said, *parse.result.notes]) or None
+    missing = {gaps[dag_id] for dag_id in parse.dag_ids if dag_id in gaps}
+    return "\n".join([*said, *missing, *parse.result.notes]) or None
 
 
 def _of(parse: Parse, verdicts: Mapping[str, Verdict]) -> set[Verdict]:

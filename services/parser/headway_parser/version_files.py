@@ -58,12 +58,13 @@ def version_files(root: Path, path: str) -> VersionFiles:
         said = str(answer.get("error") or answer.get("changed"))
         raise DagError(f"{path} cannot be imported:\n{said}")
     clock = SystemClock()
+    listing = Lister(clock=clock).list(root)
     found: Mapping[str, bytes] = answer["files"]
     return VersionFiles(
         files={name: content_hash(content) for name, content in found.items()},
         notes=tuple(answer["notes"]),
         contents={content_hash(content): content for content in found.values()},
-        bundle=BundleFiles(root, Lister(clock=clock).list(root).all_files, BundleReader(clock)),
+        bundle=BundleFiles(root, listing.all_files, BundleReader(clock), listing.gap),
     )
 
 

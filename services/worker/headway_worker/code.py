@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -19,8 +19,6 @@ from headway.db import versions
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.bundle_code import check_path
 from headway_worker.supply import Code
-
-K = TypeVar("K")
 
 KEPT: Final = 30 * 86400.0
 """Seconds for which a content is kept that nobody fetches."""
@@ -39,7 +37,6 @@ class CodeCache:
     folder: Path
     clock: Clock = field(default_factory=SystemClock)
     _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    _others: dict[int, Mapping[str, str]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def fetch(self, conn: Connection, manifest_hash: str) -> Code:
@@ -48,17 +45,13 @@ class CodeCache:
         if files is None:
             files = _checked(versions.manifest(conn, manifest_hash))
             self.provide(conn, files.values())
-            self._remember(self._known, manifest_hash, files)
+            self._remember(manifest_hash, files)
         return Code(self.folder, files)
 
     def others(self, conn: Connection, version_id: int) -> Mapping[str, str]:
         """Return what the version's bundle had besides; the contents are in the folder."""
-        files = self._others.get(version_id)
-        if files is None:
-            files = _checked(versions.others(conn, version_id))
-            self.provide(conn, files.values())
-            self._remember(self._others, version_id, files)
-        return files
+        bundle = versions.bundle_hash(conn, version_id)
+        return {} if bundle is None else self.fetch(conn, bundle).files
 
     def provide(self, conn: Connection, hashes: Iterable[str]) -> None:
         """Have contents in the folder, as far as nobody takes them away again."""
@@ -86,13 +79,11 @@ class CodeCache:
                 return False
         return path.is_file()
 
-    def _remember(
-        self, known: dict[K, Mapping[str, str]], key: K, files: Mapping[str, str]
-    ) -> None:
+    def _remember(self, manifest_hash: str, files: Mapping[str, str]) -> None:
         with self._lock:  # attempts and callbacks are prepared by threads of their own
-            while len(known) >= MOST_KNOWN:
-                del known[next(iter(known))]
-            known[key] = files
+            while len(self._known) >= MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[manifest_hash] = files
 
     def _write(self, content_hash: str, content: bytes) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec
 
 IN_FORCE = text("""
-    SELECT dag.dag_id, version.fingerprint, version.manifest_hash
+    SELECT dag.dag_id, version.id, version.fingerprint, version.manifest_hash
       FROM dag
       JOIN dag_version AS version ON version.id = dag.version_id
      WHERE dag.dag_id = ANY (:dag_ids)
@@ -110,6 +110,7 @@ class Entry(NamedTuple):
 class InForce:
     """What tells the version of a DAG that is in force."""
 
+    id: int
     fingerprint: str
     manifest_hash: str
 
@@ -130,7 +131,7 @@ class Past:
 def in_force(conn: Connection, dag_ids: Iterable[str]) -> dict[str, InForce]:
     """Return what is in force of these DAGs; those are left out that have no version."""
     rows = conn.execute(IN_FORCE, {"dag_ids": list(dag_ids)})
-    return {row.dag_id: InForce(row.fingerprint, row.manifest_hash) for row in rows}
+    return {row.dag_id: InForce(row.id, row.fingerprint, row.manifest_hash) for row in rows}
 
 
 def enter(conn: Connection, found: Sequence[Entry], *, paused: bool) -> set[str]:

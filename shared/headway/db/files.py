@@ -9,10 +9,16 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 BOARD = text("""
-    SELECT bundle, relative_path, signature, paths, coalesce(due_at <= now(), false) AS due,
-           asked, claimed, parser_id, failures
-      FROM dag_file
-     WHERE bundle = ANY (:bundles)
+    SELECT file.bundle, file.relative_path, signature, paths,
+           coalesce(due_at <= now(), false) AS due, asked, claimed, parser_id, failures,
+           lacking.relative_path IS NOT NULL AS incomplete
+      FROM dag_file AS file
+      LEFT JOIN (SELECT DISTINCT dag.bundle, dag.relative_path
+                   FROM dag_version AS version
+                   JOIN dag ON dag.version_id = version.id
+                  WHERE NOT version.bundle_complete AND dag.active) AS lacking
+        ON (lacking.bundle, lacking.relative_path) = (file.bundle, file.relative_path)
+     WHERE file.bundle = ANY (:bundles)
 """)
 
 # Of claims that another parser has taken over nothing is written.
@@ -117,7 +123,8 @@ class Row:
     """A file as it is stored; `due` when its time for another parse has come.
 
     `parser_id` is who parses it while it is `claimed`, else who did so last; `failures` is how
-    often it failed in a row.
+    often it failed in a row.  `incomplete` says that a version in force of one of its DAGs lacks
+    files of the bundle.
     """
 
     signature: str
@@ -127,6 +134,7 @@ class Row:
     claimed: bool
     parser_id: int | None
     failures: int
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,20 +25,22 @@ FIND = text("""
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
                              max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
-                             reparse_on_run, commit, bundle_hash)
+                             reparse_on_run, commit, bundle_hash, bundle_complete)
     SELECT new.dag_id,
            1 + coalesce((SELECT max(number) FROM dag_version AS old
                           WHERE old.dag_id = new.dag_id), 0),
            new.fingerprint, new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
            new.dagrun_timeout, new.look_at_start, new.reparse_on_run, new.commit,
-           new.bundle_hash
+           new.bundle_hash, new.bundle_complete
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]),
                   CAST(:serialized AS bytea[]), CAST(:manifest_hashes AS text[]),
                   CAST(:most_active AS int[]), CAST(:timeouts AS float8[]),
                   CAST(:look_at_start AS bool[]), CAST(:reparse_on_run AS bool[]),
-                  CAST(:commits AS text[]), CAST(:bundle_hashes AS text[]))
+                  CAST(:commits AS text[]), CAST(:bundle_hashes AS text[]),
+                  CAST(:bundles_complete AS bool[]))
            AS new (dag_id, fingerprint, serialized, manifest_hash, max_active_tasks_per_dagrun,
-                   dagrun_timeout, look_at_start, reparse_on_run, commit, bundle_hash)
+                   dagrun_timeout, look_at_start, reparse_on_run, commit, bundle_hash,
+                   bundle_complete)
      ORDER BY new.dag_id
  RETURNING dag_id, id
 """)
@@ -69,13 +71,21 @@ ADD_EDGES = text("""
 
 LOAD = text("SELECT id, serialized FROM dag_version WHERE id = ANY (:ids)")
 
-
-OTHERS = text("""
-    SELECT files
-      FROM dag_version AS version
-      JOIN code_manifest AS bundle ON bundle.hash = version.bundle_hash
-     WHERE version.id = :id
+INCOMPLETE = text("""
+    SELECT id FROM dag_version WHERE id = ANY (:ids) AND NOT bundle_complete
 """)
+
+# What there is, is not replaced by what is incomplete as well: it may be less.
+COMPLETE = text("""
+    UPDATE dag_version AS version
+       SET bundle_hash = it.bundle_hash, bundle_complete = it.complete
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:bundle_hashes AS text[]),
+                  CAST(:complete AS bool[])) AS it (id, bundle_hash, complete)
+     WHERE version.id = it.id AND NOT version.bundle_complete
+       AND (it.complete OR version.bundle_hash IS NULL)
+""")
+
+BUNDLE = text("SELECT bundle_hash FROM dag_version WHERE id = :id")
 
 PIECE = text("""
     SELECT substring(content FROM :start FOR :length) AS piece, length(content) AS size
@@ -95,7 +105,8 @@ class Piece(NamedTuple):
 class NewVersion:
     """A DAG as a parser read it, ready to be stored, with the commit that it was read at.
 
-    `bundle_hash` is the manifest of what its tasks may read of the bundle besides its own files.
+    `bundle_hash` is the manifest of what its tasks may read of the bundle besides its own files,
+    and `bundle_complete` says that nothing is missing from it.
     """
 
     spec: DagSpec
@@ -104,6 +115,7 @@ class NewVersion:
     manifest_hash: str
     commit: str | None = None
     bundle_hash: str | None = None
+    bundle_complete: bool = False
 
 
 def find(conn: Connection, wanted: Mapping[str, str]) -> dict[str, int]:
@@ -156,6 +168,7 @@ def _versions(new: Sequence[NewVersion]) -> dict[str, Sequence[object]]:
         "reparse_on_run": [spec.reparse_on_run for spec in specs],
         "commits": [it.commit for it in new],
         "bundle_hashes": [it.bundle_hash for it in new],
+        "bundles_complete": [it.bundle_complete for it in new],
     }
 
 
@@ -209,10 +222,32 @@ def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
     return stored.manifest(conn, manifest_hash)
 
 
-def others(conn: Connection, version_id: int) -> dict[str, str]:
-    """Return what the bundle of a version had besides its files, as of its commit or scan."""
-    files: dict[str, str] | None = conn.execute(OTHERS, {"id": version_id}).scalar_one_or_none()
-    return files or {}
+def incomplete(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of these versions that lack files of their bundle."""
+    return set(conn.scalars(INCOMPLETE, {"ids": list(ids)}))
+
+
+def complete(conn: Connection, bundles: Mapping[int, tuple[str, bool]]) -> None:
+    """Give versions the manifest of their bundle's files, and whether these are all.
+
+    Their DAGs are locked.  A version that has all files keeps them.
+    """
+    ids = sorted(bundles)
+    parameters = {
+        "ids": ids,
+        "bundle_hashes": [bundles[it][0] for it in ids],
+        "complete": [bundles[it][1] for it in ids],
+    }
+    conn.execute(COMPLETE, parameters)
+
+
+def bundle_hash(conn: Connection, version_id: int) -> str | None:
+    """Return the manifest of what the bundle of a version had besides; None if nobody knows.
+
+    It may change as long as files are missing from it.
+    """
+    found: str | None = conn.execute(BUNDLE, {"id": version_id}).scalar_one()
+    return found
 
 
 def piece(conn: Connection, content_hash: str, start: int, length: int) -> Piece:

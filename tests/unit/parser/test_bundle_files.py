@@ -1,5 +1,7 @@
 """The bundle's files that are stored with a version: what a DAG file may read, and no more."""
 
+import errno
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -30,8 +32,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(root: Path, reader: BundleReader | None = None) -> BundleFiles:
-    stamps = Lister(safe_mode=False).list(root).all_files
-    return BundleFiles(root, stamps, reader or BundleReader(FakeClock()))
+    listing = Lister(safe_mode=False).list(root)
+    return BundleFiles(root, listing.all_files, reader or BundleReader(FakeClock()), listing.gap)
 
 
 def test_files_that_are_not_left_out(root: Path) -> None:
@@ -71,7 +73,11 @@ def test_the_largest_files_are_left_out_beyond_the_limit_and_that_is_said(
 ) -> None:
     monkeypatch.setattr(bundle_files, "MOST_BYTES", 50)
 
-    assert set(found(root).files) == {"dag.py", "conf/a.json"}
+    bundle = found(root)
+
+    assert not bundle.seems_complete
+    assert set(bundle.files) == {"dag.py", "conf/a.json"}
+    assert "have more than 50 bytes" in bundle.gap
     assert "have more than 50 bytes" in caplog.text
     assert "large.bin" in caplog.text
 
@@ -82,7 +88,10 @@ def test_of_too_many_files_none_is_kept_and_that_is_said(
     for module in (listing, walking):
         monkeypatch.setattr(module, "MOST_FILES", 2)
 
-    assert found(root).files == {}
+    bundle = found(root)
+
+    assert bundle.files == {}
+    assert "has more than 2 files" in bundle.gap
     assert "has more than 2 files" in caplog.text
     assert "headway_files" in caplog.text
 
@@ -121,3 +130,84 @@ def test_a_file_that_is_known_is_not_read_again(
     monkeypatch.setattr(BundleReader, "read", lambda *_: pytest.fail("it was read again"))
 
     assert found(root, reader).files == first
+
+
+def fail_to_open(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
+    """Let no file of that name be opened, for that reason."""
+    real = os.open
+
+    def refuse(path: Path, *arguments: int) -> int:
+        if Path(path).name == name:
+            raise OSError(number, os.strerror(number))
+        return real(path, *arguments)
+
+    monkeypatch.setattr(os, "open", refuse)
+
+
+def test_nothing_is_missing_when_all_was_read(root: Path) -> None:
+    bundle = found(root)
+    bundle.to_store(nothing_known)
+
+    assert bundle.seems_complete
+    assert bundle.gap == ""
+
+
+@pytest.mark.regression
+def test_a_file_that_cannot_be_read_this_time_is_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = found(root)
+    fail_to_open(monkeypatch, "a.json", errno.EIO)
+    files, _ = bundle.to_store(nothing_known)
+
+    assert set(files) == {"dag.py", "large.bin"}
+    assert bundle.gap == f"{root}/conf/a.json: {os.strerror(errno.EIO)}"
+
+
+def test_a_file_that_cannot_be_read_when_it_is_stored_is_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = found(root)
+    assert len(bundle.files) == 3
+    fail_to_open(monkeypatch, "a.json", errno.EMFILE)
+    files, _ = bundle.to_store(nothing_known)
+
+    assert set(files) == {"dag.py", "large.bin"}
+    assert bundle.gap == f"{root}/conf/a.json: {os.strerror(errno.EMFILE)}"
+
+
+def test_a_file_that_is_gone_or_private_is_not_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = found(root)
+    (root / "large.bin").unlink()
+    fail_to_open(monkeypatch, "a.json", errno.EACCES)
+
+    assert set(bundle.to_store(nothing_known)[0]) == {"dag.py"}
+    assert bundle.gap == ""
+
+
+def test_a_file_that_is_written_all_the_time_is_missing(root: Path) -> None:
+    numbers = iter(range(100))
+
+    def write(hashes: Collection[str]) -> Collection[str]:
+        (root / "conf" / "a.json").write_text(f"another {next(numbers)}")
+        return hashes
+
+    bundle = found(root)
+    files, _ = bundle.to_store(write)
+
+    assert set(files) == {"dag.py", "large.bin"}
+    assert bundle.gap == "conf/a.json changed each time that it was read"
+
+
+@pytest.mark.regression
+def test_what_a_listing_lacks_is_missing_from_the_bundle(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LONGEST", -1.0)
+
+    bundle = found(root)
+
+    assert not bundle.seems_complete
+    assert "takes more than" in bundle.gap

@@ -28,7 +28,7 @@ def cache(tmp_path: Path) -> CodeCache:
 def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
     """Stands for a database in which each manifest has one file, of its own name."""
     monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
-    monkeypatch.setattr(versions, "others", lambda _conn, number: {"x.json": f"of-{number}"})
+    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, number: f"bundle-{number}")
     monkeypatch.setattr(
         versions, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
     )
@@ -52,8 +52,18 @@ def test_what_the_bundle_has_besides_is_fetched_when_it_is_asked_for(
 ) -> None:
     cache.fetch(conn, "etl")
 
-    assert cache.others(conn, 7) == {"x.json": "of-7"}
-    assert there(cache) == {"of-etl", "of-7"}
+    assert cache.others(conn, 7) == {"bundle-7.py": "of-bundle-7"}
+    assert there(cache) == {"of-etl", "of-bundle-7"}
+
+
+def test_files_that_a_version_gets_later_are_found(
+    cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, _number: None)
+    assert cache.others(conn, 7) == {}
+
+    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, _number: "complete")
+    assert cache.others(conn, 7) == {"complete.py": "of-complete"}
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "..", "", ".", "a\0", "a//b"])

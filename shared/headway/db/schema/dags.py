@@ -97,6 +97,8 @@ Table(
     # The bundle's files as of its commit or scan, which tasks may read besides; they make no
     # version.  NULL for versions that an older release has stored.
     Column("bundle_hash", ForeignKey("code_manifest.hash")),
+    # Whether these are all of the bundle's files; the next parse that knows them all adds them.
+    Column("bundle_complete", Boolean, nullable=False, server_default=text("false")),
     Column("max_active_tasks_per_dagrun", Integer),
     Column("dagrun_timeout", Double),
     # Whether a run that starts is to be looked at as a whole, or its first tasks are known.
@@ -113,6 +115,7 @@ Table(
     UniqueConstraint("dag_id", "id"),
     Index(None, "manifest_hash"),
     Index(None, "bundle_hash"),
+    Index("dag_version_incomplete", "id", postgresql_where=text("NOT bundle_complete")),
     comment="What a DAG was, for ever: serialized structure and code.",
 )
 

@@ -1,0 +1,104 @@
+"""Put versions in force: store those that are new, and the files of bundles that versions lack."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from sqlalchemy import Connection
+
+from headway.db import entries, versions
+from headway.db.versions import NewVersion
+from headway.serialization.manifest import manifest_hash
+from headway_parser.bundle_files import BundleFiles
+from headway_parser.parse import Parse
+
+Found: TypeAlias = Mapping[str, tuple[Parse, NewVersion]]
+"""DAGs as they were read, by their id."""
+
+
+class _Stored(NamedTuple):
+    """The files of a bundle as they were stored: their manifest, and whether these are all."""
+
+    bundle_hash: str
+    complete: bool
+
+
+def put_in_force(
+    conn: Connection, found: Found, kept: Mapping[str, int], overtaken: Collection[str]
+) -> dict[str, str]:
+    """Put the versions of DAGs in force but for those `kept`, which are; store what is new.
+
+    A shape that a DAG has had before is that version again.  DAGs that are `overtaken` go back
+    to the newest version of their code.  A version that lacks files of its bundle gets them.
+    Return what is said of DAGs whose versions still lack some.
+    """
+    if not found:
+        return {}
+    wanted = {dag_id: version for dag_id, (_, version) in found.items() if dag_id not in kept}
+    known = _known(conn, wanted, overtaken)
+    in_force = {**kept, **known}
+    incomplete = versions.incomplete(conn, in_force.values())
+    lacking = {dag_id: it for dag_id, it in in_force.items() if it in incomplete}
+    unknown = wanted.keys() - known.keys()
+    stored = _add_code(conn, [found[dag_id][0] for dag_id in sorted(unknown | lacking.keys())])
+    new = [_with_bundle(wanted[it], found[it][0], stored) for it in sorted(unknown)]
+    if new:
+        known |= versions.add(conn, new)
+    of_lacking = {it: stored.get(id(found[dag_id][0].bundle)) for dag_id, it in lacking.items()}
+    bundles = {it: bundle for it, bundle in of_lacking.items() if bundle is not None}
+    if bundles:
+        versions.complete(conn, bundles)
+    if known:
+        entries.put_in_force(conn, known)
+    return {
+        dag_id: _said(bundle)
+        for dag_id in sorted(unknown | lacking.keys())
+        if (bundle := found[dag_id][0].bundle) is not None and bundle.gap
+    }
+
+
+def _known(
+    conn: Connection, wanted: Mapping[str, NewVersion], overtaken: Collection[str]
+) -> dict[str, int]:
+    if not wanted:
+        return {}
+    known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
+    if overtaken:
+        known |= entries.newest(conn, [wanted[dag_id] for dag_id in overtaken])
+    return known
+
+
+def _with_bundle(version: NewVersion, parse: Parse, stored: Mapping[int, _Stored]) -> NewVersion:
+    bundle = stored.get(id(parse.bundle))
+    if bundle is None:
+        return version
+    return replace(version, bundle_hash=bundle.bundle_hash, bundle_complete=bundle.complete)
+
+
+def _add_code(conn: Connection, parses: Iterable[Parse]) -> dict[int, _Stored]:
+    """Store the code of these parses, and their bundles' files, which are returned.
+
+    All contents are stored at once: who stores others at this moment does so in the same order.
+    """
+    of_files = {parse.file: parse for parse in parses}.values()
+    if not of_files:
+        return {}
+    manifests = {it.result.manifest_hash: it.result.files for it in of_files}
+    contents = {key: it for parse in of_files for key, it in parse.result.contents.items()}
+    of_bundles: dict[int, _Stored] = {}
+    for bundle in {id(it.bundle): it.bundle for it in of_files}.values():
+        if bundle is not None:
+            files, new = bundle.to_store(lambda hashes: versions.unknown_files(conn, hashes))
+            stored = _Stored(manifest_hash(files), not bundle.gap)
+            of_bundles[id(bundle)] = stored
+            manifests[stored.bundle_hash] = files
+            contents |= new
+    versions.add_code(conn, manifests, contents)
+    return of_bundles
+
+
+def _said(bundle: BundleFiles) -> str:
+    return (
+        f"Tasks may lack files of the bundle. {bundle.gap}. What is missing is added to the "
+        "version once the parser has found all files."
+    )

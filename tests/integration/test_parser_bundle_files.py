@@ -1,0 +1,137 @@
+"""Versions get all files of their bundle, be it later."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+from tests.integration.parses import parse, take_over
+
+from headway.db import files, versions
+from headway.db.files import FileKey
+from headway.db.processes import Identity
+from headway.testing import seed
+from headway.testing.clock import FakeClock
+from headway_parser.bundle_files import BundleFiles, BundleReader
+from headway_parser.listing import Lister
+from headway_parser.parse import Parse
+
+OLDER_RELEASE = text("UPDATE dag_version SET bundle_hash = NULL, bundle_complete = false")
+GAP = "lost+found: Permission denied"
+
+
+@pytest.fixture
+def me(engine: Engine) -> Identity:
+    return seed.register(engine, "parser")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "data.csv").write_text("1,2")
+    return tmp_path
+
+
+def parsed(root: Path, task: str = "extract", gap: str = "", code: bytes = b"code") -> Parse:
+    stamps = Lister(safe_mode=False).list(root).all_files
+    bundle = BundleFiles(root, stamps, BundleReader(FakeClock()), gap)
+    return replace(parse("a.py", seed.dag(seed.task(task)), code=code), bundle=bundle)
+
+
+def stored(engine: Engine) -> list[set[str] | None]:
+    """Return the names of the files of the bundle that each version has."""
+    found: list[set[str] | None] = []
+    with engine.connect() as conn:
+        for number in conn.scalars(text("SELECT id FROM dag_version ORDER BY id")).all():
+            key = versions.bundle_hash(conn, number)
+            found.append(None if key is None else set(versions.manifest(conn, key)))
+    return found
+
+
+def is_incomplete(engine: Engine) -> bool:
+    with engine.connect() as conn:
+        return files.board(conn, ["main"])[FileKey("main", "a.py")].incomplete
+
+
+def warnings(engine: Engine) -> list[str]:
+    with engine.connect() as conn:
+        return [it.error for it in files.warnings(conn)]
+
+
+@pytest.mark.regression
+def test_a_version_of_an_older_release_gets_its_bundles_files(
+    engine: Engine, me: Identity, root: Path
+) -> None:
+    take_over(engine, me, parsed(root))
+    with engine.begin() as conn:
+        conn.execute(OLDER_RELEASE)
+    assert is_incomplete(engine)
+
+    take_over(engine, me, parsed(root))
+
+    assert stored(engine) == [{"data.csv"}]
+    assert not is_incomplete(engine)
+
+
+@pytest.mark.regression
+def test_a_version_that_is_put_in_force_again_gets_its_bundles_files(
+    engine: Engine, me: Identity, root: Path
+) -> None:
+    take_over(engine, me, parsed(root, "one", code=b"1"), parsed(root, "two", code=b"2"))
+    with engine.begin() as conn:
+        conn.execute(OLDER_RELEASE)
+
+    take_over(engine, me, parsed(root, "one", code=b"1"))
+
+    assert stored(engine) == [{"data.csv"}, None]
+    assert not is_incomplete(engine)
+
+
+@pytest.mark.regression
+def test_an_incomplete_set_is_completed_and_its_author_is_told(
+    engine: Engine, me: Identity, root: Path
+) -> None:
+    take_over(engine, me, parsed(root, gap=GAP))
+    assert stored(engine) == [{"data.csv"}]
+    assert is_incomplete(engine)
+    [warning] = warnings(engine)
+    assert warning == (
+        f"Tasks may lack files of the bundle. {GAP}. What is missing is added to the version once "
+        "the parser has found all files."
+    )
+
+    (root / "more.csv").write_text("3,4")
+    take_over(engine, me, parsed(root))
+
+    assert stored(engine) == [{"data.csv", "more.csv"}]
+    assert not is_incomplete(engine)
+    assert warnings(engine) == []
+
+
+def test_another_incomplete_set_replaces_none(engine: Engine, me: Identity, root: Path) -> None:
+    take_over(engine, me, parsed(root, gap=GAP))
+    (root / "data.csv").unlink()
+    take_over(engine, me, parsed(root, gap=GAP))
+
+    assert stored(engine) == [{"data.csv"}]
+    assert is_incomplete(engine)
+
+
+def test_a_version_that_has_all_files_keeps_them(engine: Engine, me: Identity, root: Path) -> None:
+    take_over(engine, me, parsed(root))
+    (root / "more.csv").write_text("3,4")
+    take_over(engine, me, parsed(root), parsed(root, gap=GAP))
+
+    assert stored(engine) == [{"data.csv"}]
+    assert warnings(engine) == []
+
+
+def test_files_of_the_last_incomplete_set_are_better_than_none(
+    engine: Engine, me: Identity, root: Path
+) -> None:
+    take_over(engine, me, parsed(root))
+    with engine.begin() as conn:
+        conn.execute(OLDER_RELEASE)
+    take_over(engine, me, parsed(root, gap=GAP))
+
+    assert stored(engine) == [{"data.csv"}]
+    assert is_incomplete(engine)
