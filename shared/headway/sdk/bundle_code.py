@@ -27,6 +27,9 @@ ASKS_FOR_PLACE: Final = re.compile(
 )
 """What the source of a module holds that asks where its files are, or starts processes that do."""
 
+NAMES_PROGRAMS: Final = re.compile(rb"\.py['\"]")
+"""What the source of a module holds that may look for a Python file without opening it."""
+
 _MISSING_FILE: Final = "FileNotFoundError: "
 _MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _PROGRAM: Final = ".py"
@@ -151,10 +154,16 @@ class BundleCode:
     def _place(self, everything: bool) -> None:
         if not self._placed:
             self.root.mkdir(parents=True)  # an error if somebody else has made it before
+            self._make_folders()
         for path in {**self.others, **self.files}:
             is_wanted = everything or path in self.files or not path.endswith(_PROGRAM)
             if is_wanted and path not in self._placed:
                 self._write(path)
+
+    def _make_folders(self) -> None:
+        """Make all folders: code may ask whether they are there, which no hook tells of."""
+        for folder in {path.rpartition("/")[0] for path in (*self.others, *self.files)}:
+            (self.root / folder).mkdir(parents=True, exist_ok=True)
 
     def advice(self, error: str, dag_file: str) -> str | None:
         """Return what to do about an error that is due to a file that the version lacks."""
@@ -188,7 +197,7 @@ class BundleCode:
 
     def _write(self, path: str) -> None:
         target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)  # the task may have removed it
         content = self.read(path)
         with suppress(FileExistsError):  # the task itself has written it
             opened = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)

@@ -17,7 +17,7 @@ from importlib.util import spec_from_file_location
 from types import CodeType, ModuleType
 from typing import Final
 
-from headway.sdk.bundle_code import ASKS_FOR_PLACE, BundleCode
+from headway.sdk.bundle_code import ASKS_FOR_PLACE, NAMES_PROGRAMS, BundleCode
 from headway.sdk.packages import SUFFIX
 
 _PATHS: Final = frozenset({"open", "os.listdir", "os.scandir", "os.chdir", "sqlite3.connect"})
@@ -45,7 +45,7 @@ class BundleModule(SourceFileLoader):
         """Compile the source; a module that asks where its files are finds them there."""
         source = self.get_data(self.path)
         if ASKS_FOR_PLACE.search(source):
-            self.code.place()
+            self.code.place(everything=NAMES_PROGRAMS.search(source) is not None)
         return self.source_to_code(source, self.path)
 
     def get_resource_reader(self, name: str | None = None) -> FileReader:
@@ -111,8 +111,12 @@ def importing(code: BundleCode) -> Iterator[None]:
         folder = code.inside(entry)
         if folder is None:
             raise ImportError(f"{entry} is none of the bundle's folders")
+        if folder in code.names(others=False) and folder not in code.files:
+            return BundleFolder(code, folder)
         if folder.endswith(SUFFIX) and code.has(folder):
             code.open_package(folder)
+        elif folder and code.is_file(folder):
+            raise ImportError(f"{entry} is a file")
         return BundleFolder(code, folder)
 
     _install_watch()

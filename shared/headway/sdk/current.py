@@ -30,7 +30,7 @@ class DagFile:
         if self.code is not None:
             inside = self.code.inside(found)
             if inside is not None and self.code.has(inside):
-                self.code.place()
+                self.code.need(inside)
         return found if found.exists() else None
 
 
