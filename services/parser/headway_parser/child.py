@@ -2,7 +2,8 @@
 
 import faulthandler
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import islice
 from mmap import mmap
 from pathlib import Path
 from socket import socket
@@ -11,6 +12,7 @@ from typing import Final
 from headway.domain.errors import HeadwayError
 from headway.runtime.frames import Frame, send_frame
 from headway.sdk.declared_files import declared, is_pattern, matches, refuse_missing
+from headway.sdk.dynamic_imports import MOST_NOTES
 from headway.sdk.loading import load_dag_file
 from headway.sdk.packages import SUFFIX
 from headway.sdk.specification import to_spec
@@ -66,10 +68,8 @@ def _parse(read: FilesRead, path: str) -> Frame:
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     source = (root / path).read_bytes()
-    patterns = _declared(read, path, source)
-    notes = _follow(read, {path: source} if path.endswith(".py") else {})
-    if patterns:  # who names files has been told
-        notes = []
+    patterns, named = _declared(read, path, source)
+    notes = _follow(read, {path: source} if path.endswith(".py") else {}, path, named)
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
@@ -82,9 +82,10 @@ def _parse(read: FilesRead, path: str) -> Frame:
     }
 
 
-def _declared(read: FilesRead, path: str, source: bytes) -> dict[str, str]:
-    """Note the files that the DAG file names; return what its patterns depend on."""
-    patterns = {}
+def _declared(read: FilesRead, path: str, source: bytes) -> tuple[dict[str, str], set[str]]:
+    """Note the files that the DAG file names; return what its patterns depend on, and the files."""
+    patterns: dict[str, str] = {}
+    named: set[str] = set()
     for pattern in declared(source, path):
         found = matches(read.root, pattern)
         if is_pattern(pattern):
@@ -94,10 +95,13 @@ def _declared(read: FilesRead, path: str, source: bytes) -> dict[str, str]:
             raise refuse_missing(pattern, path)
         for file in found:
             read.note(str(read.root / file))
-    return patterns
+        named.update(found)
+    return patterns, named
 
 
-def _follow(read: FilesRead, known: Mapping[str, bytes]) -> list[str]:
+def _follow(
+    read: FilesRead, known: Mapping[str, bytes], dag_file: str, named: Collection[str]
+) -> list[str]:
     """Note the modules that sources import anywhere; return what their author should know."""
     prefix = f"{read.root}/"
     folders = [
@@ -110,7 +114,9 @@ def _follow(read: FilesRead, known: Mapping[str, bytes]) -> list[str]:
         imports.follow(path)
     for path in imports.paths:
         read.note(str(read.root / path))
-    return imports.notes
+    own = {path for path, stamp in read.stamps.items() if stamp is not None}
+    unknown = (it for it in imports.dynamic if not it.is_covered(read.root, own, named))
+    return [it.note(dag_file) for it in islice(unknown, MOST_NOTES)]
 
 
 def _failed(read: FilesRead, error: str) -> Frame:

@@ -7,7 +7,7 @@ tells; the others are parsed.
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from os.path import isdir, isfile
@@ -16,12 +16,12 @@ from posixpath import dirname
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
+from headway.sdk.dynamic_imports import DynamicImport, beginning, package_of
 from headway.sdk.packages import SUFFIX
 
 _STATEMENT: Final = re.compile(rb"(?:^|[;:])[ \t]*(from|import)\b([^\n#;]*)", re.MULTILINE)
 _BY_NAME: Final = re.compile(rb"\b(?:import_module|__import__)\b")
 _BLOCKS: Final = ("body", "orelse", "finalbody")
-_MOST_NOTES: Final = 10
 
 
 @dataclass(slots=True)
@@ -29,14 +29,14 @@ class Imports:
     """The files below `root` that sources import from `folders`, in the order of `sys.path`.
 
     `paths` has files that are there, and those of modules that nobody has, which may come.
-    `notes` tells of imports by a name that is built at run time.  `known` are sources by path.
+    `dynamic` has the imports by a name that is built at run time.  `known` are sources by path.
     """
 
     root: Path
     folders: Sequence[str]
     known: Mapping[str, bytes] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
+    dynamic: list[DynamicImport] = field(default_factory=list)
     _elsewhere: dict[str, bool] = field(default_factory=dict)
     _there: dict[str, bool] = field(default_factory=dict)
     _followed: set[str] = field(default_factory=set)
@@ -184,17 +184,32 @@ class Imports:
             if isinstance(node, ast.Call) and _called(node.func) in ("import_module", "__import__"):
                 name, package = (_text(node.args, at) for at in (0, 1))
                 if name is None or (name.startswith(".") and package is None):
-                    self._note(path, node.lineno)
+                    self._note(path, node)
                 else:
                     self._module(_resolved(name, package or "").split("."))
 
-    def _note(self, path: str, line: int) -> None:
-        if len(self.notes) < _MOST_NOTES:
-            self.notes.append(
-                f"{path}, line {line}, imports a module by a name that is built at run time. A "
-                "task finds the module if the bundle has it, but an edit of it makes no new "
-                'version. Name it in the DAG file: headway_files = ["plugins/*.py"]'
-            )
+    def _note(self, path: str, call: ast.Call) -> None:
+        """Note an import by a name of which only the beginning is known, if that."""
+        begin, beside = beginning(call.args), package_of(call.args, path)
+        if begin.startswith("."):
+            package = _text(call.args, 1)
+            if package is None:
+                stem = begin[1:]
+                known = beside is not None and not set(stem) & set("./")
+                found = DynamicImport(path, call.lineno, (beside or "",) if known else (), stem)
+                self.dynamic.append(found if known else DynamicImport(path, call.lineno))
+                return
+            begin = _resolved(begin, package)
+        package, dot, stem = begin.rpartition(".")
+        folders: Iterable[str] = self.folders
+        if dot:
+            parts = package.split(".")
+            if self._is_elsewhere(parts[0]):
+                return
+            self._module(parts)
+            folders = (_join(folder, "/".join(parts)) for folder in self.folders)
+            folders = [it for it in folders if self._is_there(f"{it}/")]
+        self.dynamic.append(DynamicImport(path, call.lineno, tuple(folders), stem, not dot))
 
 
 def _statements(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

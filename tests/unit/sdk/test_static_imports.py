@@ -74,7 +74,7 @@ def test_modules_are_found_wherever_they_are_imported(
     found = imports(root, source)
 
     assert {path for path in found.paths if (root / path).is_file()} == expected
-    assert found.notes == []
+    assert found.dynamic == []
 
 
 def test_a_module_that_nobody_has_may_come(root: Path) -> None:
@@ -97,9 +97,11 @@ def test_a_module_of_the_bundle_comes_before_one_of_python(root: Path) -> None:
     "source", ["import importlib\nimportlib.import_module('x' + y)", "\n__import__(name)"]
 )
 def test_a_name_that_is_built_at_run_time_is_told(root: Path, source: str) -> None:
-    (note,) = imports(root, source).notes
+    (found,) = imports(root, source).dynamic
 
-    assert note.startswith("dags/dag.py, line 2, imports a module by a name that is built at run")
+    assert found.note("dags/dag.py").startswith(
+        "dags/dag.py, line 2, imports a module by a name that is built at run time."
+    )
 
 
 def test_the_modules_of_a_package_import_modules_beside_it(root: Path) -> None:
