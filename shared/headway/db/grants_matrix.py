@@ -61,8 +61,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
         "dag_version": "SELECT, INSERT (dag_id, number, fingerprint, serialized, manifest_hash, "
-        "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, look_at_start, reparse_on_run, "
-        "commit), DELETE, UPDATE (left_at, bundle_hash, bundle_complete)",
+        "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, look_at_start, "
+        "reparse_on_run, commit), DELETE, UPDATE (left_at, bundle_hash, bundle_complete)",
         "event": "INSERT (actor, action, dag_id, run_id, details)",
         "import_error": "SELECT, INSERT (bundle, relative_path, error), DELETE, UPDATE (error, at)",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, bundles)",
