@@ -17,6 +17,7 @@ from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import early
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Found, Loop, Pace
+from headway.runtime.private_files import repair_modes
 from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.settings import LogSettings, WorkerSettings
 from headway_worker.clerk import Clerk
@@ -48,6 +49,7 @@ def run(database: str, idle_seconds: float | None = None) -> int:
     given = settings.read(WorkerSettings)
     home = settings.make_home(settings.home(), shared=given.forker is not None)
     log_settings = settings.read(LogSettings)
+    repair_modes(home)
     remote = None if log_settings.remote is None else RemoteLogs.at(log_settings.remote)
     secret_settings.check()
     bell, clock = service.stop_on_signals(), SystemClock()

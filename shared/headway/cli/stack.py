@@ -20,6 +20,7 @@ from headway.runtime.children import Children, Launch, Process, Program
 from headway.runtime.clock import SystemClock
 from headway.runtime.configuration import variable
 from headway.runtime.linux import become_undumpable
+from headway.runtime.private_files import repair_modes
 from headway.runtime.role_settings import RoleSettings
 from headway.runtime.secret_settings import without_secrets
 from headway.runtime.settings import (
@@ -86,7 +87,7 @@ def running(
     become_undumpable()
     environment = _environment(home, dags)
     secret_settings.check()
-    settings.make_home(home)
+    repair_modes(settings.make_home(home))
     with (
         Stem(_SHARED, without_secrets(environment)) as stem,
         PostgresServer(home / "postgres", port) as postgres,

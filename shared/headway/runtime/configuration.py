@@ -19,7 +19,6 @@ from pydantic_settings import (
 )
 
 from headway.domain.errors import SettingsError
-from headway.runtime.private_files import repair_modes
 from headway.runtime.scrub import masked
 from headway.runtime.unknown_settings import (
     is_of_kubernetes,
@@ -105,7 +104,6 @@ def make_home(folder: Path, *, shared: bool = False) -> Path:
 
     Nobody else may look into a new one.  Other accounts may pass through it if it is `shared`
     with a fork server elsewhere, or root's, whose parser and Postgres become another account.
-    Modes that let others read the secrets of an old one, or write in it, are repaired.
     """
     try:
         if not folder.is_dir():
@@ -119,7 +117,6 @@ def make_home(folder: Path, *, shared: bool = False) -> Path:
             f"No state can be kept in {folder}: {problem}. Set HEADWAY_HOME to a folder that "
             "this account may write to."
         )
-    repair_modes(folder)
     return folder
 
 
