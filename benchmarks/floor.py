@@ -15,15 +15,11 @@ from sqlalchemy.engine import make_url
 
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, enter_runs
+from headway.db import identity, processes
 from headway.db.logins import Login
 
 _START: Final = text("""
     UPDATE dag_run SET state = 'running', started_at = now() WHERE state = 'queued' RETURNING id
-""")
-
-_REGISTER: Final = text("""
-    INSERT INTO process (kind, hostname, pid, version) VALUES ('worker', 'floor', 1, 'floor')
- RETURNING id
 """)
 
 _INSERT: Final = """
@@ -115,9 +111,12 @@ class Floor:
         self._database, self._shape, self._dags = database, shape, dags
         self._hour = 0
         with database.owner.begin() as conn:
-            self._process: int = conn.execute(_REGISTER).scalar_one()
+            me = processes.register(conn, "worker", ("floor", 1), "floor")
+        self._process = me.id
         self._scheduler = _connect(database.urls[Login.SCHEDULER])
         self._worker = _connect(database.urls[Login.WORKER])
+        with self._worker, self._worker.cursor() as cursor:
+            identity.say(cursor, me)
 
     def seconds(self) -> float:
         """Take new runs of the shape through all their moves; return how long that took."""

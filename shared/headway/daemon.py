@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from headway import __version__
 from headway.db import engine as engines
-from headway.db import guards, migrate, notices, processes
+from headway.db import guards, identity, migrate, notices, processes
 from headway.db.logins import Login
 from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
@@ -115,7 +115,9 @@ def _register(engine: Engine, kind: str, queues: Sequence[str], slots: int) -> I
     migrate.check(engine)
     with _may_register(kind), engine.begin() as conn:
         engines.refuse_read_only(conn)
-        return processes.register(conn, kind, service.host(), __version__, queues, slots)
+        me = processes.register(conn, kind, service.host(), __version__, queues, slots)
+    identity.introduce(engine, me)
+    return me
 
 
 @contextmanager

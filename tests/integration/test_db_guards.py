@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import events, guards
+from headway.db import events, guards, row_checks
 from headway.db.engine import is_transient
 from headway.db.events import Event
 from headway.db.guards import GUARDS, Guard
 from headway.db.logins import Login
-from headway.domain.states import Role
+from headway.domain.states import Phase, Role
 from headway.runtime import metrics
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Found, Loop
@@ -138,13 +138,15 @@ each_guard = pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: str(guar
 
 @contextmanager
 def connected(engine: Engine, who: str) -> Iterator[Connection]:
-    """A transaction as that role, to which every table is granted for once."""
+    """A transaction as that role, which may write all rows of all tables for once."""
     if who == OWNER:
         with engine.connect() as conn:
             yield conn
         return
     with engine.begin() as conn:
         conn.exec_driver_sql(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {who}")
+        for table in row_checks.TABLES:
+            conn.exec_driver_sql(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
     url = engine.url.render_as_string(hide_password=False)
     with logged_in(url, Login(who)) as own, own.connect() as conn:
         yield conn
@@ -179,7 +181,9 @@ def is_legal(guard: Guard, who: str, pair: tuple[str, str], *, event: bool) -> b
     """What the tables of moves say; what stays in its state does not move."""
     source, target = pair
     if source == target:
-        return True
+        # A guard of whole rows: of an attempt that has ended a worker rewrites nothing.
+        is_attempt = guard.table == "task_attempt"
+        return not (is_attempt and source == Phase.ENDED and who == Login.WORKER)
     roles = next(
         (
             roles

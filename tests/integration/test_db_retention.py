@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
-from headway.db import contents, entries, retention, runs, versions
+from headway.db import contents, entries, identity, retention, runs, versions
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.runs import NewRuns
@@ -34,14 +34,15 @@ OLD_CONTENT = (
 
 
 @pytest.fixture
-def parser(engine: Engine, database_url: str) -> Iterator[Engine]:
-    with logged_in(database_url, Login.PARSER) as its:
-        yield its
+def me(engine: Engine) -> Identity:
+    return seed.register(engine, "parser")
 
 
 @pytest.fixture
-def me(engine: Engine) -> Identity:
-    return seed.register(engine, "parser")
+def parser(me: Identity, database_url: str) -> Iterator[Engine]:
+    with logged_in(database_url, Login.PARSER) as its:
+        identity.introduce(its, me)
+        yield its
 
 
 def shaped(number: int, dag_id: str = "etl") -> DagSpec:

@@ -1,18 +1,27 @@
 """What a login of Headway cannot do by statements of its own, whatever its program does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from headway.db import entries, files, pins, processes
+from headway.db.entries import Entry
+from headway.db.files import FileKey
 from headway.db.grants_matrix import HIDDEN
 from headway.db.logins import Login
+from headway.db.processes import Identity
 from headway.db.schema import METADATA
-from headway.testing.logins import logged_in
+from headway.domain.errors import FencedError
+from headway.testing import seed
+from headway.testing.logins import entered, logged_in
 
 REFUSED: Final = "42501"
+REFUSALS: Final = {REFUSED, "ZX001", "23503"}
+"""By a grant or a row check, by a guard, by a key."""
 
 NOW: Final = "now()"
 
@@ -79,3 +88,170 @@ def test_who_only_looks_sees_no_token_and_no_proof(
 def test_no_service_reads_the_hash_of_a_proof(database_url: str, login: Login) -> None:
     with logged_in(database_url, login) as own, own.connect() as conn:
         assert outcome(conn, "SELECT proof_hash FROM process") == REFUSED
+
+
+ANYBODY: Final = {
+    "end a scheduler": "UPDATE process SET ended_at = now() WHERE kind = 'scheduler'",
+    "end another process": "UPDATE process SET ended_at = now() WHERE id <> {me}",
+    "lock another process": "SELECT FROM process WHERE id <> {me} FOR SHARE",
+    "be a scheduler": "INSERT INTO process (kind, hostname, pid, version) "
+    "VALUES ('scheduler', 'h', 1, '1')",
+    "silence another": "UPDATE process_beat SET beat_at = 'epoch' WHERE process_id <> {me}",
+    "speak as a user": "INSERT INTO event (actor, action) VALUES ('user:ann', 'run.delete')",
+    "speak as a scheduler": "INSERT INTO event (actor, action) VALUES ('scheduler:1', 'x')",
+    "speak as another worker": "INSERT INTO event (actor, action) VALUES ('worker:{worker}', 'x')",
+    "speak as another parser": "INSERT INTO event (actor, action) VALUES ('parser:{parser}', 'x')",
+    "read what is proved": "SELECT proof_hash FROM process",
+}
+
+WORKER: Final = {
+    **ANYBODY,
+    "drain another worker": "UPDATE process SET drain_asked_at = now() WHERE id = {worker}",
+    "be a parser": "INSERT INTO process (kind, hostname, pid, version) "
+    "VALUES ('parser', 'h', 1, '1')",
+}
+
+PARSER: Final = {
+    **ANYBODY,
+    "look at other bundles for another": "UPDATE process SET bundles = '{{x}}' WHERE id <> {me}",
+    "be a worker": "INSERT INTO process (kind, hostname, pid, version) "
+    "VALUES ('worker', 'h', 1, '1')",
+    "deactivate everything": "UPDATE dag SET active = false",
+    "pin a run to another DAG's version": "UPDATE dag_run SET pinned = true, version_id = "
+    "(SELECT version_id FROM dag WHERE dag_id = 'other') WHERE NOT pinned",
+    "pin a run to an old version": "UPDATE dag_run SET pinned = true, version_id = "
+    "(SELECT min(id) FROM dag_version WHERE dag_id = 'late') WHERE NOT pinned",
+    "pin a run that is pinned": "UPDATE dag_run SET version_id = version_id WHERE pinned",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The database with the rows of live services."""
+
+    engine: Engine
+    url: str
+    worker: Identity
+    parser: Identity
+
+    def named(self, statement: str, me: int) -> str:
+        """Return the statement with the processes that it is about."""
+        return statement.format(me=me, worker=self.worker.id, parser=self.parser.id)
+
+    def succeeding(self, login: Login, kind: str, statements: Mapping[str, str]) -> dict[str, str]:
+        """Return those statements that are neither refused nor without effect, by their names."""
+        found = {}
+        with entered(self.url, login, kind) as (own, me):
+            for name, statement in statements.items():
+                with own.connect() as conn:
+                    how = effect(conn, self.named(statement, me.id))
+                if how not in REFUSALS | {"0 rows"}:
+                    found[name] = how
+        return found
+
+
+@pytest.fixture
+def world(engine: Engine, database_url: str) -> World:
+    """A process of each kind; a DAG whose run has started, one whose run is to be pinned."""
+    seed.register(engine)
+    worker, parser = seed.register(engine, "worker"), seed.register(engine, "parser")
+    with engine.begin() as conn:
+        conn.execute(
+            text("INSERT INTO dag_file (bundle, relative_path, parser_id) VALUES ('main', :p, :i)"),
+            [{"p": f"{it}.py", "i": parser.id} for it in ("etl", "other", "late")],
+        )
+    seed.queued(engine, seed.wide(3))
+    seed.store(engine, seed.dag(dag_id="other"))
+    seed.store(engine, seed.dag(dag_id="late"))
+    version = seed.store(engine, seed.dag(seed.task("more"), dag_id="late"))
+    seed.create_runs(engine, version, [0])
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_run SET pinned = false WHERE dag_id = 'late'"))
+    return World(engine, database_url, worker, parser)
+
+
+def effect(conn: Connection, statement: str) -> str:
+    """Return how a statement ends: refused with which code, or with how many rows."""
+    savepoint = conn.begin_nested()
+    try:
+        return f"{conn.exec_driver_sql(statement.replace('%', '%%')).rowcount} rows"
+    except DBAPIError as error:
+        return str(getattr(error.orig, "pgcode", None))
+    finally:
+        savepoint.rollback()
+
+
+@pytest.mark.regression
+def test_a_worker_writes_nothing_that_is_not_its_own(world: World) -> None:
+    assert world.succeeding(Login.WORKER, "worker", WORKER) == {}
+
+
+@pytest.mark.regression
+def test_a_parser_writes_nothing_that_is_not_its_own(world: World) -> None:
+    assert world.succeeding(Login.PARSER, "parser", PARSER) == {}
+
+
+@pytest.mark.regression
+def test_nothing_is_refused_for_being_wrong_by_itself(world: World) -> None:
+    """Every statement takes effect for the owner of the tables, whom nothing checks."""
+    by_keys = {"pin a run to another DAG's version": "23503"}
+    for statements in (WORKER, PARSER):
+        for name, statement in statements.items():
+            with world.engine.connect() as conn:
+                how = effect(conn, world.named(statement, 0))
+            assert how != "0 rows", name
+            assert how.endswith(" rows") or how == by_keys.get(name), name
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("said", ["", "{id}", "{id}:", "{id}:{proof}", "{id}::{proof}", "x:y"])
+def test_who_names_another_process_without_its_proof_is_nobody(world: World, said: str) -> None:
+    it = said.format(id=world.worker.id, proof="00" * 16)
+    with logged_in(world.url, Login.WORKER) as session, session.connect() as conn:
+        conn.execute(text("SELECT set_config('headway.process', :it, true)"), {"it": it})
+        how = effect(conn, world.named("UPDATE process SET ended_at = now()", 0))
+
+    assert how in {"0 rows", "22P02"}
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("login", [Login.SCHEDULER, Login.USER])
+def test_users_and_schedulers_speak_in_the_name_of_their_kind(world: World, login: Login) -> None:
+    kinds = ("user", "scheduler", "worker", "parser")
+    entry = "INSERT INTO event (actor, action) VALUES ('{kind}:1', 'x')"
+    with logged_in(world.url, login) as own, own.connect() as conn:
+        allowed = [kind for kind in kinds if effect(conn, entry.format(kind=kind)) == "1 rows"]
+
+    assert allowed == [login.removeprefix("headway_")]
+
+
+def test_a_worker_keeps_its_own_rows(world: World) -> None:
+    with entered(world.url, Login.WORKER, "worker") as (own, me):
+        with own.begin() as conn:
+            processes.confirm(conn, me)
+            processes.beat_worker(conn, me, {"disk": 1})
+            assert processes.drain(conn, me.id)
+        with own.begin() as conn:
+            processes.leave(conn, me)
+        with own.begin() as conn, pytest.raises(FencedError):
+            processes.confirm(conn, me)
+
+
+def test_a_parser_keeps_its_own_rows_and_those_of_its_files(world: World) -> None:
+    with entered(world.url, Login.PARSER, "parser") as (own, me):
+        with own.begin() as conn:
+            processes.confirm(conn, me)
+            processes.serve(conn, me, ["main"])
+            processes.beat(conn, me)
+            runs = [run for it in pins.wanted(conn, "main") for run in it.run_ids]
+            assert pins.pin(conn, runs or [2], f"parser:{me.id}", "why") == 1
+        with world.engine.begin() as conn:
+            claim = text(
+                "UPDATE dag_file SET claimed = true, parser_id = :me WHERE relative_path = 'etl.py'"
+            )
+            conn.execute(claim, {"me": me.id})
+        with own.begin() as conn:
+            assert entries.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
+            assert files.forget(conn, "main", ["other.py"]) == ["other"]
+            spec = seed.dag(dag_id="etl")
+            assert entries.enter(conn, [Entry("main", "etl.py", spec)], paused=False) == {"etl"}

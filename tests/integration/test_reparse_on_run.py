@@ -21,7 +21,7 @@ from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
 from headway.testing.interleaving import just_before
-from headway.testing.logins import logged_in
+from headway.testing.logins import entered, logged_in
 from headway.testing.plans import explained
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
@@ -294,7 +294,7 @@ def test_each_role_may_do_its_part(engine: Engine, database_url: str) -> None:
     with logged_in(database_url, Login.SCHEDULER) as own:
         replica = Replica(own, seed.register(own), read(SchedulerSettings))
         assert start(replica) == (0, 1)
-        with logged_in(database_url, Login.PARSER) as parser, parser.begin() as conn:
+        with entered(database_url, Login.PARSER, "parser") as (parser, me), parser.begin() as conn:
             [found] = pins.wanted(conn, "main")
-            assert pins.pin(conn, found.run_ids, "parser:1", "a broken file") == 1
+            assert pins.pin(conn, found.run_ids, f"parser:{me.id}", "a broken file") == 1
         assert start(replica) == (1, 0)

@@ -5,11 +5,11 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions import secrets as actions
-from headway.db import delivery, processes
+from headway.db import delivery, identity, processes
 from headway.db import secrets as tables
 from headway.db.attempts import AttemptKey
 from headway.db.delivery import Delivered
@@ -63,8 +63,14 @@ def grant(engine: Engine, *dags: str, name: str = "v", kind: Kind = Kind.VARIABL
 def ask(
     worker: Engine, me: Identity, key: AttemptKey, name: str = "v", kind: Kind = Kind.VARIABLE
 ) -> Delivered | None:
-    with worker.connect() as conn:
-        return delivery.ask(conn, me, key, kind, name)
+    with worker.begin() as conn:
+        prove(conn, me)
+        return delivery.ask(conn, key, kind, name)
+
+
+def prove(conn: Connection, me: Identity) -> None:
+    """Prove for one transaction which process it is of."""
+    identity.say(conn.connection.cursor(), me)
 
 
 def test_a_worker_registers_and_claims_by_its_own_login(
@@ -141,6 +147,20 @@ def test_an_attempt_that_stops_still_asks_and_one_that_has_ended_does_not(
     assert ask(worker, me, key) is None
 
 
+@pytest.mark.regression
+def test_what_a_worker_has_said_is_worth_nothing_in_another_connection(
+    engine: Engine, worker: Engine, me: Identity, key: AttemptKey
+) -> None:
+    """Others with its login see the text of its statements."""
+    grant(engine, "*")
+    with worker.begin() as its, worker.begin() as other:
+        prove(its, me)
+        seen = its.scalar(text("SELECT current_setting('headway.process')"))
+        other.execute(text("SELECT set_config('headway.process', :seen, true)"), {"seen": seen})
+        assert delivery.ask(its, key, Kind.VARIABLE, "v") is not None
+        assert delivery.ask(other, key, Kind.VARIABLE, "v") is None
+
+
 def test_a_process_that_was_declared_dead_gets_nothing(
     engine: Engine, worker: Engine, me: Identity, key: AttemptKey
 ) -> None:
@@ -171,8 +191,10 @@ def code(error: DBAPIError) -> str | None:
     ],
 )
 def test_a_worker_s_login_cannot_take_an_attempt_over(
-    engine: Engine, worker: Engine, key: AttemptKey, change: str
+    engine: Engine, worker: Engine, me: Identity, key: AttemptKey, change: str
 ) -> None:
+    """Not even who runs it."""
+    identity.introduce(worker, me)
     other = seed.register(engine, "worker")
 
     with pytest.raises(DBAPIError) as caught, worker.begin() as conn:
@@ -204,7 +226,7 @@ def test_no_other_login_reads_or_changes_the_tables(
 @pytest.mark.parametrize("login", [it for it in Login if it is not Login.WORKER])
 def test_no_other_login_may_call_the_function(database_url: str, login: Login) -> None:
     with bare_connection(database_url, login) as conn, pytest.raises(DBAPIError) as caught:
-        conn.exec_driver_sql("SELECT headway_secret('', '', 0, 0, NULL, NULL)")
+        conn.exec_driver_sql("SELECT headway_secret('', '', 0, 0, NULL)")
 
     assert code(caught.value) == REFUSED
 
@@ -218,7 +240,8 @@ def test_the_function_looks_nowhere_but_in_its_own_schema(
         conn.exec_driver_sql("CREATE TEMP TABLE task_attempt (LIKE public.task_attempt)")
         conn.exec_driver_sql("INSERT INTO pg_temp.secret_grant VALUES ('variable', 'v', '*')")
         conn.exec_driver_sql("SET LOCAL search_path = pg_temp, public")
-        assert delivery.ask(conn, me, key, Kind.VARIABLE, "v") == UNGRANTED
+        prove(conn, me)
+        assert delivery.ask(conn, key, Kind.VARIABLE, "v") == UNGRANTED
 
 
 def test_the_function_is_put_in_place_once(engine: Engine) -> None:

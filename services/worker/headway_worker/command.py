@@ -106,7 +106,7 @@ def _means(
     code = CodeCache(home / "cache" / "code")
     look = _reporter(home, clock)
     clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify, look)
-    vault = Vault(process.engine, process.me, secret_settings.provided_here())
+    vault = Vault(process.engine, secret_settings.provided_here())
     spark = SparkService(given, environment, spark_folder, vault.connection)
     questions = Questions(clerk, vault, spark, clock, stop=Event())
     # Who hears notices looks by itself only for what may be lost of them.

@@ -7,8 +7,6 @@ from sqlalchemy import Engine
 
 from headway.db import delivery
 from headway.db.attempts import Claimed
-from headway.db.engine import reader
-from headway.db.processes import Identity
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.names import check_key
@@ -28,7 +26,6 @@ class Vault:
     """
 
     engine: Engine
-    me: Identity
     provided: Provided
     keys: Callable[[], KeyRing] = secret_settings.keys
 
@@ -37,8 +34,8 @@ class Vault:
 
         SecretError when its DAG is not granted it, or when it cannot be decrypted or read.
         """
-        with reader(self.engine).connect() as conn:
-            found = delivery.ask(conn, self.me, claimed.key, kind, name)
+        with self.engine.begin() as conn:
+            found = delivery.ask(conn, claimed.key, kind, name)
         if found is None:
             raise ConflictError(GIVEN_AWAY)
         if not found.granted:

@@ -2,10 +2,9 @@
 
 A worker's role may not look into the tables.  The function runs with the rights of their
 owner, and gives out what is stored only to the process that has claimed a live attempt, and
-only if the DAG of that attempt is granted it.  The process shows the proof that it was given
-when it was registered, of which the database keeps the hash: what a worker's role can read in
-tables of other workers' attempts, their tokens among it, is not enough.  Who can watch their
-statements (pg_stat_activity, the server's log) sees the proof: docs/secrets.md says so.
+only if the DAG of that attempt is granted it.  The process has proved on its connection which one
+it is (`identity.py`): what a worker's role can read in tables of other workers' attempts, their
+tokens among it, and in the text of their statements, is not enough.
 """
 
 from dataclasses import dataclass, field
@@ -15,12 +14,13 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from headway.db.attempts import AttemptKey
-from headway.db.processes import Identity
 from headway.domain.secret_kind import Kind
 from headway.runtime.keyring import Sealed
 
 FUNCTION: Final = "headway_secret"
-SIGNATURE: Final = f"{FUNCTION}(text, text, bigint, integer, uuid, uuid)"
+SIGNATURE: Final = f"{FUNCTION}(text, text, bigint, integer, uuid)"
+FORMER: Final = f"{FUNCTION}(text, text, bigint, integer, uuid, uuid)"
+"""As it was when the proof was shown with each question, and others could watch."""
 
 INSTALLED = text("""
     SELECT obj_description(it.oid, 'pg_proc')
@@ -33,13 +33,13 @@ HERE = text("SELECT quote_ident(current_schema())")
 ASK = text("""
     SELECT granted, present, key_id, sealed
       FROM headway_secret(CAST(:kind AS text), CAST(:name AS text), CAST(:task_id AS bigint),
-                          CAST(:attempt AS integer), CAST(:token AS uuid), CAST(:proof AS uuid))
+                          CAST(:attempt AS integer), CAST(:token AS uuid))
 """)
 
 # Whatever stands in other schemas of the path, all names are those of this one.
 _INSTALL: Final = """
 CREATE OR REPLACE FUNCTION {schema}.headway_secret(
-    of_kind text, of_name text, of_task bigint, of_attempt integer, of_token uuid, of_proof uuid
+    of_kind text, of_name text, of_task bigint, of_attempt integer, of_token uuid
 ) RETURNS TABLE (granted boolean, present boolean, key_id text, sealed bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $gate$
@@ -47,7 +47,6 @@ AS $gate$
            CASE WHEN may.granted THEN secret.key_id END,
            CASE WHEN may.granted THEN secret.sealed END
       FROM {schema}.task_attempt AS it
-      JOIN {schema}.process AS its_worker ON its_worker.id = it.process_id
      CROSS JOIN LATERAL (
            SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
                            WHERE given.kind = of_kind AND given.name = of_name
@@ -55,11 +54,11 @@ AS $gate$
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
        AND it.phase IN ('running', 'stopping')
-       AND its_worker.ended_at IS NULL
-       AND its_worker.proof_hash = sha256(uuid_send(of_proof))
+       AND it.process_id = (SELECT id FROM {schema}.headway_current_process)
 $gate$;
-REVOKE ALL ON FUNCTION {schema}.headway_secret FROM PUBLIC;
-COMMENT ON FUNCTION {schema}.headway_secret IS '{version}';
+REVOKE ALL ON FUNCTION {schema}.{signature} FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.{signature} IS '{version}';
+DROP FUNCTION IF EXISTS {schema}.{former};
 """
 
 _VERSION: Final = sha256(_INSTALL.encode()).hexdigest()[:16]
@@ -80,12 +79,17 @@ class Delivered:
 def install(conn: Connection) -> None:
     """Put the function of this release in place; nothing if it is there."""
     if conn.scalar(INSTALLED, {"signature": SIGNATURE}) != _VERSION:
-        statement = _INSTALL.format(schema=conn.scalar(HERE), version=_VERSION)
+        statement = _INSTALL.format(
+            schema=conn.scalar(HERE), version=_VERSION, signature=SIGNATURE, former=FORMER
+        )
         conn.exec_driver_sql(statement.replace("%", "%%"))
 
 
-def ask(conn: Connection, me: Identity, key: AttemptKey, kind: Kind, name: str) -> Delivered | None:
-    """Ask for what an attempt wants to read; None when it is not a live attempt of this worker."""
+def ask(conn: Connection, key: AttemptKey, kind: Kind, name: str) -> Delivered | None:
+    """Ask for what an attempt wants to read; None when it is not a live attempt of this worker.
+
+    The connection must have said which worker it is of.
+    """
     row = conn.execute(
         ASK,
         {
@@ -94,7 +98,6 @@ def ask(conn: Connection, me: Identity, key: AttemptKey, kind: Kind, name: str) 
             "task_id": key.task_instance_id,
             "attempt": key.attempt,
             "token": str(key.token),
-            "proof": None if me.proof is None else str(me.proof),
         },
     ).one_or_none()
     if row is None:

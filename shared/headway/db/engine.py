@@ -9,7 +9,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.db import giving_back, prepared
+from headway.db import giving_back, identity, prepared
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.runtime import configuration
 from headway.runtime.database_settings import DatabaseSettings
@@ -103,8 +103,7 @@ def connect(
         raise DatabaseError(
             f"Headway needs Postgres; the database URL names {address.get_backend_name()!r}."
         )
-    if pooler is None:
-        pooler = configuration.read(DatabaseSettings).pooler
+    pooler = configuration.read(DatabaseSettings).pooler if pooler is None else pooler
     engine = create_engine(
         address.set(drivername="postgresql+psycopg2"),
         isolation_level=ISOLATION.upper(),  # every BEGIN names it, whatever the role's default
@@ -121,6 +120,7 @@ def connect(
     else:
         event.listen(engine, "connect", _prepare_connection)
         prepared.install(engine)
+    identity.prepare(engine, pooled=pooler)
     return engine
 
 

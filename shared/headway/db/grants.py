@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection, text
 
 from headway.db import delivery
-from headway.db.grants_matrix import GRANTS, TABLES
+from headway.db.grants_matrix import GRANTS, RELATIONS
 from headway.db.logins import Login
 
 FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {Login.WORKER: (delivery.SIGNATURE,)}
@@ -71,7 +71,7 @@ def expected(logins: Collection[Login] = tuple(Login)) -> set[Privilege]:
 
 def installed(conn: Connection) -> set[Privilege]:
     """Return every single privilege that the roles, and everybody, have in the database."""
-    rows = conn.execute(INSTALLED, {"tables": list(TABLES), "logins": list(Login)})
+    rows = conn.execute(INSTALLED, {"tables": list(RELATIONS), "logins": list(Login)})
     return {(row.login, row.relname, row.privilege_type, row.column_name) for row in rows}
 
 
@@ -89,7 +89,7 @@ def install(conn: Connection, logins: Sequence[Login]) -> None:
     _admit(conn, logins)
     if installed(conn) != expected(logins):
         everyone = ", ".join([*logins, "PUBLIC"])
-        statements = [f"REVOKE ALL ON TABLE {', '.join(TABLES)} FROM {everyone}"]
+        statements = [f"REVOKE ALL ON TABLE {', '.join(RELATIONS)} FROM {everyone}"]
         for login in logins:
             statements += [
                 f"GRANT {clause} ON TABLE {table} TO {login}"

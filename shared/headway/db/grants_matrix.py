@@ -9,11 +9,14 @@ its own clock.
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from headway.db.identity import VIEW
 from headway.db.logins import Login
 from headway.db.schema import METADATA
 
 VERSION_TABLE: Final = "alembic_version"
 TABLES: Final = (*sorted(METADATA.tables), VERSION_TABLE)
+RELATIONS: Final = (*TABLES, VIEW)
+"""The tables, and the view that tells a process which one it has proved to be."""
 
 HIDDEN: Final[Mapping[str, Collection[str]]] = {
     "callback": {"token"},
@@ -47,6 +50,7 @@ _NEW_RUN: Final = (
 
 GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.PARSER: {
+        VIEW: "SELECT",
         "alembic_version": "SELECT",
         "code_file": "SELECT, INSERT (hash, content), DELETE, UPDATE (stored_at)",
         "code_manifest": "SELECT, INSERT (hash, files), DELETE, UPDATE (stored_at)",
@@ -70,6 +74,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "task_definition": "SELECT, INSERT (hash, definition), DELETE, UPDATE (stored_at)",
     },
     Login.SCHEDULER: {
+        VIEW: "SELECT",
         "alembic_version": "SELECT",
         "backfill": "SELECT",
         "backfill_date": "SELECT",
@@ -100,6 +105,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "xcom": "SELECT",
     },
     Login.WORKER: {
+        VIEW: "SELECT",
         "alembic_version": "SELECT",
         "callback": f"SELECT, {_NEW_CALLBACK}, UPDATE (state, tries, token, process_id, "
         "claimed_until, started_at, ended_at, error)",

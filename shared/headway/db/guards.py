@@ -9,13 +9,14 @@ therefore never a matter of bad luck: it is a bug, and is counted as one.
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import ExceptionContext
 
+from headway.db import row_guards
 from headway.db.logins import Login
+from headway.db.row_guards import ILLEGAL, Trigger
 from headway.domain.states import (
     CALLBACK_MOVES,
     INITIAL,
@@ -32,9 +33,6 @@ from headway.domain.states import (
 )
 
 log = logging.getLogger(__name__)
-
-ILLEGAL: Final = "ZX001"
-"""The SQLSTATE of a refusal."""
 
 ROLES: Final[Mapping[Login, Role]] = {
     Login.SCHEDULER: Role.SCHEDULER,
@@ -137,17 +135,6 @@ BEGIN
 END
 """
 
-# What a worker may read of another one's attempts must not let it take them: see delivery.py.
-_CLAIMANTS: Final = """
-BEGIN
-    RAISE EXCEPTION USING
-        ERRCODE = '{illegal}',
-        MESSAGE = session_user || ' may not take attempt ' || OLD.attempt || ' of '
-                  || OLD.task_instance_id || ' from the process that has claimed it.',
-        HINT = 'headway/db/guards.py says who changes what.';
-END
-"""
-
 _INSTALL: Final = """
 CREATE OR REPLACE FUNCTION headway_{name}() RETURNS trigger
 LANGUAGE plpgsql AS $guard${body}$guard$;
@@ -158,25 +145,10 @@ COMMENT ON TRIGGER {name} ON {table} IS '{version}';
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """One trigger of a guard, as SQL; `version` changes with everything that it does."""
-
-    name: str
-    table: str
-    when: str
-    body: str
-
-    @property
-    def version(self) -> str:
-        """Tell this trigger from those of other releases."""
-        return sha256(f"{self.when}{self.body}".encode()).hexdigest()[:16]
-
-
 def triggers() -> list[Trigger]:
     """Return the triggers of this release."""
     states = [trigger for guard in GUARDS for trigger in (_on_update(guard), _on_insert(guard))]
-    return [*states, _on_claim()]
+    return [*states, *row_guards.triggers()]
 
 
 def outdated(conn: Connection) -> list[Trigger]:
@@ -184,7 +156,7 @@ def outdated(conn: Connection) -> list[Trigger]:
     wanted = triggers()
     rows = conn.execute(
         INSTALLED,
-        {"names": [it.name for it in wanted], "tables": [guard.table for guard in GUARDS]},
+        {"names": [it.name for it in wanted], "tables": sorted({it.table for it in wanted})},
     )
     versions = {row.tgname: row.version for row in rows}
     return [trigger for trigger in wanted if versions.get(trigger.name) != trigger.version]
@@ -196,7 +168,7 @@ def install(conn: Connection) -> None:
         statement = _INSTALL.format(
             name=it.name, table=it.table, when=it.when, body=it.body, version=it.version
         )
-        conn.exec_driver_sql(statement)
+        conn.exec_driver_sql(statement.replace("%", "%%"))
 
 
 def watch(engine: Engine) -> None:
@@ -241,16 +213,6 @@ def _on_insert(guard: Guard) -> Trigger:
     body = _BEGINS_BODY.format(illegal=ILLEGAL, table=guard.table, column=guard.column)
     when = f"INSERT ON {guard.table} FOR EACH ROW WHEN (NOT ({legal}))"
     return Trigger(f"{guard.table}_begins", guard.table, when, body)
-
-
-def _on_claim() -> Trigger:
-    table, name = "task_attempt", "task_attempt_claimants"
-    when = (
-        f"UPDATE OF token, process_id ON {table} FOR EACH ROW "
-        f"WHEN (session_user = '{Login.WORKER}' AND OLD.phase <> '{Phase.QUEUED}' "
-        "AND (OLD.token, OLD.process_id) IS DISTINCT FROM (NEW.token, NEW.process_id))"
-    )
-    return Trigger(name, table, when, _CLAIMANTS.format(illegal=ILLEGAL))
 
 
 def _branches(guard: Guard) -> Iterator[str]:

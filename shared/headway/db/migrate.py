@@ -128,13 +128,15 @@ def revisions() -> list[str]:
 
 def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
     """Put in place what Python says of roles, states and grants; it has no revisions."""
-    from headway.db import delivery, grants, guards, roles
+    from headway.db import delivery, grants, guards, identity, roles, row_checks
 
     logins = roles.create(conn)
     roles.configure(conn, logins)
     roles.set_passwords(conn, {login: passwords[login] for login in logins if login in passwords})
+    identity.install(conn)
     guards.install(conn)
     delivery.install(conn)
+    row_checks.install(conn, logins)
     grants.install(conn, logins)
 
 

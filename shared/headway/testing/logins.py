@@ -7,8 +7,10 @@ from typing import Final
 from sqlalchemy import Connection, Engine, create_engine
 
 from headway.db import engine as engines
-from headway.db import roles
+from headway.db import identity, roles
 from headway.db.logins import Login
+from headway.db.processes import Identity
+from headway.testing import seed
 
 PASSWORD: Final = "the-same-for-every-role-of-every-test"  # noqa: S105
 
@@ -35,6 +37,15 @@ def logged_in(url: str, login: Login) -> Iterator[Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+@contextmanager
+def entered(url: str, login: Login, kind: str) -> Iterator[tuple[Engine, Identity]]:
+    """Give connections as that role, which prove that they are of a new process."""
+    with logged_in(url, login) as engine:
+        me = seed.register(engine, kind)
+        identity.introduce(engine, me)
+        yield engine, me
 
 
 @contextmanager

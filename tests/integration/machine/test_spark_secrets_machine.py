@@ -6,9 +6,10 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from headway.db.schema import METADATA
+from headway.testing import rows
 from headway.testing.machine import Machine, until
 from headway.testing.stack import Stack
 from headway.testing.stack_run import StackRun
@@ -67,8 +68,7 @@ def test_nothing_else_that_is_kept_has_it(scene: Scene) -> None:
     }
     with scene.engine.connect() as conn:
         for table in METADATA.tables:
-            rows = conn.execute(text(f"SELECT CAST(it AS text) FROM {table} AS it")).all()
-            kept[table] = str(rows)
+            kept[table] = rows.as_text(conn, table)
 
     assert len(kept) > 20
     assert [name for name, it in kept.items() if CANARY in it] == []

@@ -64,7 +64,7 @@ def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> Clerk:
 
 @pytest.fixture
 def vault(clerk: Clerk) -> Vault:
-    return Vault(clerk.engine, clerk.me, Provided({}, None))
+    return Vault(clerk.engine, Provided({}, None))
 
 
 @pytest.fixture

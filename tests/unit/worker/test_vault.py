@@ -12,7 +12,6 @@ from headway.domain.secret_kind import Kind
 from headway.domain.variable import Variable, to_text
 from headway.runtime.keyring import KeyRing, new_key
 from headway.runtime.secret_settings import Provided
-from headway_worker.clerk import Clerk
 from headway_worker.vault import Vault
 
 KEYS = KeyRing((new_key(),))
@@ -23,9 +22,9 @@ Answer = Callable[[Delivered | None], None]
 
 
 class NoDatabase:
-    """A reader whose connections are never made."""
+    """An engine whose connections are never made."""
 
-    def connect(self) -> "NoDatabase":
+    def begin(self) -> "NoDatabase":
         return self
 
     def __enter__(self) -> "NoDatabase":
@@ -38,7 +37,6 @@ class NoDatabase:
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
     """Have the database answer so."""
-    monkeypatch.setattr("headway_worker.vault.reader", lambda _engine: NoDatabase())
 
     def have(delivered: Delivered | None) -> None:
         monkeypatch.setattr(delivery, "ask", lambda *_: delivered)
@@ -46,44 +44,45 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
     return have
 
 
-def read(clerk: Clerk, environment: dict[str, str]) -> object:
-    vault = Vault(clerk.engine, clerk.me, Provided(environment, None), lambda: KEYS)
+def read(environment: dict[str, str]) -> object:
+    engine: Any = NoDatabase()
+    vault = Vault(engine, Provided(environment, None), lambda: KEYS)
     return vault.read(CLAIMED, Kind.VARIABLE, "v")
 
 
 HERE = {"HEADWAY_VAR_V": "here"}
 
 
-def test_granted_the_environment_comes_before_the_database(clerk: Clerk, answer: Answer) -> None:
+def test_granted_the_environment_comes_before_the_database(answer: Answer) -> None:
     answer(Delivered(granted=True, present=True, sealed=STORED))
 
-    assert read(clerk, HERE) == Variable(key="v", value="here")
-    assert read(clerk, {}) == Variable(key="v", value="stored")
+    assert read(HERE) == Variable(key="v", value="here")
+    assert read({}) == Variable(key="v", value="stored")
 
 
-def test_granted_there_may_be_nothing_of_that_name(clerk: Clerk, answer: Answer) -> None:
+def test_granted_there_may_be_nothing_of_that_name(answer: Answer) -> None:
     answer(Delivered(granted=True, present=False, sealed=None))
 
-    assert read(clerk, {}) is None
-    assert read(clerk, HERE) == Variable(key="v", value="here")
+    assert read({}) is None
+    assert read(HERE) == Variable(key="v", value="here")
 
 
 @pytest.mark.parametrize("environment", [{}, HERE])
 @pytest.mark.parametrize("present", [True, False])
 def test_without_a_grant_nothing_is_read_wherever_it_is(
-    clerk: Clerk, answer: Answer, environment: dict[str, str], present: bool
+    answer: Answer, environment: dict[str, str], present: bool
 ) -> None:
     answer(Delivered(granted=False, present=present, sealed=None))
 
     if not environment and not present:
-        assert read(clerk, environment) is None
+        assert read(environment) is None
         return
     with pytest.raises(SecretError, match="`headway variables grant v etl` lets it"):
-        read(clerk, environment)
+        read(environment)
 
 
-def test_an_attempt_that_was_given_away_gets_nothing(clerk: Clerk, answer: Answer) -> None:
+def test_an_attempt_that_was_given_away_gets_nothing(answer: Answer) -> None:
     answer(None)
 
     with pytest.raises(ConflictError, match="was given away"):
-        read(clerk, HERE)
+        read(HERE)
