@@ -68,9 +68,15 @@ def look_around(argument: Argument, channel: socket) -> None:
             "core": resource.getrlimit(resource.RLIMIT_CORE),
             "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
             "nice": os.nice(0),
+            "autogroup": _autogroup(),
             "inherited": subprocess.check_output(["ls", "/proc/self/fd"], text=True).split(),
         },
     )
+
+
+def _autogroup() -> str:
+    file = Path("/proc/self/autogroup")
+    return file.read_text().strip() if file.exists() else ""
 
 
 def _open_files() -> list[int]:

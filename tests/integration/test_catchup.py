@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, event, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
@@ -330,6 +330,31 @@ def test_a_run_takes_the_place_of_one_that_runs_and_of_one_that_waits(
     ]
     assert [run for run, _ in cancelled] == [run_id(0), run_id(0), run_id(1)]
     assert cancelled[0][1] == {"reason": "overlap", "stopped": 1}
+
+
+@pytest.mark.regression
+def test_only_a_creation_that_cancels_runs_waits_for_the_disk(
+    engine: Engine, replica: Replica
+) -> None:
+    found: list[str] = []
+
+    def note(conn: Connection) -> None:
+        found.append(str(conn.exec_driver_sql("SHOW synchronous_commit").scalar()))
+
+    def commits(day: float) -> list[str]:
+        found.clear()
+        event.listen(engine, "commit", note)
+        create_runs(replica, at(day))
+        event.remove(engine, "commit", note)
+        return list(found)
+
+    store(engine, dag(overlap=Overlap.CANCEL_RUNNING, max_active_runs=1))
+    with engine.begin() as conn:
+        conn.execute(text(f"ALTER DATABASE {engine.url.database} SET synchronous_commit = on"))
+    engine.dispose()
+
+    assert commits(1) == ["off"]
+    assert commits(2) == ["on"]
 
 
 @pytest.mark.regression

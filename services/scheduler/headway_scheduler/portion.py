@@ -6,8 +6,8 @@ from typing import Final
 SECONDS: Final = 0.1
 """For how long others may wait for a portion."""
 
-FEWEST: Final = 50
-MOST: Final = 2000
+FEWEST: Final = 250
+MOST: Final = 1000
 
 
 @dataclass(slots=True)

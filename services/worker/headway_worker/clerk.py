@@ -6,6 +6,7 @@ may be slow or away, and attempts must be stopped in time even then.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -53,6 +54,9 @@ LONGEST_PIECE = 4 * 2**20
 
 MOST_DAGS = 1000
 """Versions of DAGs that are held in memory; the one that came first goes first."""
+
+_UNPREPARED = HeadwayError, OSError, SQLAlchemyError, KeyError
+"""Errors for which an attempt that was claimed cannot be prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ class Clerk:
             claimed = attempts.claim(
                 conn, self.me, self.settings.queues, free_slots, self.settings.lease_duration
             )
+        self._load(claimed)
         prepared = [self._prepare(each) for each in claimed]
         return [work for work in prepared if work is not None]
 
@@ -229,11 +234,25 @@ class Clerk:
                 processes.confirm(conn, self.me)
                 handles.give_up(conn, reports)
 
+    def _load(self, claimed: Sequence[Claimed]) -> None:
+        """Load the versions and code that attempts need and that are not known, all together.
+
+        What cannot be loaded is left to `_prepare`, which does the same for one attempt, and
+        reports its failure.
+        """
+        missing = {each.version_id for each in claimed} - self._dags.keys()
+        hashes = {each.manifest_hash for each in claimed}
+        with suppress(*_UNPREPARED), reader(self.engine).connect() as conn:
+            if missing:
+                for version_id, serialized in versions.load(conn, sorted(missing)).items():
+                    self._remember(version_id, codec.decode(serialized))
+            self.code.learn(conn, hashes)
+
     def _prepare(self, claimed: Claimed) -> Work | None:
         try:
             dag, code = self.fetch(claimed.version_id, claimed.manifest_hash)
             return Work(claimed, dag, dag.task(claimed.task_id), code)
-        except (HeadwayError, OSError, SQLAlchemyError, KeyError) as error:
+        except _UNPREPARED as error:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
             self.report([report_of(claimed, self._stand_in(claimed), lost, began=False)])
@@ -249,11 +268,14 @@ class Clerk:
         dag = self._dags.get(version_id)
         if dag is None:
             dag = codec.decode(versions.load(conn, [version_id])[version_id])
-            with self._lock:  # attempts and callbacks are prepared by threads of their own
-                while len(self._dags) >= MOST_DAGS:
-                    del self._dags[next(iter(self._dags))]
-                self._dags[version_id] = dag
+            self._remember(version_id, dag)
         return dag
+
+    def _remember(self, version_id: int, dag: DagSpec) -> None:
+        with self._lock:  # attempts and callbacks are prepared by threads of their own
+            while len(self._dags) >= MOST_DAGS:
+                del self._dags[next(iter(self._dags))]
+            self._dags[version_id] = dag
 
 
 GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

@@ -48,6 +48,16 @@ class CodeCache:
             self._remember(manifest_hash, files)
         return Code(self.folder, files)
 
+    def learn(self, conn: Connection, manifest_hashes: Iterable[str]) -> None:
+        """Fetch the files of several manifests, by one statement each for paths and contents."""
+        missing = sorted(set(manifest_hashes) - self._known.keys())
+        if missing:
+            found = versions.manifests(conn, missing)
+            manifests = {key: _checked(files) for key, files in found.items()}
+            self.provide(conn, (it for files in manifests.values() for it in files.values()))
+            for key, files in manifests.items():
+                self._remember(key, files)
+
     def others(self, conn: Connection, version_id: int) -> Mapping[str, str]:
         """Return what the version's bundle had besides; the contents are in the folder."""
         bundle = versions.bundle_hash(conn, version_id)

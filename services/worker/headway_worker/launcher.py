@@ -162,6 +162,7 @@ def limits_of(given: WorkerSettings, until: float) -> Limits:
     return Limits(
         until=until,
         open_files=given.max_attempt_open_files,
+        niceness=given.attempt_niceness,
         processes=given.max_attempt_processes,
         memory_bytes=given.max_attempt_memory_bytes,
     )

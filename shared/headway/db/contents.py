@@ -90,6 +90,8 @@ REFRESH_DEFINITIONS = text("""
 
 MANIFEST = text("SELECT files FROM code_manifest WHERE hash = :hash")
 
+MANIFESTS = text("SELECT hash, files FROM code_manifest WHERE hash = ANY (:hashes)")
+
 CONTENTS = text("SELECT hash, content FROM code_file WHERE hash = ANY (:hashes)")
 
 
@@ -125,6 +127,12 @@ def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
     """Return the files of a manifest: relative path to content hash."""
     files: dict[str, str] = conn.execute(MANIFEST, {"hash": manifest_hash}).scalar_one()
     return files
+
+
+def manifests(conn: Connection, hashes: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the files of several manifests by the manifest's hash."""
+    rows = conn.execute(MANIFESTS, {"hashes": list(hashes)})
+    return {row.hash: row.files for row in rows}
 
 
 def contents(conn: Connection, hashes: Collection[str]) -> dict[str, bytes]:

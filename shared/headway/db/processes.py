@@ -66,6 +66,8 @@ CONFIRM_REPEATABLE = hot("""
        FOR SHARE
 """)
 
+WAIT_FOR_DISK = text("SET LOCAL synchronous_commit TO DEFAULT")
+
 SERVE = text("UPDATE process SET bundles = :bundles WHERE id = :id AND epoch = :epoch")
 
 # The skew is that of the beat before: by the answer to this one the process compares anew.
@@ -183,6 +185,11 @@ def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None
     statement = CONFIRM_REPEATABLE if repeatable else CONFIRM
     if conn.execute(statement, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
         raise FencedError(_FENCED)
+
+
+def wait_for_disk(conn: Connection) -> None:
+    """Have a transaction wait for the disk that was confirmed as one that is repeatable."""
+    conn.execute(WAIT_FOR_DISK)
 
 
 def serve(conn: Connection, me: Identity, bundles: Sequence[str]) -> None:

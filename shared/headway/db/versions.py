@@ -222,6 +222,11 @@ def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
     return stored.manifest(conn, manifest_hash)
 
 
+def manifests(conn: Connection, hashes: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the files of several manifests by the manifest's hash."""
+    return stored.manifests(conn, hashes)
+
+
 def incomplete(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of these versions that lack files of their bundle."""
     return set(conn.scalars(INCOMPLETE, {"ids": list(ids)}))

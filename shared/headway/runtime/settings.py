@@ -57,7 +57,7 @@ class SchedulerSettings(Settings):
         250, ge=1, description="DAGs that one pass of create_runs locks at most."
     )
     max_dagruns_per_loop_to_schedule: int = Field(
-        250, ge=1, description="Runs that one pass of start_runs or schedule_tasks locks."
+        500, ge=1, description="Runs that one pass of start_runs or schedule_tasks locks."
     )
     max_tis_per_query: int = Field(
         512, ge=1, description="Task instances that one pass of queue_tasks queues in a pool."
@@ -210,6 +210,13 @@ class WorkerSettings(Settings):
     )
     max_attempt_open_files: int = Field(
         65536, ge=64, description="Files that each process of an attempt may have open."
+    )
+    attempt_niceness: int = Field(
+        10,
+        ge=0,
+        le=19,
+        description="By how much attempts and callbacks stand back (`nice`) where processors are "
+        "short, so that leases are renewed and tasks scheduled in time; 0 for not at all.",
     )
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
     forker: Path | None = Field(

@@ -122,3 +122,4 @@ def test_an_attempt_has_the_limits_of_the_settings(worker_settings: WorkerSettin
 
     assert (limits.processes, limits.open_files, limits.memory_bytes) == (4096, 65536, None)
     assert limits.until == 7.0
+    assert limits.niceness == 10

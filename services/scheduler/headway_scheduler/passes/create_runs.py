@@ -89,17 +89,13 @@ def create_runs(
     def create(choice: Choice[str], taken: list[str]) -> int:
         nonlocal ended
         with replica.engine.begin() as conn:
-            processes.confirm(conn, replica.me)
+            processes.confirm(conn, replica.me, repeatable=True)
             found = dags.lock_due(conn, now, limit, replica.specs.unreadable, choice)
             taken += [dag.dag_id for dag in found]
             graphs = replica.specs.get(conn, _versions(found))
             readable = [_looked_at(dag, graphs, now) for dag in found if dag.version_id in graphs]
             decided = _decided(readable, graphs, now, at_most)
-            ending = sum(
-                len(cancel_unfinished(conn, replica.me, it.dag.dag_id))
-                for it in decided
-                if it.plan.cancels
-            )
+            ending = _cancel(conn, replica.me, decided)
             _carry_out(conn, replica.me, decided)
             dags.plan(conn, [(it.dag, it.plan) for it in decided])
             before_commit()
@@ -163,6 +159,17 @@ def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decide
         log.exception("action=unschedulable dag=%s: its timetable fails", dag.dag_id)
         plan = Due([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])
     return Decided(dag, graph, plan)
+
+
+def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> int:
+    """Tell the runs to end that make way for others; return how many.
+
+    Their workers act on it, so it must not be lost: the transaction waits for the disk.
+    """
+    ending = [it.dag.dag_id for it in decided if it.plan.cancels]
+    if ending:
+        processes.wait_for_disk(conn)
+    return sum(len(cancel_unfinished(conn, me, dag_id)) for dag_id in ending)
 
 
 def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> None:

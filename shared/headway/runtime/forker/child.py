@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from headway.runtime.forker.linux import die_with
+from headway.runtime.forker.linux import die_with, stand_back
 from headway.runtime.forker.records import ChildSpec, Limits
 from headway.runtime.forker.wire import close_all_but
 from headway.runtime.sandbox.confinement import Confinement
@@ -92,7 +92,7 @@ def _apply(limits: Limits) -> None:
         most = limits.open_files if hard == resource.RLIM_INFINITY else min(limits.open_files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if limits.niceness:
-        os.nice(limits.niceness)
+        stand_back(limits.niceness)
 
 
 def _reset_signals() -> None:

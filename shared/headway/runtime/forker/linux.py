@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,6 +27,18 @@ def die_with(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the kernel was told
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stand_back(niceness: int) -> None:
+    """Raise the niceness of this process, which leads its session, by so much.
+
+    Where the kernel groups processes by session ("autogroup"), it compares the niceness of
+    processes within a session only, and each session gets the same share of the processors.
+    There the niceness of the session is raised, too.
+    """
+    nice = os.nice(niceness)
+    with suppress(OSError):  # no such groups, or an account changes more than ten in a second
+        Path("/proc/self/autogroup").write_text(str(nice))
 
 
 def go_on_without_parent() -> None:

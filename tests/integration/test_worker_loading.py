@@ -1,0 +1,80 @@
+"""How a worker loads the versions of what it has claimed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+from headway.db import engine as engines
+from headway.runtime import settings
+from headway.runtime.settings import WorkerSettings
+from headway.testing import seed
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
+
+
+@pytest.fixture
+def clerk(engine: Engine, tmp_path: Path) -> Clerk:
+    me = seed.register(engine, "worker")
+    return Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+
+
+def queued(engine: Engine, dags: int) -> None:
+    for number in range(dags):
+        seed.queued(engine, seed.dag(seed.task("a"), dag_id=f"dag_{number}"))
+
+
+@contextmanager
+def statements(engine: Engine) -> Iterator[list[str]]:
+    """Note the statements that read versions or code."""
+    noted: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_: Any) -> None:
+        if "serialized" in statement or "code_manifest" in statement:
+            noted.append(statement)
+
+    both = engine, engines.reader(engine)
+    for each in both:
+        event.listen(each, "before_cursor_execute", note)
+    try:
+        yield noted
+    finally:
+        for each in both:
+            event.remove(each, "before_cursor_execute", note)
+
+
+@pytest.mark.regression
+def test_a_claim_loads_all_its_versions_at_once(engine: Engine, clerk: Clerk) -> None:
+    queued(engine, 5)
+
+    with statements(engine) as noted:
+        works = clerk.claim(5)
+
+    assert [work.dag.dag_id for work in works] == [f"dag_{number}" for number in range(5)]
+    assert len(noted) == 2, "the versions, and their manifests"
+
+
+def test_a_version_that_is_known_is_not_loaded_again(engine: Engine, clerk: Clerk) -> None:
+    seed.queued(engine, seed.wide(2))
+    clerk.claim(1)
+
+    with statements(engine) as noted:
+        assert len(clerk.claim(1)) == 1
+
+    assert noted == []
+
+
+def test_a_version_that_cannot_be_read_fails_its_own_attempt_alone(
+    engine: Engine, clerk: Clerk
+) -> None:
+    queued(engine, 3)
+    with engine.begin() as conn:
+        conn.execute(text("ALTER TABLE dag_version DISABLE TRIGGER USER"))
+        conn.execute(text("UPDATE dag_version SET serialized = 'nothing' WHERE dag_id = 'dag_0'"))
+
+    works = clerk.claim(3)
+
+    assert [work.dag.dag_id for work in works] == ["dag_1", "dag_2"]
