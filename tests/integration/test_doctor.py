@@ -13,6 +13,7 @@ from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
 from headway.cli.main import app
+from headway.db import public_rights
 from headway.db.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
@@ -74,6 +75,7 @@ def test_an_address_that_is_missing_or_malformed_is_one_row(
 def test_any_role_may_ask(
     database_url: str, monkeypatch: pytest.MonkeyPatch, login: Login | None
 ) -> None:
+    public_rights.revoke(database_url)
     for each in Login:
         logins.address(database_url, each)
     if login is not None:
@@ -84,7 +86,8 @@ def test_any_role_may_ask(
     # Servers of tests do not sync, and share their connections with other tests.
     careless = {name for name in rows if name.startswith("server")}
     assert [row for name, row in rows.items() if not row["ok"] and name not in careless] == []
-    assert {"database", "schema", "roles", "clock", "server version"} <= set(rows)
+    assert {"database", "schema", "roles", "clock", "server version", "server jit"} <= set(rows)
+    assert {"PUBLIC temporary tables", "PUBLIC tables", "PUBLIC large objects"} <= set(rows)
 
 
 def test_a_schema_that_is_behind_is_not_ok(engine: Engine) -> None:

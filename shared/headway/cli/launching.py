@@ -36,7 +36,8 @@ def service(name: str) -> Callable[..., Any]:
 def main() -> None:
     """Be `headway db migrate`, or the service of the command line's name: the stem's programs.
 
-    They do without the modules of all other commands.
+    They do without the modules of all other commands.  The database is the launcher's own: its
+    PUBLIC gets no right.
     """
     garbage.hardly_ever()
     become_undumpable()
@@ -51,5 +52,7 @@ def _serve(name: str) -> None:
 
 def _migrate() -> None:
     from headway.cli.database import migrate
+    from headway.db import public_rights
 
+    public_rights.revoke(database_url())
     migrate()

@@ -1,12 +1,17 @@
 """SQL on the server itself: its version, its settings, its clock."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, text
 
 VERSION = text("SELECT current_setting('server_version_num')::int")
 
-SETTING = text("SELECT current_setting(:name)")
+SETTING = text("""
+    SELECT setting, reset_val, source, quote_ident(current_database()) AS database,
+           quote_ident(session_user) AS role
+      FROM pg_settings WHERE name = :name
+""")
 
 CONNECTIONS = text("""
     SELECT count(*) AS taken, current_setting('max_connections')::int AS most
@@ -16,14 +21,28 @@ CONNECTIONS = text("""
 NOW = text("SELECT clock_timestamp()")
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of this session: its value, the one that sessions begin with, what has set it.
+
+    `database` and `role` are those of the session, quoted for a statement.
+    """
+
+    setting: str
+    reset_val: str
+    source: str
+    database: str
+    role: str
+
+
 def version(conn: Connection) -> int:
     """Return the version as the server counts it: 150004 is 15.4."""
     return int(conn.execute(VERSION).scalar_one())
 
 
-def setting(conn: Connection, name: str) -> str:
+def setting(conn: Connection, name: str) -> Setting:
     """Return a setting as it is in this session."""
-    return str(conn.execute(SETTING, {"name": name}).scalar_one())
+    return Setting(**conn.execute(SETTING, {"name": name}).mappings().one())
 
 
 def connections(conn: Connection) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine, text
 
-from headway.db import migrate
+from headway.db import migrate, public_rights
 from headway.embedded.postgres import PostgresServer
 from headway.testing.stack import running_stack
 
@@ -32,7 +32,9 @@ def test_an_older_home_gets_its_roles_at_the_next_start(tmp_path: Path) -> None:
         state = stack.run("daily").state
         with stack.engine.connect() as conn:
             user = conn.scalar(text("SELECT session_user"))
+            granted = [it.what for it in public_rights.found(conn) if it.granted]
 
+    assert granted == []
     assert (state, user) == ("success", "headway_user")
 
 
