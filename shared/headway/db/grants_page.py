@@ -35,6 +35,24 @@ parses nor has forgotten.
 |---|---|---|---|---|
 """
 
+_KEYS_AND_LOCKS: Final = """
+## Keys
+
+A grant says which columns a role writes; a key says what may stand there, whoever writes it:
+
+- `(dag_id, version_id)` of `dag` and `dag_run` refers to `dag_version`: no role gives a run,
+  or puts in force of a DAG, a version of another DAG.
+- `(dag_id, backfill_id)` of `dag_run` refers to `backfill`: no run is in a backfill of
+  another DAG.
+- `wake.state` is a state in which a task instance ends.
+
+## Locks
+
+Any role can take advisory locks, so Headway takes none. A migration locks `alembic_version`
+in a mode that only the owner of the tables can take or hold up. Starting schedulers lock the
+row of `schedule_watch`, which only the scheduler's role can lock.
+"""
+
 _REMAINS: Final = """
 ## What remains, and why
 
@@ -53,6 +71,15 @@ _REMAINS: Final = """
   services then wait, and their statements end by the timeout.
 - Every role may change its own password and its own settings, and use up connections:
   `ALTER ROLE headway_worker CONNECTION LIMIT 100` bounds these.
+- Whoever may read a table holds up a migration that changes this table, by a transaction
+  that stays open: Postgres knows no other way. So does a role that changes its own password,
+  if the migration sets this password. The migration ends after 60 s and
+  [names who holds it up](database.md#migrate).
+- PUBLIC, so every role, may make large objects, temporary tables, and, on servers before
+  PostgreSQL 15, tables, until the disk is full. No migration can revoke this.
+  [`headway doctor`](doctor.md) names the statements; `headway standalone` and `headway demo`
+  revoke these rights in their own database.
+- The owner of the tables, and superusers, may do everything. No service logs in as either.
 """
 
 
@@ -75,4 +102,5 @@ def _lines() -> Iterator[str]:
         new = "" if it.verb == "DELETE" else f"`{it.new}`"
         cells = (it.login, f"`{it.table}`", it.verb, old, new)
         yield f"| {' | '.join(cell.replace('||', '&#124;&#124;') for cell in cells)} |"
+    yield _KEYS_AND_LOCKS.rstrip()
     yield _REMAINS.rstrip()

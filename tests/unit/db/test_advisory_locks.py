@@ -1,0 +1,17 @@
+"""No statement takes an advisory lock: any role could take it first, and keep it."""
+
+from pathlib import Path
+
+import pytest
+
+import headway
+
+HERE = Path(headway.__file__).parents[2]
+
+
+@pytest.mark.regression
+def test_no_statement_takes_an_advisory_lock() -> None:
+    sources = [*HERE.glob("shared/**/*.py"), *HERE.glob("services/**/*.py")]
+
+    assert len(sources) > 500
+    assert [it for it in sources if "_advisory_" in it.read_text()] == []
