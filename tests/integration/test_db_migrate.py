@@ -148,11 +148,12 @@ def test_upgrades_at_once_follow_each_other(empty: Engine, empty_url: str) -> No
     def upgrade() -> str:
         return migrate.upgrade(empty_url)
 
-    with empty.connect() as first, in_background(upgrade) as one, in_background(upgrade) as two:
+    with empty.connect() as first:
         migrate.take_turn(first)
-        wait_until_blocked(empty, 2)
-        first.rollback()
-        assert [one.result(), two.result()] == [migrate.head()] * 2
+        with in_background(upgrade) as one, in_background(upgrade) as two:
+            wait_until_blocked(empty, 2)
+            first.rollback()
+            assert [one.result(), two.result()] == [migrate.head()] * 2
 
 
 def test_an_upgrade_that_fails_at_its_end_has_changed_nothing(

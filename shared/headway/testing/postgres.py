@@ -67,7 +67,8 @@ def throwaway_postgres(url: str | None, directory: Path) -> Iterator[ThrowawayPo
             url = stack.enter_context(
                 PostgresServer(directory, settings={**CARELESS, **_CROWDED})
             ).url
-        yield ThrowawayPostgres(url)
+        address = make_url(url).set(drivername="postgresql+psycopg2")  # else SQLAlchemy chooses
+        yield ThrowawayPostgres(address.render_as_string(hide_password=False))
 
 
 def _start_container() -> PostgresContainer | None:
