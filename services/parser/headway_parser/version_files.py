@@ -1,7 +1,7 @@
 """The two sets of files that a task has, for `headway dags test`: found as a parser finds them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket, socketpair
@@ -44,6 +44,9 @@ class VersionFiles:
     def others(self) -> Mapping[str, str]:
         """Return the bundle's files."""
         return self.bundle.files
+
+    def prepare(self, hashes: Collection[str]) -> None:
+        """Have nothing to do: contents are read where the author has them."""
 
 
 def version_files(root: Path, path: str) -> VersionFiles:

@@ -210,22 +210,34 @@ class Clerk:
             dag = self._dag(conn, version_id)
             return dag, self.code.fetch(conn, manifest_hash)
 
-    def others(self, version_id: int) -> Mapping[str, str]:
-        """Return what the bundle of a version had besides the version's own files."""
+    def bundle(self, version_id: int) -> str | None:
+        """Return the manifest of what the bundle of a version had besides; None if it has none."""
         with reader(self.engine).connect() as conn:
-            return self.code.others(conn, version_id)
+            return self.code.bundle(conn, version_id)
+
+    def provide(self, work: Claimed | ClaimedCallback, hashes: Sequence[str]) -> None:
+        """Put contents of the version into the folder; PermissionError if one is none of it."""
+        with reader(self.engine).connect() as conn:
+            self._check_own(conn, work, hashes)
+            self.code.provide(conn, hashes)
 
     def piece(self, work: Claimed | ClaimedCallback, content_hash: str, start: int) -> Piece:
         """Return a piece of a content of the version; PermissionError if it is none of it."""
         with reader(self.engine).connect() as conn:
-            own = self.code.fetch(conn, work.manifest_hash).files.values()
-            if content_hash not in own:
-                others = self.code.others(conn, work.version_id).values()
-                if content_hash not in others:
-                    raise PermissionError(f"The content {content_hash} is none of this version's.")
+            manifest = self.code.manifest(conn, work.version_id, content_hash)
+            if manifest is not None:
+                return Piece(manifest[start : start + LONGEST_PIECE], len(manifest))
+            self._check_own(conn, work, [content_hash])
             if start == 0:
                 self.code.mend(conn, content_hash)
             return versions.piece(conn, content_hash, start, LONGEST_PIECE)
+
+    def _check_own(
+        self, conn: Connection, work: Claimed | ClaimedCallback, hashes: Sequence[str]
+    ) -> None:
+        unknown = set(hashes) - set(self.code.fetch(conn, work.manifest_hash).files.values())
+        for content_hash in unknown - self.code.others(conn, work.version_id):
+            raise PermissionError(f"The content {content_hash} is none of this version's.")
 
     def _give_up(self, reports: Sequence[Report]) -> None:
         """Leave attempts to others; in a transaction of its own, as it locks tasks."""

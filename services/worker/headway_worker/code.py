@@ -7,6 +7,7 @@ checks its hash, and asks the worker for one that is missing or wrong.
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from sqlalchemy import Connection
 from headway.db import versions
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.bundle_code import check_path
+from headway.serialization.manifest import manifest_content
 from headway_worker.supply import Code
 
 KEPT: Final = 30 * 86400.0
@@ -25,6 +27,9 @@ KEPT: Final = 30 * 86400.0
 
 MOST_KNOWN: Final = 1000
 """Manifests that are held in memory; the one that came first goes first."""
+
+MOST_BUNDLES: Final = 32
+"""Bundles of which the hashes are held in memory, each of up to 5,000."""
 
 MOST_AT_ONCE: Final = 100
 """Contents that are read from the database by one statement."""
@@ -37,6 +42,8 @@ class CodeCache:
     folder: Path
     clock: Clock = field(default_factory=SystemClock)
     _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _bundles: dict[int, dict[str, None]] = field(default_factory=dict)
+    _hashes: dict[str, AbstractSet[str]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def fetch(self, conn: Connection, manifest_hash: str) -> Code:
@@ -58,25 +65,69 @@ class CodeCache:
             for key, files in manifests.items():
                 self._remember(key, files)
 
-    def others(self, conn: Connection, version_id: int) -> Mapping[str, str]:
-        """Return what the version's bundle had besides; the contents are in the folder."""
-        bundle = versions.bundle_hash(conn, version_id)
-        return {} if bundle is None else self.fetch(conn, bundle).files
+    def bundle(self, conn: Connection, version_id: int) -> str | None:
+        """Return the manifest of what the version's bundle had besides; it is in the folder.
+
+        Its contents come there when they are asked for.
+        """
+        found = versions.bundle_hash(conn, version_id)
+        if found is None:
+            return None
+        with self._lock:
+            if len(self._bundles) >= MOST_KNOWN:
+                self._bundles.pop(next(iter(self._bundles)))
+            self._bundles.setdefault(version_id, {})[found] = None
+        if not self._touch(found):
+            self._write({found: self._manifest(conn, found)})
+            self._tidy()
+        return found
+
+    def manifest(self, conn: Connection, version_id: int, content_hash: str) -> bytes | None:
+        """Return a manifest that `bundle` has named for the version; None if it is another hash.
+
+        It is written anew: somebody has found it missing or wrong.
+        """
+        if content_hash not in self._bundles.get(version_id, {}):
+            return None
+        content = self._manifest(conn, content_hash)
+        self._write({content_hash: content})
+        return content
+
+    def others(self, conn: Connection, version_id: int) -> AbstractSet[str]:
+        """Return the hashes of what the version's bundle had besides."""
+        if version_id not in self._bundles:
+            self.bundle(conn, version_id)
+        named = self._bundles.get(version_id, {})
+        return {key for bundle in tuple(named) for key in self._hashes_of(conn, bundle)}
 
     def provide(self, conn: Connection, hashes: Iterable[str]) -> None:
         """Have contents in the folder, as far as nobody takes them away again."""
         missing = [each for each in sorted(set(hashes)) if not self._touch(each)]
         for first in range(0, len(missing), MOST_AT_ONCE):
-            found = versions.contents(conn, missing[first : first + MOST_AT_ONCE])
-            for key, content in found.items():
-                self._write(key, content)
+            self._write(versions.contents(conn, missing[first : first + MOST_AT_ONCE]))
         if missing:
             self._tidy()
 
     def mend(self, conn: Connection, content_hash: str) -> None:
         """Write a content anew: somebody has found it missing or wrong."""
-        for key, content in versions.contents(conn, [content_hash]).items():
-            self._write(key, content)
+        self._write(versions.contents(conn, [content_hash]))
+
+    def _manifest(self, conn: Connection, bundle: str) -> bytes:
+        files = _checked(versions.manifest(conn, bundle))
+        self._hold(bundle, files)
+        return manifest_content(files)
+
+    def _hashes_of(self, conn: Connection, bundle: str) -> AbstractSet[str]:
+        found = self._hashes.get(bundle)
+        return self._hold(bundle, versions.manifest(conn, bundle)) if found is None else found
+
+    def _hold(self, bundle: str, files: Mapping[str, str]) -> AbstractSet[str]:
+        found = frozenset(files.values())
+        with self._lock:
+            while len(self._hashes) >= MOST_BUNDLES:
+                del self._hashes[next(iter(self._hashes))]
+            self._hashes[bundle] = found
+        return found
 
     def _touch(self, content_hash: str) -> bool:
         """Note that a content was fetched; return whether it is there."""
@@ -95,12 +146,13 @@ class CodeCache:
                 del self._known[next(iter(self._known))]
             self._known[manifest_hash] = files
 
-    def _write(self, content_hash: str, content: bytes) -> None:
+    def _write(self, contents: Mapping[str, bytes]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
-            draft = Path(scratch, content_hash)
-            draft.write_bytes(content)
-            draft.rename(self.folder / content_hash)
+            for content_hash, content in contents.items():
+                draft = Path(scratch, content_hash)
+                draft.write_bytes(content)
+                draft.rename(self.folder / content_hash)
 
     def _tidy(self) -> None:
         last = self.clock.now().timestamp() - KEPT

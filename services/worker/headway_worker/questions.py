@@ -55,7 +55,7 @@ class Questions:
     def answer(self, work: Work | CallbackWork, question: Frame) -> Answer:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
-            if question["ask"] in ("bundle", "code"):
+            if question["ask"] in ("bundle", "code", "contents"):
                 return Answer(self._patiently(lambda: self._read_code(work.claimed, question)))
             if isinstance(work, CallbackWork):
                 return Answer(self._answer_callback(work.claimed, question))
@@ -148,7 +148,10 @@ class Questions:
 
     def _read_code(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
         if question["ask"] == "bundle":
-            return {"files": dict(self.clerk.others(claimed.version_id))}
+            return {"hash": self.clerk.bundle(claimed.version_id)}
+        if question["ask"] == "contents":
+            self.clerk.provide(claimed, [str(it) for it in question["hashes"]])
+            return {}
         found = self.clerk.piece(claimed, str(question["hash"]), int(question["start"]))
         return {"piece": found.piece, "size": found.size}
 

@@ -1,7 +1,7 @@
 """Where an attempt's files come from: the worker's folder of contents, or the worker itself."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -9,10 +9,13 @@ from typing import Final
 from headway.domain.errors import DagError
 from headway.runtime.frames import Frame
 from headway.sdk.bundle_code import BundleCode
-from headway.serialization.manifest import content_hash
+from headway.serialization.manifest import content_hash, manifest_files
 
 FOLDER: Final = "headway-code"
 """The name of the folder that files are put into, in the folder that a child works in."""
+
+MOST_PREPARED: Final = 500
+"""Contents that the worker is asked for at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,16 @@ class WorkerSupply:
         """Return the bundle's files as of the version's commit or scan; none in a fork."""
         if os.getpid() != self.process:
             return {}
-        files: Mapping[str, str] = self.ask({"ask": "bundle"})["files"]
-        return files
+        manifest: str | None = self.ask({"ask": "bundle"})["hash"]
+        return {} if manifest is None else manifest_files(self.content(manifest))
+
+    def prepare(self, hashes: Collection[str]) -> None:
+        """Have the worker put contents into the folder that are not there, many at a time."""
+        if os.getpid() != self.process:
+            return
+        missing = sorted(it for it in hashes if not (self.store / it).exists())
+        for part in _parts(missing):
+            self.ask({"ask": "contents", "hashes": part})
 
     def _stored(self, expected: str) -> bytes | None:
         try:
@@ -69,6 +80,11 @@ class WorkerSupply:
         if content_hash(found) != expected:
             raise DagError(f"The database has another content than {expected} says.")
         return found
+
+
+def _parts(hashes: Sequence[str]) -> Iterator[list[str]]:
+    for first in range(0, len(hashes), MOST_PREPARED):
+        yield list(hashes[first : first + MOST_PREPARED])
 
 
 def code_of(code: Code, ask: Callable[[Frame], Frame]) -> BundleCode:

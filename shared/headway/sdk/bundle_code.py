@@ -7,7 +7,7 @@ folder of this process alone, after the check, and only when code may ask for th
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -33,6 +33,7 @@ NAMES_PROGRAMS: Final = re.compile(rb"\.py['\"]")
 _MISSING_FILE: Final = "FileNotFoundError: "
 _MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _PROGRAM: Final = ".py"
+_NOT_NORMAL: Final = re.compile(r"//|/\.\.?/")
 
 
 class Supply(Protocol):
@@ -43,6 +44,9 @@ class Supply(Protocol):
 
     def others(self) -> Mapping[str, str]:
         """Return the bundle's files as of the version's commit or scan, by path."""
+
+    def prepare(self, hashes: Collection[str]) -> None:
+        """Have contents at hand, each of which is asked for next."""
 
 
 @dataclass(slots=True)
@@ -64,6 +68,7 @@ class BundleCode:
     _packages: dict[str, ZipFile] = field(default_factory=dict, init=False)
     _names: dict[bool, frozenset[str]] = field(default_factory=dict, init=False)
     _placed: set[str] = field(default_factory=set, init=False)
+    _has_root: bool = field(default=False, init=False)
     _placing: bool = field(default=False, init=False)
     _lock: RLock = field(default_factory=RLock, init=False)
 
@@ -83,10 +88,15 @@ class BundleCode:
             path = os.fspath(path)
         if isinstance(path, bytes):
             path = os.fsdecode(path)
-        if not isinstance(path, str) or not path.startswith(str(self.root)):
+        if not isinstance(path, str) or not path.startswith("/"):
+            return None
+        root = self._prefix[:-1]
+        if not path.startswith(root) and _NOT_NORMAL.search(path) is None:
             return None
         found = normpath(path)
-        return "" if found == str(self.root) else found[len(self._prefix) :] or None
+        if found == root:
+            return ""
+        return found[len(self._prefix) :] if found.startswith(self._prefix) else None
 
     def has(self, path: str) -> bool:
         """Whether the version, or else its bundle, has that file or folder."""
@@ -126,15 +136,22 @@ class BundleCode:
         return self._names[others]
 
     def need(self, path: str) -> None:
-        """Have a file on disk that is about to be opened, or a folder that is listed."""
+        """Have a file on disk that is about to be opened, or a folder that is listed.
+
+        A program may be run next, and look for any other file.
+        """
         with self._lock:
             if self._placing:
                 return
             if path not in self.files and path in self.others:
                 self.opened.add(path)
-            if path not in self._placed:
-                is_data = path in self.files or not path.endswith(_PROGRAM)
-                self.place(everything=not (is_data and self.is_file(path)))
+            if path in self._placed:
+                return
+            is_data = path in self.files or not path.endswith(_PROGRAM)
+            if is_data and (path in self.files or path in self.others):
+                self._put([path])
+            else:
+                self.place(everything=True)
 
     def place(self, *, everything: bool = False) -> None:
         """Write the files to the folder, whoever else may have to read them.
@@ -143,25 +160,31 @@ class BundleCode:
         a flat folder has hundreds of them, and modules need no file.
         """
         with self._lock:  # a thread waits for another one's files, and not for its own
-            if self._placing:
-                return
-            self._placing = True
-            try:
-                self._place(everything)
-            finally:
-                self._placing = False
+            if not self._placing:
+                self._put(
+                    path
+                    for path in {**self.others, **self.files}
+                    if everything or path in self.files or not path.endswith(_PROGRAM)
+                )
 
-    def _place(self, everything: bool) -> None:
-        if not self._placed:
-            self.root.mkdir(parents=True)  # an error if somebody else has made it before
+    def _put(self, paths: Iterable[str]) -> None:
+        """Write files that are not there yet; what this opens itself is not asked for."""
+        self._placing = True
+        try:
             self._make_folders()
-        for path in {**self.others, **self.files}:
-            is_wanted = everything or path in self.files or not path.endswith(_PROGRAM)
-            if is_wanted and path not in self._placed:
+            wanted = [path for path in paths if path not in self._placed]
+            self.supply.prepare({self.files.get(it) or self.others[it] for it in wanted})
+            for path in wanted:
                 self._write(path)
+        finally:
+            self._placing = False
 
     def _make_folders(self) -> None:
         """Make all folders: code may ask whether they are there, which no hook tells of."""
+        if self._has_root:
+            return
+        self.root.mkdir(parents=True)  # an error if somebody else has made it before
+        self._has_root = True
         for folder in {path.rpartition("/")[0] for path in (*self.others, *self.files)}:
             (self.root / folder).mkdir(parents=True, exist_ok=True)
 
@@ -201,8 +224,12 @@ class BundleCode:
         content = self.read(path)
         with suppress(FileExistsError):  # the task itself has written it
             opened = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            with os.fdopen(opened, "wb") as file:
-                file.write(content)
+            try:
+                with os.fdopen(opened, "wb") as file:
+                    file.write(content)
+            except BaseException:
+                target.unlink(missing_ok=True)  # nobody may take a part for the whole
+                raise
         self._placed.add(path)
 
 

@@ -1,4 +1,7 @@
-"""The code manifest: which files of the bundle a DAG was read from, by content."""
+"""The code manifest: which files of the bundle a DAG was read from, by content.
+
+A manifest is itself a content that is known by its hash.
+"""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -18,4 +21,15 @@ def content_hash(content: bytes) -> str:
 
 def manifest_hash(files: Mapping[str, str]) -> str:
     """Return the identity of a manifest: relative path to content hash."""
-    return sha256(msgpack.packb(sorted(files.items()))).hexdigest()
+    return content_hash(manifest_content(files))
+
+
+def manifest_content(files: Mapping[str, str]) -> bytes:
+    """Return a manifest as bytes, whose hash is its identity."""
+    packed: bytes = msgpack.packb(sorted(files.items()))
+    return packed
+
+
+def manifest_files(content: bytes) -> dict[str, str]:
+    """Return the files of a manifest that was read as bytes."""
+    return dict(msgpack.unpackb(content))

@@ -1,6 +1,6 @@
 """The files of a version as a test makes them up."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from headway.runtime.seam import nothing
@@ -25,6 +25,9 @@ class Contents:
         """Return the bundle's files."""
         self.asked.append("others")
         return self.bundle
+
+    def prepare(self, hashes: Collection[str]) -> None:
+        """Have nothing to do: all contents are here."""
 
 
 def hashes(files: Mapping[str, bytes]) -> dict[str, str]:

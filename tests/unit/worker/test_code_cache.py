@@ -28,7 +28,7 @@ def cache(tmp_path: Path) -> CodeCache:
 def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
     """Stands for a database in which each manifest has one file, of its own name."""
     monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
-    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, number: f"bundle-{number}")
+    monkeypatch.setattr(versions, "bundle_hash", lambda *_: None)
     monkeypatch.setattr(
         versions, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
     )
@@ -45,25 +45,6 @@ def test_contents_are_stored_by_their_hash(cache: CodeCache, conn: Connection) -
     assert code.files == {"etl.py": "of-etl"}
     assert (code.store / "of-etl").read_bytes() == b"of-etl"
     assert there(cache) == {"of-etl"}
-
-
-def test_what_the_bundle_has_besides_is_fetched_when_it_is_asked_for(
-    cache: CodeCache, conn: Connection
-) -> None:
-    cache.fetch(conn, "etl")
-
-    assert cache.others(conn, 7) == {"bundle-7.py": "of-bundle-7"}
-    assert there(cache) == {"of-etl", "of-bundle-7"}
-
-
-def test_files_that_a_version_gets_later_are_found(
-    cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, _number: None)
-    assert cache.others(conn, 7) == {}
-
-    monkeypatch.setattr(versions, "bundle_hash", lambda _conn, _number: "complete")
-    assert cache.others(conn, 7) == {"complete.py": "of-complete"}
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "..", "", ".", "a\0", "a//b"])
