@@ -59,9 +59,10 @@ class BundleReader:
             raise
         with os.fdopen(opened, "rb") as file:
             status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode) or not self._is_allowed(
-                root, opened, status.st_mode
-            ):
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            place = _place_of(opened, root / path)
+            if place is None or not self._is_allowed(root, place, status.st_mode):
                 return None
             content = file.read(MOST_BYTES + 1)
         return None if len(content) > MOST_BYTES else (Stamp.of(status), content)
@@ -92,15 +93,10 @@ class BundleReader:
         for path in [it for it in self._known if it not in kept]:
             del self._known[path]
 
-    def _is_allowed(self, root: Path, opened: int, mode: int) -> bool:
-        if not stat.S_ISREG(mode):
-            return False
-        try:
-            place = Path(os.readlink(f"/proc/self/fd/{opened}"))  # noqa: PTH115 - of the file itself
-        except OSError:  # macOS, where the fork server is for development only
-            return not self.hidden
+    def _is_allowed(self, root: Path, place: Path, mode: int) -> bool:
+        hidden = [folder.resolve() for folder in self.hidden]
         if not place.is_relative_to(root) or any(
-            folder.is_relative_to(root) and place.is_relative_to(folder) for folder in self.hidden
+            folder.is_relative_to(root) and place.is_relative_to(folder) for folder in hidden
         ):
             return False
         folders = [it for it in place.parents if it.is_relative_to(root)]
@@ -204,6 +200,18 @@ class BundleFiles:
     def _miss(self, what: str) -> None:
         """Note what is missing; the first of it is told."""
         self.gap = self.gap or what
+
+
+def _place_of(opened: int, path: Path) -> Path | None:
+    """Return where an opened file is, without any link on the way; None if it went meanwhile."""
+    try:
+        return Path(os.readlink(f"/proc/self/fd/{opened}"))  # noqa: PTH115 - of the file itself
+    except OSError:  # macOS has no /proc
+        place = path.resolve()
+    try:
+        return place if os.path.samestat(place.stat(), os.fstat(opened)) else None
+    except FileNotFoundError:
+        return None
 
 
 def _shown(paths: Collection[str]) -> str:

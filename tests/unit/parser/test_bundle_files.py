@@ -61,6 +61,60 @@ def test_what_is_hidden_from_dag_files_is_not_read_for_them(root: Path) -> None:
     assert "conf/a.json" not in found(root, reader).files
 
 
+@pytest.mark.parametrize("named", ["dags/../dags/conf", "linked/conf", "linked/../dags/conf"])
+def test_what_is_hidden_is_hidden_by_whatever_name(root: Path, named: str) -> None:
+    (root.parent / "linked").symlink_to(root)
+    reader = BundleReader(FakeClock(), hidden=(root.parent / named,))
+
+    assert set(found(root, reader).files) == {"dag.py", "large.bin"}
+
+
+def test_a_link_to_what_is_hidden_leads_to_nothing(root: Path) -> None:
+    (root / "inside").symlink_to(root / "conf" / "a.json")
+    reader = BundleReader(FakeClock(), hidden=(root / "conf",))
+
+    assert set(found(root, reader).files) == {"dag.py", "large.bin"}
+
+
+@pytest.fixture
+def without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for macOS."""
+    real = os.readlink
+
+    def refuse(path: str) -> str:
+        if str(path).startswith("/proc/"):
+            raise FileNotFoundError(errno.ENOENT, path)
+        return real(path)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+
+
+@pytest.mark.regression
+@pytest.mark.usefixtures("without_proc")
+def test_files_are_stored_where_there_is_no_proc(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (root / "linked").symlink_to(tmp_path / "secret")
+    reader = BundleReader(FakeClock(), hidden=(root / "conf", tmp_path / "home"))
+
+    assert set(found(root, reader).files) == {"dag.py", "large.bin"}
+
+
+@pytest.mark.usefixtures("without_proc")
+def test_a_link_that_is_turned_while_it_is_read_leads_to_nothing(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("secret")
+    bundle, real = found(root), os.open
+
+    def turned(path: Path, *arguments: int) -> int:
+        where = tmp_path / "secret" if Path(path).name == "a.json" else path
+        return real(where, *arguments)
+
+    monkeypatch.setattr(os, "open", turned)
+
+    assert set(bundle.files) == {"dag.py", "large.bin"}
+
+
 def test_what_another_account_may_not_read_is_not_read_for_it(root: Path) -> None:
     (root / "large.bin").chmod(0o600)
     (root / "conf").chmod(0o700)
