@@ -1,20 +1,20 @@
 """Processes of Spark that are told from all others, found again, and ended."""
 
-import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 
 import pytest
 
 from headway.runtime.clock import SystemClock
-from headway_worker.spark.daemons import end_daemons
+from headway_worker.spark.daemons import end_marked, marked_python
 from headway_worker.spark.identity import identity_of, kill, may_live
 
 CLOCK = SystemClock()
-SESSION, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+MINE, OTHER = "7-1", "7-2"
 
 # A daemon forks workers; both wait for their standard input to end, which it never does.
 DAEMON = textwrap.dedent("""
@@ -26,14 +26,15 @@ DAEMON = textwrap.dedent("""
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
     started: list[subprocess.Popen[bytes]] = []
 
-    def start_one(program: str, session_id: str = "") -> "subprocess.Popen[bytes]":
-        environment = {**os.environ, "SPARK_JOB_ARTIFACT_UUID": session_id}
+    def start_one(program: str, mark: str = "") -> "subprocess.Popen[bytes]":
+        python = marked_python(tmp_path, sys.executable, mark)
+        assert python is not None
         process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            env=environment,
+            [python, "-c", program],
+            start_new_session=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -84,13 +85,22 @@ def test_another_process_of_the_same_pid_is_not_taken_for_it(start: Start) -> No
     assert process.poll() is None
 
 
-def test_the_daemon_of_an_ended_session_dies_with_its_workers_and_no_other(start: Start) -> None:
-    daemon, other = start(DAEMON, SESSION), start(DAEMON, OTHER)
+def test_the_processes_of_an_ended_session_die_and_no_others(start: Start) -> None:
+    """They are children of the nanny, not of the server: each has left the one that started it."""
+    server, mine, other = start(WAITS), start(DAEMON, MINE), start(DAEMON, OTHER)
 
-    assert end_daemons([os.getpid()], [SESSION]) == 1
+    assert end_marked([server.pid], [MINE]) == 2
 
-    assert daemon.wait() < 0
-    assert daemon.stdout is not None
-    assert daemon.stdout.read() == b""  # its worker has closed the pipe as well
-    assert other.poll() is None
-    assert end_daemons([daemon.pid], [OTHER]) == 0
+    assert mine.wait() < 0
+    assert mine.stdout is not None
+    assert mine.stdout.read() == b""  # its worker has closed the pipe as well
+    assert (server.poll(), other.poll()) == (None, None)
+    assert end_marked([other.pid], [MINE]) == 0
+
+
+def test_a_program_is_marked_only_where_it_can_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+
+    assert marked_python(tmp_path, sys.executable, MINE) is None

@@ -20,6 +20,7 @@ import pytest
 from headway.domain.errors import EmbeddedError
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
+from headway_worker.spark.daemons import end_marked
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = pytest.mark.spark
@@ -167,6 +168,53 @@ def test_who_does_not_know_its_secret_is_refused(start: Start, settings: ServerS
     assert all(b"SaslMessage" in answer or not answer for answer in answers)
 
 
+@pytest.mark.regression
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_server(
+    start: Start, settings: ServerSettings, how: str
+) -> None:
+    """The process has a session of its own, as that of a program that makes itself a daemon."""
+    from pyspark.sql.functions import udf
+    from pyspark.sql.types import StringType
+
+    from headway_worker.spark.session import close_session, open_session
+
+    seconds = f"600.{os.getpid()}"
+
+    def leave(number: int) -> str:
+        subprocess.Popen(["sleep", f"{seconds}{number}"], start_new_session=True)
+        return sys.executable
+
+    def left() -> list[str]:  # a PID namespace of the server's own has other numbers
+        return sorted(
+            it[-2] for it in command_lines().values() if it.startswith(f"sleep {seconds}")
+        )
+
+    server = start(settings)
+    endpoint = server.wait_ready(120)
+    sessions = []
+    for number in (1, 2):
+        of_attempt = replace(endpoint, python=server.python_of(f"7-{number}"))
+        sessions.append(open_session(of_attempt, "attempt", lambda _handle: None))
+        frame = sessions[-1].range(number, number + 1)
+        assert frame.select(udf(leave, StringType())("id")).collect()[0][0] == sys.executable
+    assert left() == ["1", "2"]
+    close_session(sessions[0])
+    end_marked([server.pid], ["7-1"])
+
+    assert left() == ["2"]
+    assert sessions[1].range(1).select(udf(leave, StringType())("id")).collect()
+    assert left() == ["0", "2"]
+
+    if how == "stopped":
+        server.stop()
+    else:
+        os.kill(server.pid, signal.SIGKILL)
+        assert eventually(lambda: not server.is_alive())
+
+    assert left() == []
+
+
 def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start, settings: ServerSettings) -> None:
     server = start(settings)
 
@@ -198,7 +246,8 @@ def test_it_dies_with_its_supervisor(settings: ServerSettings, tmp_path: Path) -
 SUPERVISOR = textwrap.dedent("""
     import os, signal, sys
     from pathlib import Path
-    from headway_worker.spark.server import ConnectServer, ServerSettings
+    from headway_worker.spark.daemons import end_marked
+from headway_worker.spark.server import ConnectServer, ServerSettings
     server = ConnectServer.start(ServerSettings(
         java_home=Path(sys.argv[1]),
         scratch=Path(sys.argv[2]),

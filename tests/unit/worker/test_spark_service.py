@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -38,6 +39,9 @@ class Berths:
 
     present: list[Any] = field(default_factory=list)
     masker: Masker = field(default_factory=Masker)
+    killed: int = 0
+    stopped: int = 0
+    may_stop: Event = field(default_factory=Event)
 
     def mask(self, masker: Masker) -> None:
         self.masker.adopt(masker)
@@ -48,6 +52,20 @@ class Berths:
 
     def wait_ready(self, _seconds: float) -> ConnectEndpoint:
         return ConnectEndpoint("sc://localhost:1", "token", process="boot/1/2")
+
+    def python_of(self, mark: str) -> str:
+        return f"/python-{mark}"
+
+    def kill(self) -> None:
+        self.killed += 1
+
+    def stop(self, grace: float) -> None:
+        assert grace == 0
+        self.may_stop.wait(60)
+        self.stopped += 1
+
+    def close(self, grace: float) -> None:
+        pass
 
     def leave(self, key: Any) -> None:
         if key in self.present:
@@ -120,12 +138,29 @@ def test_its_own_server_is_what_the_settings_say_and_keeps_a_log_that_the_worker
     assert server.java_options == tuple(given.spark_java_options.split())
 
 
+@pytest.mark.regression
+def test_nobody_waits_for_the_end_of_a_server_that_is_killed(
+    spark: SparkService, berths: Berths, claimed: Claimed
+) -> None:
+    """The worker's supervisor kills it, which must go on renewing leases."""
+    spark.locate(claimed, "spark_default", for_session=True)
+
+    spark.kill_server(claimed.key)
+    spark.kill_server(claimed.key)
+
+    assert (berths.killed, berths.stopped) == (2, 0)
+    berths.may_stop.set()
+    spark.close()
+    assert berths.stopped == 1
+
+
 def test_the_default_is_a_server_of_the_workers_own(
     spark: SparkService, berths: Berths, claimed: Claimed
 ) -> None:
     where = spark.locate(claimed, "spark_default", for_session=True)
 
-    assert where.endpoint == berths.wait_ready(0)
+    python = berths.python_of(f"{claimed.key.task_instance_id}-{claimed.key.attempt}")
+    assert where.endpoint == replace(berths.wait_ready(0), python=python)
     assert (where.java_home, where.master) == (Path("/java"), "local[2]")
     assert berths.present == [claimed.key]
     assert spark.is_own(claimed.key)

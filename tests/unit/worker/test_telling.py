@@ -28,7 +28,7 @@ class Spark:
     folder: Path | None
     left: list[AttemptKey] = field(default_factory=list)
     resting: list[AttemptKey] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
+    ended: list[AttemptKey] = field(default_factory=list)
 
     def log_of(self, _key: AttemptKey) -> Path | None:
         return self.folder
@@ -36,8 +36,8 @@ class Spark:
     def logs(self) -> list[Path]:
         return [self.folder] if self.folder else []
 
-    def end_python(self, sessions: dict[AttemptKey, str]) -> None:
-        self.ended.extend(sessions.values())
+    def end_python(self, keys: Sequence[AttemptKey]) -> None:
+        self.ended.extend(keys)
 
     def rest(self, key: AttemptKey) -> None:
         self.resting.append(key)
@@ -181,7 +181,7 @@ def test_figures_are_saved_when_the_log_is_complete_and_the_place_kept_until_the
 
     assert said == [Said(key=keys[0], figures=SparkFigures(jobs=1))]
     assert desk.spark.left == [keys[0]]
-    assert desk.spark.ended == [SESSION]
+    assert desk.spark.ended == [keys[0]]
     assert not desk.telling.pending
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from headway_worker.spark.authentication import authenticated
-from headway_worker.spark.server import ServerSettings, server_command
+from headway_worker.spark.server import ServerSettings
+from headway_worker.spark.server_command import server_command
 
 pytest.importorskip("pyspark")
 

@@ -1,5 +1,6 @@
 """What stopped attempts have left in Spark: held to be there until the opposite is certain."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -39,7 +40,7 @@ class Spark:
     down: bool = False
     own: bool = True
     killed: bool = False
-    ended: dict[AttemptKey, str] = field(default_factory=dict)
+    ended: list[AttemptKey] = field(default_factory=list)
 
     def is_gone(self, _key: AttemptKey) -> bool:
         return self.gone
@@ -53,8 +54,8 @@ class Spark:
         self.children.append(Child())
         return self.children[-1]
 
-    def end_python(self, sessions: dict[AttemptKey, str]) -> None:
-        self.ended.update(sessions)
+    def end_python(self, keys: Sequence[AttemptKey]) -> None:
+        self.ended.extend(keys)
 
     def kill_server(self, _key: AttemptKey) -> None:
         self.killed = True
@@ -107,7 +108,7 @@ def test_it_is_under_way_until_the_end_is_certain(leftovers: Leftovers, spark: S
 
     assert len(spark.children) == 1
     assert spark.children[0].closed
-    assert spark.ended == {KEY: "s"}
+    assert spark.ended == [KEY]
     assert not leftovers.under_way(KEY)
     assert leftovers.problem(KEY) is None
 

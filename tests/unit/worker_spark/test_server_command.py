@@ -7,12 +7,8 @@ import pytest
 
 from headway.domain.errors import EmbeddedError
 from headway_worker.spark.installation import driver_environment
-from headway_worker.spark.server import (
-    ConnectServer,
-    ServerSettings,
-    server_command,
-    server_environment,
-)
+from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server_command import server_command, server_environment
 
 pytest.importorskip("pyspark")
 

@@ -1,34 +1,56 @@
-"""The Python processes that run the UDFs of one session, on a server of the worker's own.
+"""The Python processes that run the UDFs of one attempt, on a server of the worker's own.
 
-A session that has artifacts has such processes to itself, below a daemon of pyspark.  Spark
-keeps that daemon for as long as the server lives.
+Spark has such processes for each session, below a daemon of pyspark, and keeps the daemon for as
+long as the server lives.  Their environment names an artifact id that no client is told, so an
+attempt's session starts Python by a program of its own, which marks all that it starts.
 """
 
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
-_SESSION: Final = b"SPARK_JOB_ARTIFACT_UUID="
+MARK: Final = "HEADWAY_SPARK_ATTEMPT"
+"""The variable that names the attempt, in the environment of its Python processes."""
 
 
-def end_daemons(servers: Collection[int], session_ids: Collection[str]) -> int:
-    """Kill the daemons of sessions that have ended, and all below; return how many there were.
+def marked_python(folder: Path, python: str, mark: str) -> str | None:
+    """Return a program that runs `python` with the mark; None if none can be run in that folder."""
+    program = folder / f"python-{mark}"
+    program.write_text(f'#!/bin/sh\n{MARK}={quote(mark)} exec {quote(python)} "$@"\n')
+    program.chmod(0o700)
+    return str(program) if os.access(program, os.X_OK) else None  # it may be mounted noexec
 
-    `servers` are the processes below which they are.
+
+def end_marked(servers: Collection[int], marks: Collection[str]) -> int:
+    """Kill the processes with these marks, and all below them; return how many there were.
+
+    All processes below the nannies of these servers are looked at: what has left its parent, and
+    founded a session of its own, is a child of the nanny.
     """
-    marks = {_SESSION + session_id.encode() for session_id in session_ids}
-    children = _children()
-    below = [pid for server in servers for pid in children.get(server, ())]
-    daemons = [pid for pid in below if marks & set(_environment(pid))]
-    for pid in daemons:
-        for each in (pid, *_descendants(pid, children)):
+    wanted = {f"{MARK}={mark}".encode() for mark in marks}
+    ended: set[int] = set()
+    while found := set(_marked(servers, wanted)) - ended:
+        for pid in found:
             with suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
-    return len(daemons)
+                os.kill(pid, signal.SIGKILL)
+        ended |= found
+    return len(ended)
+
+
+def _marked(servers: Collection[int], wanted: set[bytes]) -> Iterator[int]:
+    parents = dict(_parents())
+    children: dict[int, list[int]] = defaultdict(list)
+    for pid, parent in parents.items():
+        children[parent].append(pid)
+    for nanny in {parents[server] for server in servers if server in parents}:
+        for pid in _descendants(nanny, children):
+            if wanted & set(_environment(pid)):
+                yield from (pid, *_descendants(pid, children))
 
 
 def _descendants(pid: int, children: Mapping[int, list[int]]) -> list[int]:
@@ -36,14 +58,12 @@ def _descendants(pid: int, children: Mapping[int, list[int]]) -> list[int]:
     return [*found, *(below for child in found for below in _descendants(child, children))]
 
 
-def _children() -> Mapping[int, list[int]]:
-    """Return the children of every process."""
-    found: dict[int, list[int]] = defaultdict(list)
+def _parents() -> Iterator[tuple[int, int]]:
+    """Yield every process with its parent."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             parent = stat.read_text().rpartition(")")[2].split()[1]
-            found[int(parent)].append(int(stat.parent.name))
-    return found
+            yield int(stat.parent.name), int(parent)
 
 
 def _environment(pid: int) -> list[bytes]:

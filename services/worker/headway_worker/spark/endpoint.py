@@ -18,7 +18,8 @@ class ConnectEndpoint:
 
     For a server without TLS that asks for one the host must read `localhost`, whatever it
     is bound to.  `user` is whose a session is, which is known by that and its id.
-    `process` is the identity of a server that is a worker's own.
+    `process` is the identity of a server that is a worker's own; `python` is the program that
+    runs the UDFs of this attempt there, if it has one of its own.
     The token is in no text that is made of this record.
     """
 
@@ -28,6 +29,7 @@ class ConnectEndpoint:
     tls: bool = False
     ca_file: str | None = None
     process: str | None = None
+    python: str | None = None
 
     @classmethod
     def of(cls, connection: SparkConnection) -> "ConnectEndpoint":

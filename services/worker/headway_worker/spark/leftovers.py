@@ -104,7 +104,7 @@ class Leftovers:
             case.child.close()
             case.child, case.ended = None, exited.succeeded
             if case.ended:
-                self.spark.end_python({key: case.session_id})
+                self.spark.end_python([key])
         case.ended = case.ended or self.spark.is_gone(key)
         now = self.clock.monotonic()
         if case.ended or now < case.not_before:

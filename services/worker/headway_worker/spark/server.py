@@ -15,17 +15,17 @@ from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError, Limits
 from headway.runtime.masking import Masker
-from headway_worker.spark.authentication import authenticated
+from headway_worker.spark.daemons import marked_python
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.identity import identity_of
-from headway_worker.spark.installation import TOKEN_VARIABLE, driver_environment, spark_home
+from headway_worker.spark.installation import TOKEN_VARIABLE
+from headway_worker.spark.server_command import LOGGING, server_command, server_environment
 from headway_worker.spark.server_log import ServerLog, follow
 
 if TYPE_CHECKING:  # attempts do without what it imports
     from headway.runtime.settings import WorkerSettings
 
-_CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_FOLDERS: Final = ("events", "local", "tmp", "warehouse")
+_FOLDERS: Final = ("events", "local", "python", "tmp", "warehouse")
 _POLL: Final = 0.02
 _BECOME: Final = "headway.runtime.forker.program:become"
 _BEGIN_SECONDS: Final = 10.0
@@ -37,19 +37,6 @@ _KILL_SECONDS: Final = 5.0
 _LINES_SHOWN: Final = 15
 _LAST_WORDS: Final = 2.0
 """Seconds that the log of a server which has ended may take to be whole."""
-
-# By itself Spark says several lines of each job, for as long as the server lives.
-_LOGGING: Final = f"""\
-rootLogger.level = warn
-rootLogger.appenderRef.console.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
-logger.server.name = {_CLASS}
-logger.server.level = info
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +108,7 @@ class ConnectServer:
         settings.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in _FOLDERS:
             (settings.scratch / folder).mkdir(exist_ok=True)
-        settings.logging.write_text(_LOGGING)
+        settings.logging.write_text(LOGGING)
         self._lock = Lock()
         self._forker = Forker.start((), settings.environment)
         try:
@@ -189,9 +176,20 @@ class ConnectServer:
         with self._lock:
             self._child.hold_until(moment)
 
+    def python_of(self, mark: str) -> str | None:
+        """Return a program that runs UDFs with a mark, if executors are on this machine."""
+        python = server_environment(self._settings)["PYSPARK_PYTHON"]
+        is_here = self._settings.master.startswith("local")
+        return marked_python(self.scratch / "python", python, mark) if is_here else None
+
     def mask(self, masker: Masker) -> None:
         """Hide the secrets that this masker has in the log, for as long as the server lives."""
         self._log.masker.adopt(masker)
+
+    def kill(self) -> None:
+        """Begin to end the server, and all that it has started, at once; wait for nothing."""
+        with self._lock:
+            self._child.kill()
 
     def stop(self, grace: float = 5.0) -> None:
         """End the server, and all that it has started, and wait until that is gone.
@@ -254,42 +252,3 @@ def _pid_of(child: Child) -> int:
     if child.pid is None:
         raise ForkerError(f"its process has not begun: {child.exit and child.exit.lost}")
     return child.pid
-
-
-def server_environment(settings: ServerSettings) -> dict[str, str]:
-    """Return the environment of a server, but for the token."""
-    # Client and server must be of one version, so the server is always pyspark's own.
-    own = {"SPARK_HOME": str(spark_home())}
-    if settings.master.startswith("local"):  # the executors of a cluster must reach the driver
-        own["SPARK_LOCAL_IP"] = "127.0.0.1"
-    return {**driver_environment(settings.java_home, settings.environment), **own}
-
-
-def server_command(settings: ServerSettings) -> list[str]:
-    """Return the command line of a server; it holds no secret."""
-    scratch = settings.scratch
-    # A server that is out of memory would go on, and fail its jobs in odd ways.
-    options = ["-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + str(scratch / "tmp")]
-    options += ["-Dlog4j2.configurationFile=" + settings.logging.as_uri()]
-    # With one compiler only Java reserves a fifth of it; hundreds of sessions fill that, and fail.
-    options += ["-XX:ReservedCodeCacheSize=240m"]
-    options += settings.java_options
-    conf = {
-        "spark.connect.progress.reportInterval": "200ms",
-        "spark.driver.defaultJavaOptions": " ".join(f'"{option}"' for option in options),
-        "spark.local.dir": str(scratch / "local"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        **settings.conf,
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        # The server chooses a free port and logs it: one chosen here could be lost to another.
-        "spark.connect.grpc.binding.port": "0",
-    }
-    command = [str(spark_home() / "bin" / "spark-submit"), "--class", _CLASS]
-    command += ["--name", "headway", "--master", settings.master]
-    command += ["--driver-memory", settings.driver_memory]
-    for key, value in authenticated(conf, (), settings.master).items():
-        command += ["--conf", f"{key}={value}"]
-    return command

@@ -5,7 +5,7 @@ They start when a task first needs them, in a thread of their own: they take sec
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -25,7 +25,7 @@ from headway.sdk.runtime import DEFAULT_SPARK
 from headway_worker.clerk import Work
 from headway_worker.forkers import spark_fork_server
 from headway_worker.spark.connection import SparkConnection, SparkKind, spark_connection
-from headway_worker.spark.daemons import end_daemons
+from headway_worker.spark.daemons import end_marked
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.fleet import Fleet
 from headway_worker.spark.installation import spark_home
@@ -55,6 +55,7 @@ class SparkService:
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "spark"))
     _starting: "Future[None] | None" = None
     _tending: "Future[None] | None" = None
+    _killing: "Future[None] | None" = None
     _tended_at: float = 0.0
     _forker: Forker | None = None
     _failures: int = 0
@@ -142,10 +143,16 @@ class SparkService:
             os.close(nowhere)
 
     def kill_server(self, key: AttemptKey) -> None:
-        """Kill the worker's own server that an attempt was sent to: it obeys no more."""
+        """Kill the worker's own server that an attempt was sent to: it obeys no more.
+
+        This waits for nothing: a thread sees to the server's end, which may take seconds.
+        """
         server = self._fleet.of(key)
-        if server is not None:
-            server.stop(grace=0)
+        if server is None:
+            return
+        server.kill()
+        if self._killing is None or self._killing.done():
+            self._killing = self._threads.submit(server.stop, 0)
 
     def leave(self, key: AttemptKey) -> None:
         """Take note that an attempt has ended, with all that it had in Spark."""
@@ -180,11 +187,11 @@ class SparkService:
         """Take note that nothing of an attempt runs any more on its server."""
         self._fleet.rest(key)
 
-    def end_python(self, sessions: Mapping[AttemptKey, str]) -> None:
-        """Kill the Python processes of sessions that have ended, on the worker's own servers."""
-        servers = {server.pid for key in sessions if (server := self._fleet.of(key))}
+    def end_python(self, keys: Collection[AttemptKey]) -> None:
+        """Kill what UDFs of attempts whose sessions have ended have left on own servers."""
+        servers = {server.pid for key in keys if (server := self._fleet.of(key))}
         if servers:
-            end_daemons(servers, list(sessions.values()))
+            end_marked(servers, [_mark(key) for key in keys])
 
     def logs(self) -> list[Path]:
         """Return the folder of each server of the worker's own."""
@@ -235,7 +242,8 @@ class SparkService:
             log.warning("action=start_spark error=%s", error)
 
     def _endpoint(self, key: AttemptKey) -> ConnectEndpoint:
-        return self._threads.submit(self._fleet.board, key).result().wait_ready(_READY_SECONDS)
+        server = self._threads.submit(self._fleet.board, key).result()
+        return replace(server.wait_ready(_READY_SECONDS), python=server.python_of(_mark(key)))
 
     def _start_server(self) -> ConnectServer:
         if self._closing:
@@ -257,6 +265,10 @@ class SparkService:
         scratch = self.folder / str(next(self._numbers))
         own = ServerSettings.of(self.settings, self._java_home(), scratch, self.environment)
         return replace(own, conf={**own.conf, **ledger_conf(scratch)})
+
+
+def _mark(key: AttemptKey) -> str:
+    return f"{key.task_instance_id}-{key.attempt}"
 
 
 def _limits(settings: WorkerSettings) -> Limits:

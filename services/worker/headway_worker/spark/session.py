@@ -26,6 +26,9 @@ from headway.runtime.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import OF_THE_WORKER, SparkError
 
+_PYTHON: Final = "spark.sql.execution.pyspark.python"
+"""The program that runs the UDFs of one session."""
+
 _CLOSED: Final = "INVALID_HANDLE.SESSION_CLOSED"
 _GOING_ON: Final = (
     GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING,
@@ -66,7 +69,8 @@ def open_session(
     spark.addTag(tag)
     try:
         spark.version  # noqa: B018 - the first call makes the server create the session
-        for name, value in conf.items():
+        own = {_PYTHON: endpoint.python} if endpoint.python else {}
+        for name, value in {**own, **conf}.items():
             spark.conf.set(name, value)
         on_handle({**handle, "application_id": spark.conf.get("spark.app.id")})
     except PySparkException as error:

@@ -98,7 +98,7 @@ class Telling:
         ]
         if said:
             self.clerk.tell(said)
-        self.spark.end_python({key: ended[key].session_id for key in figures})
+        self.spark.end_python(list(figures))
         for key in figures:
             self._ledgers[ended[key].scratch].tally.forget(ended[key].session_id)
         return list(figures)
