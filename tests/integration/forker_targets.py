@@ -107,7 +107,10 @@ def wait_for_end(argument: Argument, channel: socket) -> None:
 
 
 def hang(argument: Argument, channel: socket) -> None:
-    """Live on with a child, a setsid grandchild and a daemon, all of them deaf to SIGTERM."""
+    """Live on with a child, a setsid grandchild and a daemon, all of them deaf to SIGTERM.
+
+    With `until_told`, until a frame comes.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     reader, writer = os.pipe()
     _fork_sleeper(writer, new_session=False)
@@ -116,7 +119,9 @@ def hang(argument: Argument, channel: socket) -> None:
     pids = [int(os.read(reader, 8)) for _ in range(3)]
     pids = [os.getpid(), *pids]
     send_frame(channel, {"pids": pids, "nanny": os.getppid(), "namespace": _namespace()})
-    if argument.get("stay", True):
+    if argument.get("until_told"):
+        receive_frame(channel)
+    elif argument.get("stay", True):
         while True:
             signal.pause()
 

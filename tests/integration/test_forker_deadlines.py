@@ -19,7 +19,7 @@ import pytest
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError, Limits, client
 from headway.runtime.forker.wire import send_message
-from headway.runtime.frames import receive_frame
+from headway.runtime.frames import receive_frame, send_frame
 from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.task_processes import find
 
@@ -45,11 +45,15 @@ def forker(request: pytest.FixtureRequest) -> Iterator[Forker]:
         yield started
 
 
-def start(forker: Forker, seconds: float) -> tuple[Child, list[int], int]:
+def start(
+    forker: Forker, seconds: float, *, until_told: bool = False
+) -> tuple[Child, list[int], int]:
     """Start a tree that may live so long; return its processes and its nanny's."""
     log = os.open(os.devnull, os.O_WRONLY)
     limits = Limits(until=CLOCK.monotonic() + seconds)
-    child = forker.spawn(ChildSpec(target="forker_targets:hang", limits=limits), log)
+    argument = {"until_told": until_told}
+    spec = ChildSpec(target="forker_targets:hang", argument=argument, limits=limits)
+    child = forker.spawn(spec, log)
     os.close(log)
     frame = receive_frame(child.channel)
     assert frame is not None
@@ -107,18 +111,18 @@ def test_a_deadline_that_is_moved_holds_from_then_on(forker: Forker) -> None:
 
 
 def test_the_next_child_of_a_nanny_has_a_deadline_of_its_own(forker: Forker) -> None:
-    first, *_ = start(forker, SHORT)
-    assert first.wait(LONG) is not None
+    first, _, nanny = start(forker, 2 * SHORT, until_told=True)
+    send_frame(first.channel, {})
+    assert first.wait(LONG) == Exit(code=0)
     first.close()
 
-    log = os.open(os.devnull, os.O_WRONLY)
-    second = forker.spawn(ChildSpec(target="forker_targets:hang"), log)
-    os.close(log)
+    second, pids, its_nanny = start(forker, LONG)
 
-    assert receive_frame(second.channel) is not None
-    assert second.wait(1.5) is None
-    second.kill()
-    assert second.wait(LONG) == Exit(signal=signal.SIGKILL)
+    assert its_nanny == nanny
+    assert second.wait(3 * SHORT) is None, "the first deadline has passed meanwhile"
+    second.hold_until(CLOCK.monotonic())
+    assert second.wait(LONG) == PASSED
+    assert alive(pids) == []
 
 
 def test_one_whose_deadline_has_passed_is_not_started(forker: Forker) -> None:

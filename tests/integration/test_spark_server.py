@@ -246,8 +246,7 @@ def test_it_dies_with_its_supervisor(settings: ServerSettings, tmp_path: Path) -
 SUPERVISOR = textwrap.dedent("""
     import os, signal, sys
     from pathlib import Path
-    from headway_worker.spark.daemons import end_marked
-from headway_worker.spark.server import ConnectServer, ServerSettings
+    from headway_worker.spark.server import ConnectServer, ServerSettings
     server = ConnectServer.start(ServerSettings(
         java_home=Path(sys.argv[1]),
         scratch=Path(sys.argv[2]),

@@ -198,7 +198,7 @@ def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_
 
     tenure.lost.add(KEY)
     leftovers.step()
-    left = min(5, 20 - lost_after)
+    left = min(5 / 2, 20 - lost_after)  # half of `kill_grace`, as its nanny has it
     clock.advance(left - 0.1)
     leftovers.step()
     assert not spark.killed

@@ -17,7 +17,7 @@ _PAUSE: Final = 1.0
 _OBEDIENCE: Final = 20.0
 """Seconds that a server of the worker's own gets to end a session; then it is killed.
 
-That of an attempt that was lost gets what is left of its lease, `kill_grace`, if that is less.
+That of an attempt that was lost gets half of `kill_grace`, if that is less, as from its nanny.
 """
 
 
@@ -115,7 +115,7 @@ class Leftovers:
         """Kill a server of the worker's own that does not obey in time."""
         now = self.clock.monotonic()
         if self.tenure.has_ended(key):
-            case.kill_at = min(case.kill_at, now + self.settings.kill_grace)
+            case.kill_at = min(case.kill_at, now + self.settings.kill_grace / 2)
         if now >= case.kill_at and self.spark.is_own(key):
             self.spark.kill_server(key)
 
