@@ -20,9 +20,9 @@ from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
 from headway.runtime import service, settings
 from headway.runtime.awaiting import Awaiting
 from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
+from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.linux import become_undumpable, share_one_heap
-from headway.runtime.loop import cause_of
+from headway.runtime.loop import Pace, cause_of
 from headway.runtime.settings import DatabaseSettings
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def registered(
     wakes = settings.read(DatabaseSettings).wakes
     engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
     guards.watch(engine)
-    me = _await(engine, bell, partial(_register, engine, kind, queues, slots))
+    me = _await(engine, bell, partial(_register, engine, kind, queues, slots), SystemClock())
     log.info("action=start process=%d", me.id)
     with ExitStack() as ending:
         notifier = Notifier(partial(notices.send, engine), SystemClock())
@@ -93,22 +93,31 @@ def registered(
     log.info("action=stop process=%d", me.id)
 
 
-def _await(engine: Engine, bell: Bell, register: Callable[[], Identity]) -> Identity:
+def _await(engine: Engine, bell: Bell, register: Callable[[], Identity], clock: Clock) -> Identity:
     """Return who this process is, once the database answers; SystemExit if told to stop before."""
-    waiting = Awaiting(partial(migrate.contact, engine), _is_away, bell, SystemClock())
+    is_away = partial(_is_away, engine)
+    waiting = Awaiting(partial(migrate.contact, engine), is_away, bell, clock)
+    pace, failures = Pace(), 0
     while waiting.run():
         try:
             return register()
         except (DBAPIError, DatabaseError) as error:
-            if not _is_away(error):
+            if not is_away(error):
                 raise
-            log.warning("action=wait The database has gone away again: %s", cause_of(error))
+            failures += 1
+            seconds = pace.retry_after(failures)
+            log.warning(
+                "action=wait next_try=%.1fs: The database has gone away again: %s",
+                seconds,
+                cause_of(error),
+            )
+            clock.wait(bell.stopped, seconds)
     log.info("action=stop before the database has answered")
     raise SystemExit(0)
 
 
-def _is_away(error: BaseException) -> bool:
-    return engines.is_away(error.__cause__ or error)
+def _is_away(engine: Engine, error: BaseException) -> bool:
+    return engines.is_away(error.__cause__ or error, engine)
 
 
 def _register(engine: Engine, kind: str, queues: Sequence[str], slots: int) -> Identity:

@@ -1,6 +1,5 @@
 """The connection to Postgres: one way to make it, with the promises that every query relies on."""
 
-import re
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -10,8 +9,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from headway.db import giving_back, identity, prepared
+from headway.db.login_refusal import is_refusal, sqlstate_of_login
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.runtime import configuration
+from headway.runtime.clock import SystemClock
 from headway.runtime.database_settings import DatabaseSettings
 
 TIMEOUTS: Final = {
@@ -51,11 +52,8 @@ _TRANSIENT: Final = frozenset(
     }
 )
 
-_REFUSES: Final = re.compile(
-    "authentication failed|no password supplied|does not exist|no pg_hba.conf entry"
-    "|not permitted to log in"
-)
-"""What the server, or the driver, says of a login that will be refused again; it has no code."""
+_NOTHING_TO_SEND: Final = "no password supplied"
+"""What libpq says, always in English, when a server asks for a password and there is none."""
 
 _READ_ONLY: Final = text("SHOW transaction_read_only")
 
@@ -181,11 +179,19 @@ def is_transient(error: BaseException) -> bool:
     return code in _TRANSIENT or code.startswith("08")
 
 
-def is_away(error: BaseException) -> bool:
-    """Tell whether the database does not answer now and may later; not so if it refuses a login."""
+def is_away(error: BaseException, engine: Engine) -> bool:
+    """Tell whether the database does not answer now and may later; not so if it refuses a login.
+
+    A refused login has no code in the error: `login_refusal` asks the server for it.
+    """
     if isinstance(error, ReplicaError) or not is_transient(error):
         return False
-    return _REFUSES.search(str(error)) is None
+    if not isinstance(error, OperationalError) or getattr(error.orig, "pgcode", None):
+        return True
+    if _NOTHING_TO_SEND in str(error):
+        return False
+    address = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return not is_refusal(sqlstate_of_login(address, SystemClock()))
 
 
 def _prepare_connection(connection: Any, _record: object) -> None:
