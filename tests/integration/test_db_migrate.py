@@ -144,7 +144,13 @@ def test_a_second_upgrade_changes_nothing(database_url: str, engine: Engine) -> 
     assert inspect(engine).get_table_names() == tables
 
 
-def test_upgrades_at_once_follow_each_other(empty: Engine, empty_url: str) -> None:
+@pytest.mark.parametrize("before", [None, "0013"], ids=["empty", "of an earlier release"])
+def test_upgrades_at_once_follow_each_other(
+    empty: Engine, empty_url: str, before: str | None
+) -> None:
+    if before is not None:
+        put(empty, before)
+
     def upgrade() -> str:
         return migrate.upgrade(empty_url)
 
