@@ -103,7 +103,9 @@ def test_no_role_holds_up_the_first_migration(empty_url: str) -> None:
 
 @pytest.mark.regression
 @pytest.mark.usefixtures("engine", "impatient", "next_release")
-def test_a_migration_that_has_to_wait_names_who_holds_it_up(database_url: str) -> None:
+def test_a_migration_that_has_to_wait_names_who_holds_it_up(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """A reader has left a transaction open."""
     with bare_connection(database_url, Login.READONLY) as reader:
         reader.execute(text("SET application_name = 'a dashboard'"))
@@ -117,6 +119,7 @@ def test_a_migration_that_has_to_wait_names_who_holds_it_up(database_url: str) -
     assert f"pid {pid}, role headway_readonly, application 'a dashboard', idle in trans" in told
     assert f"`SELECT pg_terminate_backend({pid})` ends it" in told
     assert " UTC" in told.partition("since ")[2]
+    assert caplog.text.count(f"action=wait_for_lock held_by=pid {pid}, ") == 1
     assert migrate.upgrade(database_url) == "9999"
 
 

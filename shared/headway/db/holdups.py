@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Thread
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, Row, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.runtime.clock import SystemClock
@@ -45,6 +45,7 @@ class Holdups:
     engine: Engine
     backend: int
     last: tuple[str, ...] = ()
+    _named: set[int] = field(default_factory=set)
     _stop: Event = field(default_factory=Event)
 
     @classmethod
@@ -69,13 +70,14 @@ class Holdups:
     def _look(self) -> None:
         with self.engine.connect() as conn:
             found = conn.execute(HOLDERS, {"backend": self.backend}).all()
-        told = tuple(
-            SESSION.format(it=it, since=it.since or "a time not shown to this role")
-            if it.pid
-            else PREPARED
-            for it in found
-        )
-        if told and told != self.last:
-            self.last = told
-            for session in told:
-                log.warning("action=wait_for_lock held_by=%s", session)
+        if found:
+            self.last = tuple(_told(it) for it in found)
+        for it, told in zip(found, self.last, strict=False):
+            if it.pid not in self._named:
+                log.warning("action=wait_for_lock held_by=%s", told)
+        self._named |= {it.pid for it in found}
+
+
+def _told(it: Row[Any]) -> str:
+    since = it.since or "a time not shown to this role"
+    return SESSION.format(it=it, since=since) if it.pid else PREPARED
