@@ -13,11 +13,12 @@ from headway.domain.errors import DagError, SerializationError
 from headway.domain.soundness import check_sound
 from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
+from headway.sdk.declared_files import MOST_PATTERNS
 from headway.serialization import codec
 from headway.serialization.decoding import Budget
 from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
 from headway.timetables import registry
-from headway_parser.contents import ABSENT
+from headway_parser.patterns import ABSENT
 
 LONGEST_ERROR: Final = 20_000
 """Characters of an import error that are kept."""
@@ -122,6 +123,10 @@ def _check(path: str, frame: Frame) -> ParsedFile:
         raise SerializationError("it has no DAGs, or no files.")
     by_path, by_hash = _code(contents)
     patterns = dict(_patterns(frame.get("patterns")))
+    if len(patterns) > MOST_PATTERNS:
+        raise SerializationError(
+            f"it has {len(patterns):,} patterns in headway_files; {MOST_PATTERNS} is the limit."
+        )
     read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **patterns, **by_path}
     if not _is_bounded(read):
         raise SerializationError(

@@ -19,8 +19,8 @@ from headway.sdk.specification import to_spec
 from headway.sdk.static_imports import Imports
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.serialization import codec
-from headway_parser.contents import names_of
 from headway_parser.imports import from_source
+from headway_parser.patterns import names_hash
 from headway_parser.reading import ChangedError, FilesRead
 from headway_parser.refusals import Refusals
 
@@ -89,7 +89,7 @@ def _declared(read: FilesRead, path: str, source: bytes) -> tuple[dict[str, str]
     for pattern in declared(source, path):
         found = matches(read.root, pattern)
         if is_pattern(pattern):
-            patterns[f"{pattern}/"] = names_of(read.root, f"{pattern}/")
+            patterns[f"{pattern}/"] = names_hash(found)
         elif not found:
             read.note(str(read.root / pattern))
             raise refuse_missing(pattern, path)

@@ -5,15 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.domain.errors import DagError
 from headway.runtime.clock import Clock
-from headway.sdk.declared_files import matches
 from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
+from headway_parser.patterns import ABSENT, Patterns
 from headway_parser.regular import read_regular
 from headway_parser.stamps import Stamp, stamp_of
-
-ABSENT: Final = "absent"
-"""What stands for the content of a file that is not there, or is none to read."""
 
 LARGEST_DAG_FILE: Final = 8 * 2**20
 """Bytes of a DAG file; a larger one is not even looked at."""
@@ -30,11 +26,20 @@ class Contents:
     """The hashes of the files below a folder; a file is read again when its stamp differs."""
 
     clock: Clock
+    patterns: Patterns = field(init=False)
     _known: dict[Stamp, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.patterns = Patterns(self.clock)
+
     def look(self, root: Path, name: str, stamp: Stamp | None = None) -> str:
-        """Return the hash of what a parse depends on: of a file, or of the names of a pattern."""
-        return names_of(root, name) if name.endswith("/") else self.hash(root / name, stamp)
+        """Return the hash of what a parse depends on: of a file, or of the names of a pattern.
+
+        Of a pattern that is what `patterns` have found last.
+        """
+        if is_pattern(name):
+            return self.patterns.found(root, name)
+        return self.hash(root / name, stamp)
 
     def hash(self, file: Path, stamp: Stamp | None = None) -> str:
         """Return the hash of a file's content, by whichever of its names; ABSENT without any.
@@ -57,15 +62,9 @@ class Contents:
         return found
 
 
-def names_of(root: Path, dependency: str) -> str:
-    """Return the hash of the names of files that a pattern of `headway_files` finds.
-
-    The dependency is the pattern with a "/" behind it, which no file's name has.
-    """
-    try:
-        return content_hash("\n".join(matches(root, dependency.removesuffix("/"))).encode())
-    except DagError:
-        return ABSENT
+def is_pattern(dependency: str) -> bool:
+    """Whether a parse depends on the names that a pattern finds, and not on a file."""
+    return dependency.endswith("/")
 
 
 def signature_of(files: Mapping[str, str], release: str) -> str:

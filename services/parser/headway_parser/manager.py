@@ -23,6 +23,7 @@ from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
 from headway_parser.clerk import Clerk, Result
+from headway_parser.contents import is_pattern
 from headway_parser.jobs import Job, in_order
 from headway_parser.parsing import Finished, Parsing
 from headway_parser.retention import Retention
@@ -218,11 +219,13 @@ class DagFileProcessorManager:
     def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
         """Tell whether a file holds what it held before the parse, but another content is claimed.
 
-        It would seem to have changed for ever.
+        It would seem to have changed for ever.  Patterns are looked for in the next look.
         """
-        look = self.survey.shelves[job.key.bundle].contents.look
+        contents = self.survey.shelves[job.key.bundle].contents
         return any(
-            said != job.hashes.get(path, said) and look(job.root, path) == job.hashes[path]
+            said != job.hashes.get(path, said)
+            and not is_pattern(path)
+            and contents.look(job.root, path) == job.hashes[path]
             for path, said in (result.read or {}).items()
         )
 

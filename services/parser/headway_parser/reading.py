@@ -6,7 +6,8 @@ from pathlib import Path
 
 from headway.domain.errors import HeadwayError
 from headway.serialization.manifest import MOST_BYTES, MOST_FILES, content_hash
-from headway_parser.contents import ABSENT, LARGEST_DAG_FILE
+from headway_parser.contents import LARGEST_DAG_FILE
+from headway_parser.patterns import ABSENT
 from headway_parser.stamps import Stamp, stamp_of
 
 

@@ -1,6 +1,6 @@
 """One bundle as this parser sees it: which of its files are to be parsed, which are gone."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from headway.db.files import FileKey, Row
 from headway.runtime.clock import Clock
 from headway_parser.bundle_files import BundleFiles, BundleReader
-from headway_parser.contents import Contents, signature_of
+from headway_parser.contents import Contents, is_pattern, signature_of
 from headway_parser.due import Reason, may_forget, why
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister, Listing
@@ -77,7 +77,7 @@ class Shelf:
         Each file is looked at once, however many others have imported it.
         """
         bundle = BundleFiles(place.root, listing.all_files, self.reader, listing.gap)
-        there = cache(lambda it: self.contents.look(place.root, it, listing.stamps.get(it)))
+        there = self._look(place.root, listing, rows)
         for path in listing.paths:
             row, before = rows.get(path), self.considered.get(path)
             hashes = {name: there(name) for name in {path, *(row.paths if row else ())}}
@@ -104,6 +104,12 @@ class Shelf:
                     runs=wanted.get(path, ()),
                     bundle=bundle,
                 )
+
+    def _look(self, root: Path, listing: Listing, rows: Mapping[str, Row]) -> Callable[[str], str]:
+        """Look for the files of patterns; return what tells the hash of a dependency."""
+        known = (it for path in listing.paths if path in rows for it in rows[path].paths)
+        self.contents.patterns.look(root, {it for it in known if is_pattern(it)})
+        return cache(lambda it: self.contents.look(root, it, listing.stamps.get(it)))
 
     def conclude(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
         """Note what a parse says that it has read, and what was there when it began."""

@@ -2,17 +2,21 @@
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import dirname, normpath
 from typing import Final
 
 from headway.domain.errors import DagError
+from headway.runtime.seam import nothing
 
 NAME: Final = "headway_files"
 MOST_LOOKED_AT: Final = 20_000
 """Files and folders that may be looked at to find those that a pattern names."""
+
+MOST_PATTERNS: Final = 50
+"""Patterns of a DAG file: a parser looks for the files of each again and again."""
 
 _MANY: Final = "**"
 _WILD: Final = frozenset("*?[")
@@ -35,18 +39,26 @@ def declared(source: bytes, dag_file: str) -> list[str]:
         if any(isinstance(it, ast.Name) and it.id == NAME for it in targets):
             assert isinstance(node, ast.Assign)
             found += _texts(node.value, dag_file)
-    return [_relative(text, dag_file) for text in found]
+    patterns = [_relative(text, dag_file) for text in found]
+    count = sum(map(is_pattern, set(patterns)))
+    if count > MOST_PATTERNS:
+        raise DagError(
+            f"{dag_file}: {NAME} has {count} patterns; {MOST_PATTERNS} is the limit. Name a folder "
+            'with all that is in it, such as "conf/**", or files without a wildcard.'
+        )
+    return patterns
 
 
-def matches(root: Path, pattern: str) -> list[str]:
+def matches(root: Path, pattern: str, hurry: Callable[[], None] = nothing) -> list[str]:
     """Return the files below `root` that a pattern names, sorted.
 
     `*`, `?` and `[…]` stand for a part of a name, `**` for folders.  A name that begins with a
-    dot must be named so.  DagError if that takes too long.
+    dot must be named so.  DagError if that takes too long.  `hurry` is called at each file and
+    folder, and may raise an error.
     """
     if _WILD.isdisjoint(pattern):
         return [pattern] if (root / pattern).is_file() else []
-    looking = _Looking(root, pattern)
+    looking = _Looking(root, pattern, hurry)
     return sorted(set(looking.below("", pattern.split("/"))))
 
 
@@ -64,8 +76,9 @@ def refuse_missing(pattern: str, dag_file: str) -> DagError:
 
 
 class _Looking:
-    def __init__(self, root: Path, pattern: str) -> None:
+    def __init__(self, root: Path, pattern: str, hurry: Callable[[], None]) -> None:
         self.root = root
+        self.hurry = hurry
         self.pattern = pattern
         self.left = MOST_LOOKED_AT
 
@@ -88,6 +101,7 @@ class _Looking:
         try:
             with os.scandir(self.root / folder) as entries:
                 for entry in entries:
+                    self.hurry()
                     self.left -= 1
                     if self.left < 0:
                         raise DagError(

@@ -17,7 +17,7 @@ from headway_parser.answer import (
     explain_silence,
     failure,
 )
-from headway_parser.contents import ABSENT
+from headway_parser.patterns import ABSENT
 
 SOURCE = b"# a DAG"
 UNUSABLE = "What the file left behind cannot be used: "

@@ -7,7 +7,8 @@ import pytest
 
 from headway.testing.clock import FakeClock
 from headway_parser import contents
-from headway_parser.contents import ABSENT, Contents, signature_of
+from headway_parser.contents import Contents, signature_of
+from headway_parser.patterns import ABSENT
 from headway_parser.stamps import stamp_of
 
 

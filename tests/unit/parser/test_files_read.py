@@ -8,7 +8,7 @@ import pytest
 from headway.runtime.frames import Frame, receive_frame
 from headway.serialization import codec
 from headway_parser.child import parse
-from headway_parser.contents import ABSENT
+from headway_parser.patterns import ABSENT
 from headway_parser.reading import ChangedError, FilesRead
 
 ROOT = Path("/srv/dags")

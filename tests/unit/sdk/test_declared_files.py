@@ -6,7 +6,7 @@ import pytest
 
 from headway.domain.errors import DagError
 from headway.sdk import declared_files
-from headway.sdk.declared_files import declared, matches
+from headway.sdk.declared_files import MOST_PATTERNS, declared, matches
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,15 @@ def test_names_are_relative_to_the_dag_file(source: str, found: list[str]) -> No
 def test_what_names_no_files_of_the_bundle_is_refused(value: str, message: str) -> None:
     with pytest.raises(DagError, match=message):
         declared(f"headway_files = {value}".encode(), "dags/etl.py")
+
+
+def test_a_file_has_so_many_patterns_at_most() -> None:
+    patterns = [f"conf/{number}/*" for number in range(MOST_PATTERNS)]
+    names = [f"conf/{number}.json" for number in range(MOST_PATTERNS)]
+    assert len(declared(f"headway_files = {patterns + names}".encode(), "etl.py")) == 100
+
+    with pytest.raises(DagError, match=f"has {MOST_PATTERNS + 1} patterns"):
+        declared(f"headway_files = {[*patterns, '*']}".encode(), "etl.py")
 
 
 @pytest.fixture
