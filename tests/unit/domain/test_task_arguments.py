@@ -141,3 +141,13 @@ def test_a_set_has_one_form_whatever_its_order(items: list[int]) -> None:
     backwards = items[::-1]
 
     assert encode_argument(set(items), "x") == encode_argument(set(backwards), "x")
+
+
+def test_sets_count_as_levels() -> None:
+    value: object = 1
+    for _ in range(DEEPEST):
+        value = frozenset([value])
+
+    encode_argument(value, "argument x")
+    with pytest.raises(DagError, match=f"more than {DEEPEST} levels"):
+        encode_argument({value}, "argument x")

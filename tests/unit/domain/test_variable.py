@@ -77,6 +77,13 @@ def test_what_cannot_be_kept_is_refused_without_being_quoted(value: str, message
     assert CANARY not in str(caught.value)
 
 
+def test_a_value_of_the_largest_size_is_kept() -> None:
+    """Its size is that in UTF-8."""
+    assert Variable(key="v", value="ä" * (LARGEST_SECRET // 2)).value
+    with pytest.raises(SecretError, match="has 262,145 bytes"):
+        Variable(key="v", value="a" * (LARGEST_SECRET + 1))
+
+
 def test_a_key_may_be_the_name_of_a_file() -> None:
     with pytest.raises(DagError, match="The variable id"):
         Variable(key="a/b", value="")

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headway.cli.main import app
+from headway.domain.errors import TimetableError
 from headway.timetables.base import TimeRestriction, Timetable
 from headway.timetables.cron import CronTimetable
 from headway.timetables.days import Holidays, TradingDays, Workdays
@@ -119,3 +120,10 @@ def test_a_preview_says_where_the_calendar_ends(expression: str) -> None:
     assert found.exit_code == 0
     assert ("'XBOM' has data from 1997-01-01 to 20" in found.stderr) is ("XBOM" in text)
     assert found.stderr.count("'US' has data from 1777-01-01 to 21") == text.count("US")
+
+
+@pytest.mark.parametrize("code", ["", "X" * 100, None, 7])
+def test_a_calendar_has_the_form_of_a_code(code: object) -> None:
+    for make in (TradingDays, Holidays):
+        with pytest.raises(TimetableError, match="A calendar is a code such as"):
+            make(code)  # type: ignore[arg-type]
