@@ -22,7 +22,7 @@ from headway.db import migrate
 from headway.testing import modes
 from headway.testing.pgbouncer import PgBouncer, pgbouncer
 from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
-from headway.testing.required import fail_for_missing, required_program
+from headway.testing.required import fail_for_missing
 
 _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""
@@ -84,7 +84,6 @@ def _in_memory() -> Path | None:
 @pytest.fixture(scope="session")
 def bouncer(postgres: ThrowawayPostgres) -> Iterator[PgBouncer]:
     """PgBouncer before the test server."""
-    required_program("pgbouncer", "pgbouncer")
     with pgbouncer(postgres.url) as running:
         yield running
 

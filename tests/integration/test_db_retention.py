@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
 from headway.db import contents, entries, identity, retention, runs, versions
+from headway.db.dag_lock import lock_dag
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.runs import NewRuns
@@ -25,7 +26,6 @@ AGE = text("""
     UPDATE dag_version SET created_at = created_at - make_interval(days => :days),
                            left_at = left_at - make_interval(days => :days)
 """)
-LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
 OLD_CONTENT = (
     text("UPDATE code_file SET stored_at = now() - interval '1 day'"),
     text("UPDATE code_manifest SET stored_at = now() - interval '1 day'"),
@@ -54,7 +54,7 @@ def add(conn: Connection, spec: DagSpec, code: bytes) -> int:
     """Store a version with its code, in a DAG that is there."""
     files = {"dag.py": content_hash(code)}
     key, data = manifest_hash(files), codec.encode(spec)
-    conn.execute(LOCK_DAG, {"dag_id": spec.dag_id})
+    lock_dag(conn, spec.dag_id)
     versions.add_code(conn, {key: files}, {content_hash(code): code})
     fingerprint = codec.fingerprint(data, key)
     found = versions.find(conn, {spec.dag_id: fingerprint})

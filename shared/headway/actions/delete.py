@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author, Entry, enter
 from headway.actions.lookup import lock_run
-from headway.db import endings, interventions, wakes
+from headway.db import dag_lock, endings, interventions, wakes
 from headway.decide.wording import command
 from headway.domain.errors import ConflictError
 
@@ -16,7 +16,7 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     until it has ended, and it must have a row to end in.
     """
     endings.lock_backfill(conn, dag_id, run_id)
-    endings.lock_dag(conn, dag_id)
+    dag_lock.lock_dag(conn, dag_id)
     run = lock_run(conn, dag_id, run_id)
     instances = interventions.lock_instances(conn, [run])
     live = [it for it in instances if it.phase is not None]

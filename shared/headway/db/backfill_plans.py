@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db import dag_lock
 from headway.db.interventions import LockedRun
 from headway.decide.backfill import AS_IT_COMES, Existing, PlannedDate, Way
 from headway.domain.interval import DataInterval
@@ -17,8 +18,6 @@ from headway.timetables.base import DagRunInfo
 LOCK_BACKFILLS = text("""
     SELECT FROM backfill WHERE dag_id = :dag_id ORDER BY id FOR NO KEY UPDATE
 """)
-
-LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
 
 # A run that a backfill, or catchup, has created over several intervals is for each of their dates.
 EXISTING = text("""
@@ -137,7 +136,7 @@ class NewBackfill:
 def lock_dag(conn: Connection, dag_id: str) -> None:
     """Keep everybody else from creating automated runs of the DAG, in this transaction."""
     conn.execute(LOCK_BACKFILLS, {"dag_id": dag_id})
-    conn.execute(LOCK_DAG, {"dag_id": dag_id})
+    dag_lock.lock_dag(conn, dag_id)
 
 
 def existing(conn: Connection, dag_id: str, infos: Sequence[DagRunInfo]) -> list[Existing]:

@@ -81,8 +81,6 @@ LOCK_BACKFILL = text("""
        FOR NO KEY UPDATE OF backfill
 """)
 
-LOCK_DAG = text("SELECT FROM dag WHERE dag_id = :dag_id FOR NO KEY UPDATE")
-
 # Nothing tells a scheduler that the interval of a run which is gone is due, but this.
 FREE_INTERVAL = text("""
     UPDATE dag SET next_run_after = least(next_run_after, run.run_after)
@@ -153,11 +151,6 @@ def lock_backfill(conn: Connection, dag_id: str, run_id: str) -> None:
     locked: int | None = None
     while (its := conn.scalar(LOCK_BACKFILL, {"dag_id": dag_id, "run_id": run_id})) != locked:
         locked = its
-
-
-def lock_dag(conn: Connection, dag_id: str) -> None:
-    """Lock the DAG, after its backfill and before any of its runs."""
-    conn.execute(LOCK_DAG, {"dag_id": dag_id})
 
 
 def delete(conn: Connection, run: int) -> None:

@@ -4,7 +4,6 @@ Its connections to the server take turns, so that whoever relies on anything tha
 transaction has left behind in its connection finds out.
 """
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,8 +20,7 @@ from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import tethered
-
-HOW_TO_INSTALL: Final = "PgBouncer is not installed: apt-get install pgbouncer"
+from headway.testing.required import required_program
 
 _PATIENCE: Final = 10.0
 _CONFIGURATION: Final = """\
@@ -57,16 +55,10 @@ class PgBouncer:
         return make_url(url).set(host=HOST, port=self.port).render_as_string(hide_password=False)
 
 
-def program() -> str | None:
-    """Return where PgBouncer is; Debian puts it where only root looks."""
-    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-
-
 @contextmanager
 def pgbouncer(url: str) -> Iterator[PgBouncer]:
     """Run PgBouncer in front of the server at `url`, an address of a superuser."""
-    found = program()
-    assert found is not None, HOW_TO_INSTALL
+    found = required_program("pgbouncer", "pgbouncer")
     server = make_url(url)
     with TemporaryDirectory(prefix="headway-pgbouncer-") as directory:
         folder = Path(directory)
