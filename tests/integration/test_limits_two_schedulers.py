@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, event, text
 
-from headway.db import dags, endings, events, line, pools, runs, starting
+from headway.db import dags, endings, events, places, pools, runs, starting
 from headway.db.events import Event
 from headway.decide.admit import Budget, Limit
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
@@ -250,7 +250,7 @@ def executed(engine: Engine) -> Iterator[list[TextClause]]:
     ("lock", "count"),
     [
         (pools.LOCK, pools.FREE),
-        (dags.LOCK_PLACES, line.LIVE),
+        (dags.LOCK_PLACES, places.LIVE),
         (starting.LOCK_STARTING, runs.FREE_LANES),
         (dags.LOCK_DUE, dags.SCHEDULED),
     ],

@@ -161,6 +161,21 @@ def test_the_longest_overdue_come_first(
         assert (len(order), list(ids.scalars())) == (3, ["c", "b", "a"])
 
 
+@pytest.mark.regression
+def test_the_latest_and_the_longest_overdue_have_their_turns(
+    engine: Engine, replica: Replica
+) -> None:
+    """Should a pass not get through all of them, neither half is left for the next one."""
+    for day, dag_id in enumerate("abcd", 1):
+        seed.store(engine, replace(seed.dag(dag_id=dag_id), start_date=seed.START + day * seed.DAY))
+    create(replica, day=0)
+
+    with engine.begin() as conn:
+        found = dags.lock_due(conn, seed.START + 9 * seed.DAY, 4)
+
+    assert [dag.dag_id for dag in found] == ["d", "a", "c", "b"]
+
+
 def test_dags_without_room_do_not_fill_the_batch(
     engine: Engine, new_replica: Callable[..., Replica]
 ) -> None:

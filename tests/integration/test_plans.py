@@ -63,7 +63,7 @@ HOT = {
     *("xcoms.PUSH", "xcoms.LENGTHS"),
     *("tasks.DECIDE", "tasks.EXPAND", "tasks.COUNT", "runs.SETTLE", "tasks.RETRY"),
     *("pools.LOCK", "pools.FREE", "queues.FREE", "line.PLAIN", "line.LIMITED"),
-    *("dags.LOCK_PLACES", "line.LIVE", "tasks.QUEUE"),
+    *("dags.LOCK_PLACES", "places.LIVE", "tasks.QUEUE"),
     *("attempts.ANY_QUEUED", "attempts.CLAIM", "attempts.FACTS", "leases.RENEW"),
     *("attempts.LOCK_TASKS", "attempts.REPORT", "leases.EXPIRED", "leases.LOCK", "leases.JUDGE"),
     *("charges.ABANDONED", "charges.REVOKE", "interventions.LOCK_OVERDUE"),

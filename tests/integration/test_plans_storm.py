@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import wakes
+from headway.db import line, wakes
 from headway.domain.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed
@@ -21,6 +21,8 @@ NOW = seed.START + seed.DAY
 FEW, MANY = 600, 6000
 TAKEN = 100
 BLOCKED = 300
+HEAD = 400
+"""Tasks at the head of a line that are read before DAGs are sought: more than `BLOCKED`."""
 
 RUNS = text("SELECT id FROM dag_run WHERE state = 'running'")
 
@@ -55,7 +57,8 @@ class Storm:
 
 
 @pytest.fixture
-def storm(engine: Engine) -> Storm:
+def storm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Storm:
+    monkeypatch.setattr(line, "LOOK", HEAD)
     seed.make_pool(engine, DEFAULT_POOL, 1_000_000)
     seed.register(engine, "worker")
     return Storm(engine)
@@ -90,6 +93,26 @@ def start_behind_a_full_dag(storm: Storm) -> None:
         spec = replace(seed.dag(*full, dag_id="full"), max_active_tasks=1)
         seed.scheduled(storm.engine, spec)
         assert queue(storm.replica(1)) == 1
+    start_all(storm)
+
+
+def start_behind_a_narrow_dag(storm: Storm) -> None:
+    """Have all runs started, behind many tasks of a DAG that has one place, and it is free."""
+    if storm.dags == FEW:
+        tasks = [replace(it, priority_weight=99) for it in seed.wide(BLOCKED, "narrow").tasks]
+        spec = replace(seed.dag(*tasks, dag_id="narrow"), max_active_tasks=1)
+        seed.scheduled(storm.engine, spec)
+    start_all(storm)
+
+
+def start_behind_another_queue(storm: Storm) -> None:
+    """Have all runs started, behind many tasks of a queue of which each worker has enough."""
+    if storm.dags == FEW:
+        tasks = [
+            replace(it, priority_weight=99, queue="other")
+            for it in seed.wide(2 * HEAD, "elsewhere").tasks
+        ]
+        seed.scheduled(storm.engine, seed.dag(*tasks, dag_id="elsewhere"))
     start_all(storm)
 
 
@@ -152,9 +175,14 @@ def _rows(plans: list[Plan]) -> dict[tuple[str, bool], int]:
         (plan_all, start, "starting.LOCK_STARTING"),
         (start_all, queue, "line.PLAIN"),
         (start_behind_a_full_dag, queue, "line.PLAIN"),
+        (start_behind_a_narrow_dag, queue, "line.PLAIN"),
+        (start_behind_another_queue, queue, "line.PLAIN"),
         (wake_all, settle, "standings.LOCK_WOKEN"),
     ],
-    ids=["changed", "due", "queued-runs", "scheduled-tasks", "behind-a-full-dag", "woken-runs"],
+    ids=[
+        *("changed", "due", "queued-runs", "scheduled-tasks", "behind-a-full-dag"),
+        *("behind-a-narrow-dag", "behind-another-queue", "woken-runs"),
+    ],
 )
 def test_what_waits_costs_no_statement_more_than_what_is_taken(
     storm: Storm,

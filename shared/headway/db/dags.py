@@ -25,7 +25,8 @@ PAUSE = text("""
 # counted apart, for each has an index of its own; together they would be sought among all.
 # Half of the DAGs are those that fell due last: so after an outage, when there is much to be
 # created of many, what falls due now does not wait for it.  The others are those to be planned
-# and those overdue for longest.  Each part locks what it takes and reads no further.  It is
+# and those overdue for longest.  Each part locks what it takes and reads no further; the parts
+# have their turns, one DAG each, should a pass not get through all of them.  It is
 # planned each time: a plan that is kept knows no limit, and would sort all that are due.
 LOCK_DUE = text("""
     WITH latest AS MATERIALIZED (
@@ -76,7 +77,12 @@ LOCK_DUE = text("""
          LIMIT :limit - (SELECT count(*) FROM latest) - (SELECT count(*) FROM changed)
            FOR NO KEY UPDATE SKIP LOCKED
     )
-    SELECT * FROM latest UNION SELECT * FROM changed UNION SELECT * FROM longest ORDER BY dag_id
+    SELECT latest.*, row_number() OVER () AS nth, 1 AS part FROM latest
+     UNION ALL
+    SELECT changed.*, row_number() OVER () AS nth, 2 AS part FROM changed
+     UNION ALL
+    SELECT longest.*, row_number() OVER () AS nth, 3 AS part FROM longest
+     ORDER BY nth, part
 """)
 
 # The interval that was dealt with last may have no run of its own: it was passed, or a run
@@ -188,12 +194,14 @@ def lock_due(
     """
     parameters = {"now": now, "limit": limit, "unreadable": list(unreadable)}
     rows = conn.execute(LOCK_DUE, {**parameters, **choice.parameters()})
-    locked = {row.dag_id: row for row in rows}
+    locked: dict[str, Row[Any]] = {}
+    for row in rows:
+        locked.setdefault(row.dag_id, row)  # the latest may be among the longest overdue
+    found = {it.dag_id: it for it in conn.execute(SCHEDULED, {"dag_ids": list(locked)})}
     due = []
-    for row in conn.execute(SCHEDULED, {"dag_ids": list(locked)}):
-        dag = locked[row.dag_id]
-        versions = dag.version_id, dag.planned_version_id
-        due.append(DueDag(row.dag_id, *versions, row.watched_since, _standing(dag, row)))
+    for dag_id, dag in locked.items():
+        versions, row = (dag.version_id, dag.planned_version_id), found[dag_id]
+        due.append(DueDag(dag_id, *versions, row.watched_since, _standing(dag, row)))
     return due
 
 

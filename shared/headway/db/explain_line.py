@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.db import lanes, line, pools, queues
+from headway.db import lanes, places, pools, queues
 from headway.decide.admit import Budget, Limit, ReadyTask
 from headway.decide.explain_ready import Waiting
 from headway.decide.explanation import Holder, Place
@@ -209,7 +209,7 @@ def free(
             found[Budget(Limit.POOL, (pool,))] = int(row.free)
             found |= lanes.free(conn, pool, int(row.free), tasks)
     rows = conn.execute(PLACES, {"dag_ids": sorted({task.dag_id for task in tasks})})
-    return found | line.free_places(conn, {row.dag_id: row.max_active_tasks for row in rows}, tasks)
+    return found | places.free(conn, {row.dag_id: row.max_active_tasks for row in rows}, tasks)
 
 
 def limits(

@@ -5,8 +5,8 @@ start.  What is picked here is locked, and judged again by `decide.admit` under 
 of pool and DAG; what is picked needlessly costs nothing but the look.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -19,8 +19,9 @@ from headway.decide.admit import Budget, Limit, ReadyTask
 LOOK: Final = 2000
 """Tasks at the head of the line that are read before DAGs are sought by hopping."""
 
-# The head of the line is read in its order, from DAGs that have places, and no further than a batch
-# needs.  Where the head is blocked, by tasks of full DAGs or of other queues, DAGs are found by
+# The head of a queue's line is read in its order, from DAGs that have places, and no further than a
+# batch needs.  If DAGs at the head have fewer places than tasks, all of the head is read.  If that
+# does not give a batch, because of tasks of full DAGs or of too many slots, DAGs are found by
 # hopping through the index, and from each only as many tasks are taken as it has places: however
 # many tasks of a DAG wait, the DAG costs one hop.
 PLAIN = hot("""
@@ -29,11 +30,11 @@ PLAIN = hot("""
           FROM (SELECT dag_id, count(*) FROM task_attempt
                  WHERE ended_at IS NULL GROUP BY dag_id) AS its
     ), head AS MATERIALIZED (
-        SELECT id, dag_id, rank, pool_slots, queue FROM task_instance
-         WHERE state = 'scheduled' AND NOT limited AND pool = :pool
+        SELECT id, dag_id, rank, pool_slots FROM task_instance
+         WHERE state = 'scheduled' AND NOT limited AND pool = :pool AND queue = :queue
          ORDER BY rank, id
          LIMIT :look
-    ), first AS MATERIALIZED (
+    ), open AS NOT MATERIALIZED (
         SELECT head.id, head.rank, head.dag_id, its.free
           FROM head
          CROSS JOIN LATERAL (
@@ -41,18 +42,28 @@ PLAIN = hot("""
                       - coalesce(CAST((SELECT counts FROM live) ->> dag_id AS int), 0) AS free
                  FROM dag WHERE dag_id = head.dag_id AND NOT paused
                OFFSET 0) AS its
-         WHERE its.free > 0 AND head.pool_slots <= :free AND head.queue = ANY (:queues)
+         WHERE its.free > 0 AND head.pool_slots <= :free
            AND NOT head.dag_id = ANY (CAST(:aside AS text[]))
            AND (CAST(:only AS text[]) IS NULL OR head.dag_id = ANY (CAST(:only AS text[])))
-         LIMIT :limit
+    ), first AS MATERIALIZED (
+        SELECT * FROM open LIMIT :limit
     ), fitting AS MATERIALIZED (
         SELECT id, rank
           FROM (SELECT first.*, row_number() OVER (PARTITION BY dag_id ORDER BY rank, id) AS nth
                   FROM first) AS numbered
          WHERE nth <= free
+    ), further AS MATERIALIZED (
+        SELECT id, rank
+          FROM (SELECT open.*, row_number() OVER (PARTITION BY dag_id ORDER BY rank, id) AS nth
+                  FROM open
+                 WHERE (SELECT count(*) FROM first) = :limit
+                   AND (SELECT count(*) FROM fitting) < :limit) AS numbered
+         WHERE nth <= free
+         ORDER BY rank, id
+         LIMIT :limit
     ), blocked AS MATERIALIZED (
         SELECT CASE WHEN (SELECT count(*) FROM fitting) = :limit THEN false
-                    WHEN (SELECT count(*) FROM first) = :limit THEN true
+                    WHEN (SELECT count(*) FROM further) = :limit THEN false
                     ELSE (SELECT count(*) FROM head) = :look END AS it
     ), hop AS (
         (SELECT dag_id FROM task_instance
@@ -78,12 +89,14 @@ PLAIN = hot("""
     ), next AS MATERIALIZED (
         SELECT id, rank FROM fitting
          UNION
+        SELECT id, rank FROM further
+         UNION
         (SELECT it.id, it.rank
           FROM place
          CROSS JOIN LATERAL (
                SELECT id, rank FROM task_instance
                 WHERE state = 'scheduled' AND NOT limited AND pool = :pool
-                  AND dag_id = place.dag_id AND pool_slots <= :free AND queue = ANY (:queues)
+                  AND dag_id = place.dag_id AND pool_slots <= :free AND queue = :queue
                 ORDER BY rank, id
                 LIMIT place.free) AS it)
          ORDER BY rank, id
@@ -225,14 +238,6 @@ LIMITED = hot("""
        FOR NO KEY UPDATE OF task SKIP LOCKED
 """)
 
-LIVE = hot("""
-    SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count
-      FROM task_attempt AS it
-      JOIN task_instance AS task ON task.id = it.task_instance_id
-     WHERE it.ended_at IS NULL AND it.dag_id = ANY (:dag_ids)
-     GROUP BY it.dag_id, task.dag_run_id, task.task_id
-""")
-
 
 def pick(
     conn: Connection,
@@ -246,52 +251,30 @@ def pick(
 
     At most `limit` without a limit narrower than their DAG's, and as many with one; none of the
     backfills that have `spent` their share.  `free` says how many more tasks each queue may
-    take; one that has room for few is asked for those few alone, so that they do not fill the
-    batch in the place of others.
+    take; each is asked for as many as it may take, so that those of one do not fill the batch in
+    the place of others.
     """
-    if limit < 1:
-        return []
     queues = {str(it.owner[0]): left for it, left in free.items() if it.limit is Limit.QUEUE}
     idle = {it.owner[0] for it, left in free.items() if it.limit is Limit.SPARE and left > 0}
-    ample = sorted(queue for queue, left in queues.items() if left >= limit)
-    groups = [([queue], left) for queue, left in sorted(queues.items()) if 0 < left < limit]
-    rows: list[Sequence[Any]] = []
-    for names, most in [(ample, limit), *groups] if ample else groups:
-        parameters = {"pool": pool.name, "free": pool.free, "queues": names, "limit": most}
-        parameters |= choice.parameters()
-        rows += conn.execute(PLAIN, parameters | {"look": max(LOOK, 2 * most)})
+    plain: list[Sequence[Any]] = []
+    limited: list[Sequence[Any]] = []
+    for queue in sorted(queues):
+        most = min(queues[queue], limit)
+        if most < 1:
+            continue
+        parameters = {"pool": pool.name, "free": pool.free, "limit": most} | choice.parameters()
+        look = max(LOOK, 2 * most)
+        plain += conn.execute(PLAIN, parameters | {"queue": queue, "look": look})
         if pool.limited:
-            parameters |= {"idle": [it for it in names if it in idle], "spent": sorted(spent)}
-            rows += conn.execute(LIMITED, parameters)
-    return in_order(ReadyTask(*row) for row in rows)
+            parameters |= {"queues": [queue], "spent": sorted(spent)}
+            parameters |= {"idle": [queue] if queue in idle else []}
+            limited += conn.execute(LIMITED, parameters)
+    first = [
+        in_order(ReadyTask(*row) for row in rows)[: max(limit, 0)] for rows in (plain, limited)
+    ]
+    return in_order(chain.from_iterable(first))
 
 
 def in_order(tasks: Iterable[ReadyTask]) -> list[ReadyTask]:
     """Return tasks in their order in the line."""
     return sorted(tasks, key=lambda task: (task.rank, task.id))
-
-
-def free_places(
-    conn: Connection, places: Mapping[str, int], tasks: Sequence[ReadyTask]
-) -> dict[Budget, int]:
-    """Return what is left in DAGs that are locked, with `places` each, and in what they hold."""
-    dags: Counter[str] = Counter()
-    runs: Counter[int] = Counter()
-    of_dag: Counter[tuple[str, str]] = Counter()
-    of_run: Counter[tuple[int, str]] = Counter()
-    for dag_id, run, task_id, count in conn.execute(LIVE, {"dag_ids": list(places)}):
-        dags[dag_id] += count
-        runs[run] += count
-        of_dag[dag_id, task_id] += count
-        of_run[run, task_id] += count
-    free = {Budget(Limit.DAG, (dag_id,)): places[dag_id] - dags[dag_id] for dag_id in places}
-    for task in tasks:
-        run, key = task.dag_run_id, (task.dag_id, task.task_id)
-        in_run = run, task.task_id
-        if task.per_run is not None:
-            free[Budget(Limit.RUN, (run,))] = task.per_run - runs[run]
-        if task.tis_per_dag is not None:
-            free[Budget(Limit.TASK, key)] = task.tis_per_dag - of_dag[key]
-        if task.tis_per_dagrun is not None:
-            free[Budget(Limit.TASK_IN_RUN, in_run)] = task.tis_per_dagrun - of_run[in_run]
-    return free

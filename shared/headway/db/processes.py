@@ -66,7 +66,9 @@ CONFIRM_REPEATABLE = hot("""
        FOR SHARE
 """)
 
-WAIT_FOR_DISK = text("SET LOCAL synchronous_commit TO DEFAULT")
+WAIT_FOR_DISK = text("""
+    SELECT set_config(name, reset_val, true) FROM pg_settings WHERE name = 'synchronous_commit'
+""")
 
 SERVE = text("UPDATE process SET bundles = :bundles WHERE id = :id AND epoch = :epoch")
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import dags, lanes, line, pools, processes, queues, tasks
+from headway.db import dags, lanes, line, places, pools, processes, queues, tasks
 from headway.db.choice import Choice
 from headway.db.pools import LockedPool
 from headway.decide.admit import Budget, Limit, ReadyTask, admit
@@ -59,8 +59,8 @@ def queue_tasks(
             if not ready:  # or all that workers may read ahead is queued
                 return NOTHING
             taken += dict.fromkeys(task.dag_id for task in ready)
-            places = dags.lock_places(conn, taken)
-            free |= line.free_places(conn, places, ready)
+            locked_dags = dags.lock_places(conn, taken)
+            free |= places.free(conn, locked_dags, ready)
             free[Budget(Limit.POOL, (pool,))] = locked.free
             free |= shares
             admission = admit(ready, free)

@@ -229,6 +229,7 @@ Table(
     Index(
         "task_instance_line",
         "pool",
+        "queue",
         "rank",
         "id",
         postgresql_where=text("state = 'scheduled' AND NOT limited"),
