@@ -17,7 +17,10 @@ from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.domain.spec import TimetableSpec
 from headway.testing import seed
+from headway.timetables import registry
+from headway.timetables.base import Timetable
 from headway.timetables.cron import DataTimetable
+from headway.timetables.days import Workdays
 from headway.timetables.delta import TimeDeltaTimetable
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
@@ -117,6 +120,25 @@ def test_what_one_pass_rolls_up_is_bounded(
         seed.store(engine, spec)
 
     assert [create_runs(replica, at(5)) for _ in range(3)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("timetable", [Workdays("US"), TimeDeltaTimetable(timedelta(days=1))])
+def test_of_a_schedule_without_a_next_run_its_calendars_end_is_told(
+    engine: Engine, replica: Replica, monkeypatch: pytest.MonkeyPatch, timetable: Timetable
+) -> None:
+    spec = replace(seed.dag(), catchup=False, timetable=registry.encode(timetable))
+    seed.store(engine, spec)
+    for name in ("first_from", "last_starting"):
+        monkeypatch.setattr(type(timetable), name, lambda *_: None)
+    create_runs(replica, at(1))
+
+    found = ask(engine, replica, at(1))
+
+    assert "has no further runs" in found.sentence
+    assert found.facts == timetable.remarks
+    assert ["The calendar 'US' has data from" in it for it in found.facts] == (
+        [True] if isinstance(timetable, Workdays) else []
+    )
 
 
 def test_a_schedule_without_a_next_run_goes_on_when_there_is_one(

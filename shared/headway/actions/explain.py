@@ -25,7 +25,7 @@ from headway.decide.explanation import Explanation, Reason, Subject
 from headway.decide.graph import DagGraph
 from headway.decide.situation import DagRow, RunRow, TaskRow
 from headway.decide.wording import command, counted
-from headway.domain.errors import NotFoundError, SerializationError
+from headway.domain.errors import NotFoundError, SerializationError, TimetableError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime.settings import SchedulerSettings
@@ -204,7 +204,8 @@ def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
     if gone is not None:
         told = explain_passed(dag, gone, _interval(around.conn, wanted.dag_id, start))
     else:
-        told = explain_missing(situations.of_missing(around, dag, start))
+        missing = situations.of_missing(around, dag, start)
+        told = explain_missing(replace(missing, remarks=_remarks(around.conn, dag)))
     return replace(told, subject=Subject(wanted.dag_id, wanted.run_id, wanted.task_id))
 
 
@@ -224,6 +225,16 @@ def _interval(conn: Connection, dag_id: str, start: datetime) -> DataInterval | 
     for info in runs_between(timetable, spec.start_date, start, start):
         return info.data_interval
     return None
+
+
+def _remarks(conn: Connection, dag: DagRow) -> tuple[str, ...]:
+    """Return what the timetable of a DAG without a next run says, such as where a calendar ends."""
+    if not (dag.active and dag.planned and dag.next_run_after is None):
+        return ()
+    try:
+        return registry.decode(current_dag(conn, dag.dag_id).spec.timetable).remarks
+    except (SerializationError, TimetableError):
+        return ()  # the schedule's error says why
 
 
 def _may_come(dag: DagRow, start: datetime) -> bool:

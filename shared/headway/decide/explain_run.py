@@ -42,6 +42,7 @@ class MissingSituation:
     """A run of the schedule that is not there yet: that about the interval from `start` on.
 
     `unfinished` runs of the schedule have not ended, of which `unfinished_runs` are the first.
+    `remarks` are what its timetable says of times for which it has no run.
     """
 
     dag: DagRow
@@ -50,6 +51,7 @@ class MissingSituation:
     unfinished_runs: Sequence[Holder]
     schedulers: Sequence[ProcessRow]
     now: datetime
+    remarks: Sequence[str] = ()
 
 
 def explain_queued(it: QueuedSituation) -> Explanation:
@@ -80,6 +82,7 @@ def explain_missing(it: MissingSituation) -> Explanation:
             f"{'.' if again is None else ' that are known now.'}",
             change=f"Another schedule or end_date in {it.dag.relative_path}"
             f"{_asked(again, it.now)}.",
+            facts=tuple(it.remarks),
         )
     return single(_held_missing(it), lambda: created)
 
@@ -96,7 +99,9 @@ def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
     if waiting is not None:
         return _clock_is_wrong(waiting)
     silent = min(schedulers, key=lambda process: process.silent, default=None)
-    known = "" if silent is None else f": {silent.name} has been silent for {_silence(silent)}"
+    known = (
+        "" if silent is None else f": {silent.name} has been silent for {lasting(silent.silent)}"
+    )
     return Explanation(
         reason=Reason.NO_SCHEDULER,
         sentence=f"No scheduler is alive{known}.",
@@ -125,16 +130,12 @@ def reserved(run: RunRow, job: ProcessRow | None) -> Explanation:
             change="Nothing is to be done; when that process ends, schedulers go on with the run.",
         )
     whose = f"process {run.lock_id}" if job is None else f"the {job.name}"
-    state = "has ended" if job is None else f"has been silent for {_silence(job)}"
+    state = "has ended" if job is None else f"has been silent for {lasting(job.silent)}"
     return Explanation(
         reason=Reason.RUN_RESERVED,
         sentence=f"The run is reserved for {whose}, which {state}.",
         change="A live scheduler finds that process dead, and releases the run.",
     )
-
-
-def _silence(process: ProcessRow) -> str:
-    return lasting(process.silent)
 
 
 def _held_queued(it: QueuedSituation, place: Place) -> Iterator[Explanation]:

@@ -300,6 +300,14 @@ def test_what_holds_a_run_that_is_not_there(
     assert change in found.change
 
 
+def test_of_a_schedule_that_has_ended_the_timetable_says_why() -> None:
+    ended = replace(DAG, next_run_after=None)
+    remark = "The calendar 'US' has data from 2000-01-01 to 2200-12-31."
+
+    assert missing(ended, remarks=[remark]).facts == (remark,)
+    assert missing(remarks=[remark]).facts == ()
+
+
 def test_one_unfinished_run_less_than_allowed_holds_nothing() -> None:
     assert missing(unfinished=1).facts == ()
     assert missing(replace(DAG, next_below=1), unfinished=0).facts == ()
