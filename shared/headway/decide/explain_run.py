@@ -98,10 +98,8 @@ def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
     waiting = next((it for it in schedulers if it.alive and it.clock_is_wrong), None)
     if waiting is not None:
         return _clock_is_wrong(waiting)
-    silent = min(schedulers, key=lambda process: process.silent, default=None)
-    known = (
-        "" if silent is None else f": {silent.name} has been silent for {lasting(silent.silent)}"
-    )
+    last = min(schedulers, key=lambda process: process.silent, default=None)
+    known = "" if last is None else f": {last.name} has been silent for {lasting(last.silent)}"
     return Explanation(
         reason=Reason.NO_SCHEDULER,
         sentence=f"No scheduler is alive{known}.",

@@ -37,6 +37,7 @@ def test_a_bound_of_zero_is_none() -> None:
     assert is_beyond(-61, 60)
     assert not is_beyond(60, 60)
     assert not is_beyond(10**9, 0)
+    assert is_beyond(0.6, 0.5)
 
 
 def test_a_second_is_not_notable() -> None:

@@ -211,3 +211,8 @@ def test_what_no_log_may_show() -> None:
     connection = Connection(conn_id="c", conn_type="t", password="pw", login="me", extra=extra)
 
     assert connection.secrets() == {"pw", "eu", "4711", "s", "0.5"}
+
+
+def test_a_connection_is_not_made_with_an_id_that_is_no_name() -> None:
+    with pytest.raises(DagError, match=r"The connection id '\.\./x'"):
+        Connection(conn_id="../x", conn_type="t")
