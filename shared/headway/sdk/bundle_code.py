@@ -32,6 +32,7 @@ NAMES_PROGRAMS: Final = re.compile(rb"\.py['\"]")
 
 _MISSING_FILE: Final = "FileNotFoundError: "
 _MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_BY_NAME: Final = re.compile(rb"\bimport_module\b|\b__import__\b|\brun_path\b|spec_from_file")
 _PROGRAM: Final = ".py"
 _NOT_NORMAL: Final = re.compile(r"//|/\.\.?/")
 
@@ -193,10 +194,18 @@ class BundleCode:
         missing = self._missing(error)
         if missing is None:
             return None
+        module = _MISSING_MODULE.search(error)
+        if module is not None and not self._may_lack(module[1]):
+            return (
+                f"The module {module[1]!r} is not installed here, and the bundle had no such file "
+                f"when this version was made. {_install(module[1])} If it is to be of the bundle, "
+                "add its file to the bundle."
+            )
         return (
             f"{missing} is neither part of this DAG version nor among the files of its bundle "
-            "that were stored with it. If it is in the bundle, .headwayignore or a limit leaves "
-            f"it out. Add this line to {dag_file}, and it is part of the version: "
+            f"that were stored with it. {_install(module[1]) + ' ' if module else ''}If it is in "
+            "the bundle, .headwayignore, a limit or its permissions leave it out. "
+            f"Add this line to {dag_file}, and it is part of the version: "
             f"{declaration([missing], dag_file)}{_for_package(missing, dag_file)}"
         )
 
@@ -210,6 +219,17 @@ class BundleCode:
             path = "" if found is None else self.inside(found[1]) or ""
             return path if path and not self.has(path) else None
         return None
+
+    def _may_lack(self, module: str) -> bool:
+        """Tell whether the bundle may have a module that the version lacks.
+
+        The parser finds each module of the bundle that a source of the version imports, but not
+        by a name that is built at run time, nor by a source of the bundle that is none of these.
+        """
+        top = re.escape(module.partition(".")[0].encode())
+        imports = re.compile(rb"^[^#\n]*\b(?:from|import)\s[^#\n]*\b%s\b" % top, re.MULTILINE)
+        own = [self.read(it) for it in self.files if it.endswith(_PROGRAM)]
+        return not any(map(imports.search, own)) and any(map(_BY_NAME.search, own))
 
     def _entry(self, path: str) -> tuple[ZipFile, str] | None:
         for name, package in self._packages.items():
@@ -231,6 +251,14 @@ class BundleCode:
                 target.unlink(missing_ok=True)  # nobody may take a part for the whole
                 raise
         self._placed.add(path)
+
+
+def _install(module: str) -> str:
+    name = module.partition(".")[0]
+    return (
+        "If it is of a package, install the package where workers run, such as with "
+        f"`pip install {name}`."
+    )
 
 
 def _for_package(path: str, dag_file: str) -> str:

@@ -90,3 +90,48 @@ def test_a_folder_that_is_listed_has_all_files(code: BundleCode) -> None:
         "data.csv",
         "more.csv",
     ]
+
+
+PANDAS = "ModuleNotFoundError: No module named 'pandas'"
+STATIC = [
+    b"import pandas as pd\n",
+    b"def f():\n    from pandas import DataFrame\n",
+    b"import json, pandas\n",
+    b"import json\n",
+    b"from importlib import import_module\nimport_module(name)\nimport pandas\n",
+]
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("source", STATIC)
+def test_a_module_that_is_not_installed_is_to_be_installed(tmp_path: Path, source: bytes) -> None:
+    code = version_code(tmp_path / "dags", {"dag.py": source})
+
+    advice = code.advice(PANDAS, "dag.py")
+
+    assert advice is not None
+    assert "pip install pandas" in advice
+    assert "headway_files" not in advice
+
+
+@pytest.mark.parametrize(
+    "source", [b"from importlib import import_module\nimport_module(name)\n", b"__import__(name)\n"]
+)
+def test_a_module_that_is_named_at_run_time_may_be_left_out(tmp_path: Path, source: bytes) -> None:
+    code = version_code(tmp_path / "dags", {"dag.py": source})
+
+    advice = code.advice(PANDAS, "dag.py")
+
+    assert advice is not None
+    assert 'headway_files = ["pandas.py"]' in advice
+    assert "pip install pandas" in advice
+
+
+def test_a_data_file_that_is_missing_is_to_be_named(tmp_path: Path) -> None:
+    code = version_code(tmp_path / "dags", {"dag.py": b""})
+
+    advice = code.advice(f"FileNotFoundError: [Errno 2] '{code.root}/a.json'", "dag.py")
+
+    assert advice is not None
+    assert 'headway_files = ["a.json"]' in advice
+    assert "pip install" not in advice
