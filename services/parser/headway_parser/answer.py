@@ -16,7 +16,7 @@ from headway.runtime.frames import Frame
 from headway.sdk.declared_files import MOST_PATTERNS
 from headway.serialization import codec
 from headway.serialization.decoding import Budget
-from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
+from headway.serialization.manifest import MOST_BYTES, MOST_FILES, content_hash, manifest_hash
 from headway.timetables import registry
 from headway_parser.patterns import ABSENT
 
@@ -26,8 +26,9 @@ LONGEST_ERROR: Final = 20_000
 LONGEST_OUTPUT: Final = 4_000
 """Characters of what a file has printed that are kept."""
 
-MOST_FILES: Final = 10_000
-"""Files of its bundle that a DAG file may depend on: each is looked at in every listing."""
+MOST_DEPENDENCIES: Final = 2 * MOST_FILES
+"""Files of its bundle that a DAG file may depend on, with those that it has missed: each is looked
+at in every listing."""
 
 MOST_NOTES: Final = 20
 LONGEST_NAME: Final = 1024
@@ -130,8 +131,8 @@ def _check(path: str, frame: Frame) -> ParsedFile:
     read = {**dict.fromkeys(_paths(frame.get("missing")), ABSENT), **patterns, **by_path}
     if not _is_bounded(read):
         raise SerializationError(
-            f"it depends on {len(read):,} files of its bundle; {MOST_FILES:,} is the limit, with "
-            f"names of {MOST_NAMES:,} characters in all."
+            f"it depends on {len(read):,} files of its bundle; {MOST_DEPENDENCIES:,} is the "
+            f"limit, with names of {MOST_NAMES:,} characters in all."
         )
     manifest, budget = manifest_hash(by_path), codec.budget()
     versions = tuple(_version(path, data, manifest, budget) for data in dags)
@@ -141,6 +142,10 @@ def _check(path: str, frame: Frame) -> ParsedFile:
 
 def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, bytes]]:
     """Return hashes by path, and contents by hash."""
+    if len(contents) > MOST_FILES:
+        raise SerializationError(
+            f"it has {len(contents):,} files of code; {MOST_FILES:,} is the limit for a version."
+        )
     by_path: dict[str, str] = {}
     by_hash: dict[str, bytes] = {}
     for name, content in contents.items():
@@ -155,7 +160,7 @@ def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, 
 
 
 def _is_bounded(read: Mapping[str, str]) -> bool:
-    return len(read) <= MOST_FILES and sum(map(len, read)) <= MOST_NAMES
+    return len(read) <= MOST_DEPENDENCIES and sum(map(len, read)) <= MOST_NAMES
 
 
 def _check_unique(versions: Iterable[NewVersion]) -> None:

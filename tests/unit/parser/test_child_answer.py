@@ -8,7 +8,7 @@ from headway.runtime.forker.records import Exit
 from headway.sdk import DAG, TradingDays
 from headway.sdk.specification import to_spec
 from headway.serialization import codec
-from headway.serialization.manifest import content_hash
+from headway.serialization.manifest import MOST_FILES, content_hash
 from headway_parser import answer
 from headway_parser.answer import (
     LONGEST_OUTPUT,
@@ -208,6 +208,17 @@ def test_names_are_bounded_together() -> None:
     names = [f"{'x' * 1000}{number}" for number in range(2_000)]
 
     assert "files of its bundle" in error_of({"dags": [], "files": {}, "missing": names})
+
+
+@pytest.mark.regression
+def test_files_of_a_version_are_bounded() -> None:
+    files = {f"{number}.txt": b"" for number in range(MOST_FILES + 1)}
+
+    assert "it has 5,001 files of code; 5,000 is the limit for a version" in error_of(
+        {"dags": [], "files": files}
+    )
+    del files["0.txt"]
+    assert check_answer("d.py", {"dags": [], "files": files}).error is None
 
 
 def test_code_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
