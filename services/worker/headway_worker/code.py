@@ -20,10 +20,11 @@ from headway.db import versions
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.bundle_code import check_path
 from headway.serialization.manifest import manifest_content
+from headway_worker.code_tidying import tidy
 from headway_worker.supply import Code
 
-KEPT: Final = 30 * 86400.0
-"""Seconds for which a content is kept that nobody fetches."""
+TIDIED_AFTER: Final = 3600.0
+"""Seconds between two times that the folder is tidied, when contents come."""
 
 MOST_KNOWN: Final = 1000
 """Manifests that are held in memory; the one that came first goes first."""
@@ -37,13 +38,14 @@ MOST_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
-    """Contents by hash.  One that comes makes those go that nobody has fetched for a long time."""
+    """Contents by hash.  Those that come make those go that nobody has fetched for a long time."""
 
     folder: Path
     clock: Clock = field(default_factory=SystemClock)
     _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _bundles: dict[int, dict[str, None]] = field(default_factory=dict)
     _hashes: dict[str, AbstractSet[str]] = field(default_factory=dict)
+    _tidied: list[float] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
     def fetch(self, conn: Connection, manifest_hash: str) -> Code:
@@ -155,11 +157,17 @@ class CodeCache:
                 draft.rename(self.folder / content_hash)
 
     def _tidy(self) -> None:
-        last = self.clock.now().timestamp() - KEPT
-        for path in self.folder.iterdir():
-            with suppress(OSError):  # another worker was faster, or it is another account's
-                if path.is_file() and path.stat().st_mtime < last:
-                    path.unlink()
+        """Remove what is old from the folder, once in a while."""
+        now = self.clock.monotonic()
+        with self._lock:
+            if self._tidied and now - self._tidied[0] < TIDIED_AFTER:
+                return
+            self._tidied[:] = [now]
+            in_use = {
+                *self._hashes,
+                *(it for files in self._known.values() for it in files.values()),
+            }
+        tidy(self.folder, self.clock.now().timestamp(), in_use)
 
 
 def _checked(files: Mapping[str, str]) -> Mapping[str, str]:

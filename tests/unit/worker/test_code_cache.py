@@ -1,6 +1,5 @@
 """Contents by hash: fetched once, and mended by whoever finds one missing or wrong."""
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import Mock
@@ -15,7 +14,7 @@ from headway.runtime.frames import Frame
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
 from headway_worker.clerk import Clerk
-from headway_worker.code import KEPT, CodeCache
+from headway_worker.code import CodeCache
 from headway_worker.supply import WorkerSupply
 
 
@@ -82,20 +81,6 @@ def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
     assert stored.read_bytes() == b"of-etl"
     with pytest.raises(PermissionError, match="is none of this version's"):
         clerk.piece(claimed, "of-another", 0)
-
-
-def test_contents_that_nobody_has_fetched_for_long_go_when_others_come(
-    cache: CodeCache, conn: Connection
-) -> None:
-    cache.fetch(conn, "old")
-    cache.fetch(conn, "young")
-    for name, seconds in (("of-old", KEPT + 60), ("of-young", KEPT - 60)):
-        then = (cache.folder / name).stat().st_mtime - seconds
-        os.utime(cache.folder / name, (then, then))
-
-    cache.fetch(conn, "new")
-
-    assert there(cache) == {"of-young", "of-new"}
 
 
 CONTENT = b"print('as it was')\n"
