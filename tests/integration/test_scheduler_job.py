@@ -480,6 +480,23 @@ def test_ready_tasks_are_queued_before_runs_are_started_if_it_took_long_to_creat
     assert queued == [1]
 
 
+def test_what_is_queued_early_in_a_step_counts_as_done(engine: Engine) -> None:
+    """Nothing else is done in this step: what wants to start has been paused meanwhile."""
+    seed.register(engine, "worker")
+    seed.scheduled(engine, seed.dag(seed.task("a"), dag_id="ready"))
+    seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET planned_version_id = version_id"))
+        conn.execute(text("UPDATE dag SET paused = true WHERE dag_id = 'etl'"))
+    clock = FakeClock(seed.START + seed.DAY)
+    job = scheduler(engine, clock)
+
+    with just_before(engine, starting.LOCK_STARTING, lambda: clock.advance(1)):
+        found = job.step()
+
+    assert found is not NOTHING
+
+
 @pytest.mark.regression
 @pytest.mark.parametrize(("number", "error"), [(1, ConflictError), (2, NotFoundError)])
 def test_running_a_backfill_that_starts_nothing_leaves_no_process(

@@ -82,14 +82,14 @@ class DagRunJob:
         """
         now, replica, more = self.clock.now, self.replica, False
         done: Counter[str] = Counter()
-        self._keep_slots_busy(wanted)
+        done["queued"] += self._keep_slots_busy(wanted)
         if wanted.overdue:
             done["timed_out"] = time_out(replica, now())
             if done["timed_out"]:
                 self.notifier.notify(STOP)
         if wanted.queued:
             done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
-            self._keep_slots_busy(wanted)
+            done["queued"] += self._keep_slots_busy(wanted)
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
             done["settled"], filled, more = schedule_tasks(
@@ -102,8 +102,10 @@ class DagRunJob:
         pools = filled.union(wanted.pools)
         if done["started"] or done["retried"] or len(filled) > 1:
             pools = frozenset(self._look().pools)
-        more = more or done.total() > done["settled"]  # of what was settled the pass says itself
-        done["queued"], unqueued = self._queue(sorted(pools), wanted.jobs)
+        told = done["settled"] + done["queued"]  # of these the passes themselves say what is left
+        more = more or done.total() > told
+        queued, unqueued = self._queue(sorted(pools), wanted.jobs)
+        done["queued"] += queued
         return done, more or unqueued
 
     def heartbeat(self) -> None:
@@ -129,14 +131,17 @@ class DagRunJob:
         most = self.replica.settings.max_dagruns_per_loop_to_schedule
         return done["started"] >= most or done["settled"] >= most
 
-    def _keep_slots_busy(self, wanted: Demand) -> None:
+    def _keep_slots_busy(self, wanted: Demand) -> int:
         """Queue tasks that were ready when this step began, if its passes have taken long.
 
         What is queued lasts the workers for some ten milliseconds: in a storm of runs to
-        create and to start, the slots would be empty until the end of the step.
+        create and to start, the slots would be empty until the end of the step.  Return how many
+        were queued; whether there may be more in these pools the end of the step tells.
         """
-        if wanted.pools and self.clock.monotonic() > self._queued_at + UNATTENDED:
-            self._queue(list(wanted.pools), wanted.jobs)
+        if not wanted.pools or self.clock.monotonic() <= self._queued_at + UNATTENDED:
+            return 0
+        queued, _ = self._queue(list(wanted.pools), wanted.jobs)
+        return queued
 
     def _queue(self, pools: list[str], jobs: int) -> tuple[int, bool]:
         """Queue the tasks of these pools; return how many, and whether there may be more."""
