@@ -259,6 +259,39 @@ SUPERVISOR = textwrap.dedent("""
 """)
 
 
+@pytest.mark.regression
+def test_a_process_that_a_udf_has_started_ends_with_a_killed_supervisor(
+    settings: ServerSettings, tmp_path: Path
+) -> None:
+    """As with a worker that is killed, or a `headway standalone` whose services are."""
+    seconds = f"700.{os.getpid()}"
+    program = SUPERVISOR.replace("print(", UDF + "print(")
+    arguments = [settings.java_home, tmp_path, 1, seconds]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE
+    ) as supervisor:
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline() == b"started\n"
+        assert f"sleep {seconds} " in command_lines().values()
+        supervisor.kill()
+
+    assert eventually(lambda: f"sleep {seconds} " not in command_lines().values())
+    assert eventually(lambda: not runs_in(tmp_path))
+
+
+UDF = textwrap.dedent("""
+    import subprocess
+    from pyspark.sql.functions import udf
+    from pyspark.sql.types import IntegerType
+    from headway_worker.spark.session import open_session
+    seconds = sys.argv[4]
+    def leave(number):
+        return subprocess.Popen(["sleep", seconds], start_new_session=True).pid
+    spark = open_session(server.wait_ready(120), "attempt", lambda _handle: None)
+    spark.range(1).select(udf(leave, IntegerType())("id")).collect()
+""")
+
+
 def test_a_server_that_cannot_start_says_why(start: Start, settings: ServerSettings) -> None:
     server = start(replace(settings, driver_memory="1"))
 

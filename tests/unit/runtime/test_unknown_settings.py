@@ -62,6 +62,7 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest(
         ("HEADWAY_SCHEDULER_PARALLELISM", "1"),
         ("HEADWAY_HOME", "/srv"),
         ("HEADWAY_ATTEMPT", "1"),
+        ("HEADWAY_SPARK_ATTEMPT", "7-1"),
         ("HEADWAY_CALLBACK", "1"),
         ("HEADWAY_GATE", "1"),
         ("HEADWAY_CONN_WORKER_SLOTS", "1"),
