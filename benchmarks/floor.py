@@ -80,7 +80,8 @@ _CLAIM: Final = """
            AND it.phase = 'queued'
      RETURNING it.task_instance_id, it.attempt
     )
-    UPDATE task_instance AS task SET state = 'running', started_at = now()
+    UPDATE task_instance AS task
+       SET state = 'running', started_at = now(), process_id = %(process)s
       FROM claimed
      WHERE task.id = claimed.task_instance_id AND task.attempt = claimed.attempt
        AND task.state = 'queued'
@@ -114,9 +115,7 @@ class Floor:
             me = processes.register(conn, "worker", ("floor", 1), "floor")
         self._process = me.id
         self._scheduler = _connect(database.urls[Login.SCHEDULER])
-        self._worker = _connect(database.urls[Login.WORKER])
-        with self._worker, self._worker.cursor() as cursor:
-            identity.say(cursor, me)
+        self._worker = _connect(database.urls[Login.WORKER], identity.option(me))
 
     def seconds(self) -> float:
         """Take new runs of the shape through all their moves; return how long that took."""
@@ -174,6 +173,6 @@ class Floor:
             assert cursor.rowcount == count
 
 
-def _connect(url: str) -> "psycopg2.extensions.connection":
+def _connect(url: str, options: str = "") -> "psycopg2.extensions.connection":
     address = make_url(url).set(drivername="postgresql")
-    return psycopg2.connect(address.render_as_string(hide_password=False))
+    return psycopg2.connect(address.render_as_string(hide_password=False), options=options)

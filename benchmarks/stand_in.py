@@ -15,7 +15,7 @@ import psycopg2
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
-from headway.db import attempts, notices, processes
+from headway.db import attempts, identity, notices, processes
 from headway.db import engine as engines
 from headway.db.attempts import Report
 from headway.db.notices import Notifier
@@ -43,6 +43,7 @@ def main(url: str) -> None:
         me = processes.register(
             conn, "worker", ("benchmark", os.getpid()), "benchmark", [DEFAULT_QUEUE], SLOTS
         )
+    identity.introduce(engine, me)
     notifier = Notifier(partial(notices.send, engine), CLOCK)
     bell = _connect(url)
     if read(DatabaseSettings).wakes:

@@ -2,22 +2,36 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import pytest
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import entries, files, pins, processes
+from headway.db import callback_claims, entries, files, leases, pins, processes
+from headway.db.attempts import AttemptKey, Report
+from headway.db.callback_claims import CallbackReport
 from headway.db.entries import Entry
 from headway.db.files import FileKey
 from headway.db.grants_matrix import HIDDEN
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.schema import METADATA
+from headway.db.spark_work import Said
+from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import FencedError
-from headway.testing import seed
+from headway.domain.spark_work import SparkProgress
+from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.states import CallbackState, Outcome
+from headway.runtime import settings
+from headway.runtime.settings import WorkerSettings
+from headway.testing import callbacks, seed
+from headway.testing.forced import UNGUARDED
 from headway.testing.logins import entered, logged_in
+from headway_worker.callbacks.clerk import CallbackClerk
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
 
 REFUSED: Final = "42501"
 REFUSALS: Final = {REFUSED, "ZX001", "23503"}
@@ -90,6 +104,18 @@ def test_no_service_reads_the_hash_of_a_proof(database_url: str, login: Login) -
         assert outcome(conn, "SELECT proof_hash FROM process") == REFUSED
 
 
+ENDED: Final = "task_instance_id = 1"
+LIVE: Final = "task_instance_id = 2"
+
+CALLBACKS: Final = text("""
+    INSERT INTO callback (dag_run_id, event, reason, state, token, process_id, claimed_until,
+                          ended_at)
+    VALUES (1, 'failure', 'failed', 'queued', NULL, NULL, NULL, NULL),
+           (1, 'failure', 'failed', 'running', gen_random_uuid(), :worker,
+            now() + interval '1 h', NULL),
+           (1, 'failure', 'failed', 'success', gen_random_uuid(), :worker, now(), now())
+""")
+
 ANYBODY: Final = {
     "end a scheduler": "UPDATE process SET ended_at = now() WHERE kind = 'scheduler'",
     "end another process": "UPDATE process SET ended_at = now() WHERE id <> {me}",
@@ -107,6 +133,46 @@ ANYBODY: Final = {
 WORKER: Final = {
     **ANYBODY,
     "drain another worker": "UPDATE process SET drain_asked_at = now() WHERE id = {worker}",
+    "rewrite an ended attempt": "UPDATE task_attempt SET error = 'x' WHERE " + ENDED,
+    "rewrite the time of one": "UPDATE task_attempt SET started_at = now() WHERE " + ENDED,
+    "end another's attempt": "UPDATE task_attempt SET phase = 'ended', ended_at = now(), "
+    "outcome = 'success' WHERE " + LIVE,
+    "take another's attempt": "UPDATE task_attempt SET process_id = {me} WHERE " + LIVE,
+    "keep another's attempt": "UPDATE task_attempt SET claimed_until = now() + interval '1 y' "
+    "WHERE " + LIVE,
+    "forge a handle": "UPDATE task_attempt SET handle = '{{}}' WHERE " + LIVE,
+    "write what waits": "UPDATE task_attempt SET error = 'x' WHERE phase = 'queued'",
+    "claim for another": "UPDATE task_attempt SET phase = 'running', token = gen_random_uuid(), "
+    "process_id = {worker}, claimed_until = now() WHERE phase = 'queued'",
+    "end another's task": "UPDATE task_instance SET state = 'success', ended_at = now() "
+    "WHERE state = 'running'",
+    "take another's task": "UPDATE task_instance SET process_id = {me} WHERE state = 'running'",
+    "rewrite a task that has ended": "UPDATE task_instance SET ended_at = now(), "
+    "process_id = {me} WHERE id = 1",
+    "use up its retries": "UPDATE task_instance SET failures = 99, process_id = {me}, "
+    "state = 'running' WHERE state = 'queued'",
+    "leave a value for another": "INSERT INTO xcom (task_instance_id, attempt, key, value) "
+    "VALUES (2, 1, 'other', '1')",
+    "leave a value for an ended one": "INSERT INTO xcom (task_instance_id, attempt, key, value) "
+    "VALUES (1, 1, 'other', '1')",
+    "rewrite a value": "UPDATE xcom SET value = '2'",
+    "replace a value": "INSERT INTO xcom (task_instance_id, attempt, key, value) "
+    "VALUES (1, 1, 'k', '2') ON CONFLICT (task_instance_id, attempt, key) "
+    "DO UPDATE SET value = excluded.value",
+    "extend another's lease": "UPDATE lease SET expires_at = now() + interval '1 y'",
+    "end another's lease": "DELETE FROM lease WHERE " + LIVE,
+    "lease another's attempt": "INSERT INTO lease VALUES (1, 1, gen_random_uuid(), now(), {me})",
+    "forge a callback": "INSERT INTO callback (dag_run_id, event, reason) "
+    "VALUES (1, 'failure', 'failed')",
+    "forge a callback of a task": "INSERT INTO callback (dag_run_id, task_id, map_index, attempt, "
+    "event, reason) VALUES (1, 't1', -1, 1, 'failure', 'failed')",
+    "rewrite an ended callback": "UPDATE callback SET error = 'x' WHERE ended_at IS NOT NULL",
+    "end another's callback": "UPDATE callback SET state = 'success', ended_at = now() "
+    "WHERE state = 'running'",
+    "claim a callback for another": "UPDATE callback SET state = 'running', "
+    "token = gen_random_uuid(), process_id = {worker}, claimed_until = now() "
+    "WHERE state = 'queued'",
+    "tell of another's work": "INSERT INTO spark_work VALUES (2, 1, '{{}}', '{{}}', now())",
     "be a parser": "INSERT INTO process (kind, hostname, pid, version) "
     "VALUES ('parser', 'h', 1, '1')",
 }
@@ -152,7 +218,9 @@ class World:
 
 @pytest.fixture
 def world(engine: Engine, database_url: str) -> World:
-    """A process of each kind; a DAG whose run has started, one whose run is to be pinned."""
+    """A process of each kind; a DAG with an attempt that has ended, one that runs and one that
+    waits, and with callbacks; a DAG whose run is to be pinned.
+    """
     seed.register(engine)
     worker, parser = seed.register(engine, "worker"), seed.register(engine, "parser")
     with engine.begin() as conn:
@@ -161,6 +229,16 @@ def world(engine: Engine, database_url: str) -> World:
             [{"p": f"{it}.py", "i": parser.id} for it in ("etl", "other", "late")],
         )
     seed.queued(engine, seed.wide(3))
+    first, second = (it.key for it in seed.claim(engine, worker, limit=2))
+    with engine.begin() as conn:
+        conn.execute(
+            text("INSERT INTO xcom (task_instance_id, attempt, key, value) VALUES (1, 1, 'k', '1')")
+        )
+        leases.renew(conn, [second], 60)
+    with engine.begin() as conn:
+        conn.execute(UNGUARDED)
+        conn.execute(CALLBACKS, {"worker": worker.id})
+    seed.report(engine, [first])
     seed.store(engine, seed.dag(dag_id="other"))
     seed.store(engine, seed.dag(dag_id="late"))
     version = seed.store(engine, seed.dag(seed.task("more"), dag_id="late"))
@@ -223,6 +301,54 @@ def test_users_and_schedulers_speak_in_the_name_of_their_kind(world: World, logi
         allowed = [kind for kind in kinds if effect(conn, entry.format(kind=kind)) == "1 rows"]
 
     assert allowed == [login.removeprefix("headway_")]
+
+
+def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -> None:
+    """What is neighbour to all that is refused."""
+    spec = callbacks.caring(CallbackEvent.SUCCESS)
+    seed.queued(world.engine, seed.dag(*spec.tasks, dag_id="mine"))
+    given = settings.read(WorkerSettings)
+    with entered(world.url, Login.WORKER, "worker") as (own, me):
+        clerk = Clerk(own, me, given, CodeCache(tmp_path))
+        claimed = clerk.claim(9)
+        keys = [it.claimed.key for it in claimed]
+        assert len(keys) == 2
+        assert clerk.renew(keys).stopping == dict.fromkeys(keys, False)
+        assert clerk.renew(keys).stopping == dict.fromkeys(keys, False)
+        for work in claimed:
+            clerk.push_xcom(work.claimed, "k", 1)
+            clerk.push_xcom(work.claimed, "k", 2)
+            clerk.save_handle(work.claimed, {"app": 1})
+        half = SparkProgress(stages=1, tasks=4, tasks_done=2)
+        said = [Said(key=key, progress=half) for key in keys]
+        clerk.tell(said)
+        clerk.report([_success(key) for key in keys])
+        clerk.tell(said)
+        calls = CallbackClerk(clerk)
+        with own.begin() as conn:
+            mine = callback_claims.claim(conn, me, [DEFAULT_QUEUE], 9, 30)
+        assert len(mine) == 2
+        assert calls.renew([it.key for it in mine]).stopping.keys() == {it.key for it in mine}
+        calls.report(
+            [
+                CallbackReport(mine[0].key, CallbackState.SUCCESS),
+                CallbackReport(mine[1].key, CallbackState.QUEUED),
+            ]
+        )
+
+    with world.engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM spark_work")) == 2
+        assert conn.scalar(text("SELECT count(*) FROM xcom WHERE key = 'k'")) == 3
+        assert conn.scalar(text("SELECT count(*) FROM lease")) == 1
+
+
+def _success(key: AttemptKey) -> Report:
+    return Report(
+        key=key,
+        outcome=Outcome.SUCCESS,
+        following=seed.SUCCESS,
+        callbacks=(CallbackEvent.SUCCESS,) if key.task_instance_id > 3 else (),
+    )
 
 
 def test_a_worker_keeps_its_own_rows(world: World) -> None:

@@ -180,7 +180,6 @@ def code(error: DBAPIError) -> str | None:
     "change",
     [
         "UPDATE task_attempt SET process_id = {other}",
-        "UPDATE task_attempt SET token = gen_random_uuid()",
         "UPDATE task_attempt SET process_id = {other}, token = gen_random_uuid()",
         "UPDATE process SET proof_hash = sha256('')",
         "UPDATE task_attempt SET dag_id = 'other'",

@@ -61,7 +61,7 @@ CLAIM = hot("""
     )
     UPDATE task_instance AS task
        SET state = CASE stop_to WHEN 'none' THEN 'restarting' ELSE 'running' END,
-           started_at = clock_timestamp(), ended_at = NULL
+           process_id = :process, started_at = clock_timestamp(), ended_at = NULL
       FROM claimed
      WHERE task.id = claimed.task_instance_id AND task.attempt = claimed.attempt
        AND task.state = claimed.state
@@ -100,19 +100,18 @@ REPORT = hot("""
                CASE report.outcome WHEN 'cancelled'
                                    THEN nullif(concat_ws(' ', report.error, it.error), '')
                                    ELSE report.error END AS error,
-               it.task_state, it.stop_to IS NULL AS counts,
+               it.stop_to IS NULL AS counts,
                coalesce(it.stop_to, report.state) AS state,
                CASE WHEN it.stop_to IS NULL THEN report.delay END AS delay,
                CASE WHEN it.stop_to IS NULL THEN report.skips END AS skips
           FROM report
          CROSS JOIN LATERAL (
-               SELECT it.stop_to, it.error, task.state AS task_state
+               SELECT it.stop_to, it.error
                  FROM task_attempt AS it
-                 JOIN task_instance AS task ON task.id = it.task_instance_id
                 WHERE it.task_instance_id = report.task_instance_id
                   AND it.attempt = report.attempt AND it.token = report.token
                   AND it.phase IN ('running', 'stopping')
-                  FOR NO KEY UPDATE OF it) AS it
+                  FOR NO KEY UPDATE) AS it
     ), ended AS (
         UPDATE task_attempt AS it
            SET phase = 'ended', ended_at = greatest(now(), it.started_at),
@@ -140,9 +139,7 @@ REPORT = hot("""
                        END
           FROM held
          WHERE task.id = held.task_instance_id AND task.attempt = held.attempt
-           AND task.state = held.task_state
-           AND (held.task_state = 'running'
-                OR (held.task_state = 'restarting' AND NOT held.counts))
+           AND (task.state = 'running' OR (task.state = 'restarting' AND NOT held.counts))
      RETURNING task.id, task.attempt, task.dag_run_id, task.task_id, task.state, task.skips
     ), told AS (
         INSERT INTO wake (dag_run_id, task_id, state, skips)

@@ -122,7 +122,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
         "error, handle, claimed_until)",
         "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
-        "ended_at)",
+        "ended_at, process_id)",
         "wake": "INSERT",
         "xcom": "SELECT, INSERT, UPDATE (value, length)",
     },

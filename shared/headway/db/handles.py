@@ -44,10 +44,10 @@ GIVE_UP = text("""
         UPDATE task_attempt AS it SET error = held.error
           FROM held
          WHERE it.task_instance_id = held.task_instance_id AND it.attempt = held.attempt
-     RETURNING it.task_instance_id, it.attempt, it.token, held.delay
+     RETURNING it.task_instance_id, it.attempt, it.token, it.process_id, held.delay
     )
-    INSERT INTO lease AS present (task_instance_id, attempt, token, expires_at)
-    SELECT task_instance_id, attempt, token,
+    INSERT INTO lease AS present (task_instance_id, attempt, token, process_id, expires_at)
+    SELECT task_instance_id, attempt, token, process_id,
            CASE WHEN delay > 0 THEN now() + make_interval(secs => delay) ELSE to_timestamp(0) END
       FROM mine
         ON CONFLICT (task_instance_id, attempt) DO UPDATE SET expires_at = excluded.expires_at

@@ -79,9 +79,9 @@ def prepare(engine: Engine, *, pooled: bool) -> None:
     its = _OF_ENGINES[engine] = _Introduction(pooled)
 
     def connecting(_dialect: object, _record: object, _args: object, options: Any) -> None:
-        if its.me is not None and its.me.proof is not None:
-            said = f"-c headway.process={its.me.id}:{its.me.proof.bytes.hex()}"
-            options["options"] = f"{engine.url.query.get('options', '')} {said}".strip()
+        if its.me is not None:
+            given = engine.url.query.get("options", "")
+            options["options"] = f"{given} {option(its.me)}".strip()
 
     def begun(conn: Connection) -> None:
         driver: Any = conn.connection.driver_connection
@@ -114,6 +114,11 @@ def introduce(engine: Engine, me: Identity) -> None:
         raise DatabaseError(_UNPROVED) from error
     if found != me.id:
         raise DatabaseError(_UNPROVED)
+
+
+def option(me: Identity) -> str:
+    """Return the start option by which a connection of its own proves which process it is of."""
+    return "" if me.proof is None else f"-c headway.process={me.id}:{me.proof.bytes.hex()}"
 
 
 def say(cursor: Any, me: Identity) -> None:

@@ -30,17 +30,17 @@ RENEW = hot("""
                              CAST(:tokens AS uuid[])) AS mine (task_instance_id, attempt, token)
          ORDER BY task_instance_id
     ), held AS MATERIALIZED (
-        SELECT mine.*, it.phase
+        SELECT mine.*, it.phase, it.process_id
           FROM mine
          CROSS JOIN LATERAL (
-               SELECT it.phase
+               SELECT it.phase, it.process_id
                  FROM task_attempt AS it
                 WHERE it.task_instance_id = mine.task_instance_id AND it.attempt = mine.attempt
                   AND it.token = mine.token AND it.phase IN ('running', 'stopping')
                   FOR SHARE) AS it
     ), renewed AS (
-        INSERT INTO lease AS present (task_instance_id, attempt, token, expires_at)
-        SELECT task_instance_id, attempt, token,
+        INSERT INTO lease AS present (task_instance_id, attempt, token, process_id, expires_at)
+        SELECT task_instance_id, attempt, token, process_id,
                clock_timestamp() + make_interval(secs => :seconds)
           FROM held
             ON CONFLICT (task_instance_id, attempt) DO UPDATE

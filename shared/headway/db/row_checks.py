@@ -65,6 +65,53 @@ _NO_SERVICE: Final = (
 )
 
 
+_ATTEMPT: Final = (
+    "(SELECT its.process_id FROM task_attempt AS its "
+    "WHERE its.task_instance_id = {table}.task_instance_id AND its.attempt = {table}.attempt{live})"
+)
+
+_TASK: Final = f"process_id = {_ME} AND state IN ('running', 'restarting')"
+
+_CALLBACK: Final = (
+    "(SELECT its.process_id FROM task_instance AS its WHERE its.dag_run_id = callback.dag_run_id "
+    "AND its.map_index = callback.map_index AND its.task_id = callback.task_id "
+    "AND its.attempt = callback.attempt) = (SELECT id FROM headway_current_process)"
+)
+
+_CALLBACK_DUE: Final = (
+    f"ended_at IS NULL AND (state = 'queued' OR process_id = {_ME} OR claimed_until < now())"
+)
+
+_CALLBACK_OWN: Final = (
+    f"process_id IS NULL OR process_id = {_ME} OR state = 'failed' AND claimed_until < now()"
+)
+
+
+def _of_attempts(table: str, live: str, *verbs: str) -> Iterator[RowCheck]:
+    rows = f"{_ATTEMPT.format(table=table, live=live)} = {_ME}"
+    for verb in verbs:
+        yield RowCheck(Login.WORKER, table, rows, None if verb == "INSERT" else rows, verb)
+
+
+def _of_workers() -> Iterator[RowCheck]:
+    """Yield the checks of what a worker has claimed.
+
+    Plain columns where a statement changes many rows; one look by key where it does not.
+    """
+    mine, live = f"process_id = {_ME}", " AND its.ended_at IS NULL"
+    yield RowCheck(Login.WORKER, "task_attempt", mine, f"phase = 'queued' OR {mine}")
+    claimed = "process_id IS NOT NULL AND state <> 'queued'"
+    yield RowCheck(Login.WORKER, "task_instance", claimed, f"state = 'queued' OR {_TASK}")
+    yield RowCheck(Login.WORKER, "lease", mine, mine)
+    yield RowCheck(Login.WORKER, "lease", mine, mine, "DELETE")
+    of_its_attempt = f"{mine} AND {_ATTEMPT.format(table='lease', live=live)} = {_ME}"
+    yield _entered(Login.WORKER, "lease", of_its_attempt)
+    yield from _of_attempts("xcom", live, "INSERT", "UPDATE")
+    yield from _of_attempts("spark_work", "", "INSERT", "UPDATE")
+    yield _entered(Login.WORKER, "callback", _CALLBACK)
+    yield RowCheck(Login.WORKER, "callback", _CALLBACK_OWN, _CALLBACK_DUE)
+
+
 def _all() -> Iterator[RowCheck]:
     yield _entered(Login.SCHEDULER, "process", "kind IN ('scheduler', 'backfill')")
     yield _entered(Login.SCHEDULER, "event", "actor LIKE 'scheduler:%'")
@@ -75,6 +122,7 @@ def _all() -> Iterator[RowCheck]:
         yield RowCheck(login, "process_beat", f"process_id = {_ME}", f"process_id = {_ME}")
         yield _entered(login, "event", f"actor = '{kind}:' || {_ME}")
     yield RowCheck(Login.PARSER, "dag_run", _IN_FORCE, "state = 'queued' AND NOT pinned")
+    yield from _of_workers()
 
 
 ROW_CHECKS: Final = tuple(_all())

@@ -5,19 +5,19 @@ from hashlib import sha256
 from typing import Final
 
 from headway.db.logins import Login
-from headway.domain.states import Phase
+from headway.domain.states import Phase, TaskState
 
 ILLEGAL: Final = "ZX001"
 """The SQLSTATE of a refusal."""
 
-# What a worker may read of another one's attempts must not let it take them: see delivery.py.
-_CLAIMANTS: Final = """
+# A row check lets a worker write what is queued, so that it can claim it.
+_COUNTS: Final = """
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = '{illegal}',
-        MESSAGE = session_user || ' may not take attempt ' || OLD.attempt || ' of '
-                  || OLD.task_instance_id || ' from the process that has claimed it.',
-        HINT = 'headway/db/guards.py says who changes what.';
+        MESSAGE = session_user || ' may not change the counts of task instance ' || OLD.id
+                  || ', which is queued.',
+        HINT = 'headway/db/row_guards.py says who changes what.';
 END
 """
 
@@ -27,7 +27,7 @@ BEGIN
         ERRCODE = '{illegal}',
         MESSAGE = session_user || ' may not rewrite attempt ' || OLD.attempt || ' of '
                   || OLD.task_instance_id || ', which has ended.',
-        HINT = 'headway/db/guards.py says who changes what.';
+        HINT = 'headway/db/row_guards.py says who changes what.';
 END
 """
 
@@ -46,7 +46,7 @@ BEGIN
             ERRCODE = '{illegal}',
             MESSAGE = session_user || ' may not deactivate DAG ' || OLD.dag_id
                       || ': this parser neither parses nor has forgotten its file.',
-            HINT = 'headway/db/guards.py says who changes what.';
+            HINT = 'headway/db/row_guards.py says who changes what.';
     END IF;
     RETURN NEW;
 END
@@ -70,24 +70,24 @@ class Trigger:
 
 def triggers() -> list[Trigger]:
     """Return the triggers of this release."""
-    return [_on_claim(), _on_ended(), _on_deactivation()]
+    return [_on_counts(), _on_ended(), _on_deactivation()]
 
 
-def _on_claim() -> Trigger:
-    table, name = "task_attempt", "task_attempt_claimants"
+def _on_counts() -> Trigger:
+    # A claim names none of these columns: its rows do not come to this guard.
+    table, name = "task_instance", "task_instance_counts"
     when = (
-        f"UPDATE OF token, process_id ON {table} FOR EACH ROW "
-        f"WHEN (session_user = '{Login.WORKER}' AND OLD.phase <> '{Phase.QUEUED}' "
-        "AND (OLD.token, OLD.process_id) IS DISTINCT FROM (NEW.token, NEW.process_id))"
+        f"UPDATE OF failures, losses ON {table} FOR EACH ROW "
+        f"WHEN (OLD.state = '{TaskState.QUEUED}' AND session_user = '{Login.WORKER}')"
     )
-    return Trigger(name, table, when, _CLAIMANTS.format(illegal=ILLEGAL))
+    return Trigger(name, table, when, _COUNTS.format(illegal=ILLEGAL))
 
 
 def _on_ended() -> Trigger:
     table, name = "task_attempt", "task_attempt_ended"
     when = (
         f"UPDATE ON {table} FOR EACH ROW "
-        f"WHEN (session_user = '{Login.WORKER}' AND OLD.phase = '{Phase.ENDED}')"
+        f"WHEN (OLD.phase = '{Phase.ENDED}' AND session_user = '{Login.WORKER}')"
     )
     return Trigger(name, table, when, _ENDED.format(illegal=ILLEGAL))
 

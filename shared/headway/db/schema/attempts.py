@@ -82,6 +82,8 @@ Table(
     Column("attempt", Integer),
     Column("token", Uuid, nullable=False),
     moment("expires_at", nullable=False),
+    # Whose attempt it is.
+    Column("process_id", BigInteger),
     PrimaryKeyConstraint("task_instance_id", "attempt"),
     comment="How long an attempt is its worker's since the last renewal, on the database's clock.",
     postgresql_with={"fillfactor": "60", **QUEUE_STORAGE},

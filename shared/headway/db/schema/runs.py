@@ -214,6 +214,8 @@ Table(
     moment("retry_at"),
     moment("started_at"),
     moment("ended_at"),
+    # Who has claimed it, the last time.
+    Column("process_id", BigInteger),
     # In this order, so that the unmapped tasks of a run lie together.
     UniqueConstraint("dag_run_id", "map_index", "task_id"),
     CheckConstraint(one_of("state", TaskState), name="state_check"),
