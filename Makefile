@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+WORKERS ?= 2
+TESTS  := $(BIN)/pytest -n $(WORKERS) --dist loadscope
 .DEFAULT_GOAL := help
 
 help:  ## Show what there is to make
@@ -12,14 +14,14 @@ demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedd
 	@$(BIN)/headway demo
 
 test: $(STAMP)  ## Run all tests: unit, integration, the real services
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(TESTS)
 
 test-polling: $(STAMP)  ## Run the integration tests with NOTIFY off
-	TEST_NOTIFY=off $(BIN)/pytest -n 2 --dist loadscope tests/integration
+	TEST_NOTIFY=off $(TESTS) tests/integration
 
 test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in transaction mode
 	@PATH="$$PATH:/usr/sbin" command -v pgbouncer > /dev/null || { echo "PgBouncer is not installed: apt-get install pgbouncer"; exit 1; }
-	TEST_PGBOUNCER=1 $(BIN)/pytest -n 2 --dist loadscope tests/integration
+	TEST_PGBOUNCER=1 $(TESTS) tests/integration
 
 # Schedulers, workers and the locks between them: what a server's own settings could change.
 DEBIAN_TESTS := $(addprefix tests/integration/, test_db_engine.py test_db_attempts.py test_db_leases.py \
@@ -28,7 +30,7 @@ DEBIAN_TESTS := $(addprefix tests/integration/, test_db_engine.py test_db_attemp
   services/test_worker_loss_services.py)
 
 test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian's PostgreSQL 15 as installed
-	.ci/debian-postgres $(BIN)/pytest -n 2 --dist loadscope -m 'not history' $(DEBIAN_TESTS)
+	.ci/debian-postgres $(TESTS) -m 'not history' $(DEBIAN_TESTS)
 
 acceptance: $(STAMP)  ## Backfill a year of flights four ways, and compare the tables (an hour or two)
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
