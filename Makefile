@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
-TESTS  := $(BIN)/pytest -n $(WORKERS) --dist loadscope
+TESTS  := $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 .DEFAULT_GOAL := help
 
 help:  ## Show what there is to make
