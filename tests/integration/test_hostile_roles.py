@@ -162,6 +162,11 @@ WORKER: Final = {
     "extend another's lease": "UPDATE lease SET expires_at = now() + interval '1 y'",
     "end another's lease": "DELETE FROM lease WHERE " + LIVE,
     "lease another's attempt": "INSERT INTO lease VALUES (1, 1, gen_random_uuid(), now(), {me})",
+    "have a run looked at": "INSERT INTO wake (dag_run_id) VALUES (1)",
+    "forge an end": "INSERT INTO wake (dag_run_id, task_id, state, skips, task_instance_id) "
+    "VALUES (1, 't1', 'success', '{{}}', 2)",
+    "forge an end of nothing": "INSERT INTO wake (dag_run_id, task_id, state, skips) "
+    "VALUES (1, 't1', 'success', '{{}}')",
     "forge a callback": "INSERT INTO callback (dag_run_id, event, reason) "
     "VALUES (1, 'failure', 'failed')",
     "forge a callback of a task": "INSERT INTO callback (dag_run_id, task_id, map_index, attempt, "
@@ -336,7 +341,9 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
             ]
         )
 
+    told = text("SELECT count(*) FROM wake WHERE task_instance_id IS NOT NULL")
     with world.engine.connect() as conn:
+        assert conn.scalar(told) == 3
         assert conn.scalar(text("SELECT count(*) FROM spark_work")) == 2
         assert conn.scalar(text("SELECT count(*) FROM xcom WHERE key = 'k'")) == 3
         assert conn.scalar(text("SELECT count(*) FROM lease")) == 1

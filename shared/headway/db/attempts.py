@@ -142,8 +142,9 @@ REPORT = hot("""
            AND (task.state = 'running' OR (task.state = 'restarting' AND NOT held.counts))
      RETURNING task.id, task.attempt, task.dag_run_id, task.task_id, task.state, task.skips
     ), told AS (
-        INSERT INTO wake (dag_run_id, task_id, state, skips)
-        SELECT dag_run_id, CASE WHEN state <> 'none' THEN task_id END, nullif(state, 'none'), skips
+        INSERT INTO wake (dag_run_id, task_id, state, skips, task_instance_id)
+        SELECT dag_run_id, CASE WHEN state <> 'none' THEN task_id END, nullif(state, 'none'), skips,
+               id
           FROM moved
          WHERE state = 'none' OR state = ANY (:terminal)
     )

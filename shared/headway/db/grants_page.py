@@ -57,9 +57,8 @@ _REMAINS: Final = """
 ## What remains, and why
 
 - A worker claims any attempt and any callback that waits, and ends what it has claimed as
-  it likes: this is its work. It may claim a task without its attempt, which then waits.
-- A worker may enter a wake for any run, so that a scheduler counts an end that was none. A check
-  costs 5 to 8 % of the time of a report.
+  it likes: this is its work. It may claim a task without its attempt, which then waits, and may
+  enter the end of its own live attempt more than once.
 - A worker reads the XComs and the conf of every run, and the code of every version: tasks
   may ask for values of each other, and which tasks it will run is not known before.
 - A parser parses any DAG file: it claims the file, says which DAGs the file has and with which

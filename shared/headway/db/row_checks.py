@@ -72,6 +72,12 @@ _ATTEMPT: Final = (
 
 _TASK: Final = f"process_id = {_ME} AND state IN ('running', 'restarting')"
 
+_WAKE: Final = (
+    "(SELECT its.process_id FROM task_instance AS its WHERE its.id = wake.task_instance_id "
+    "AND its.dag_run_id = wake.dag_run_id AND its.task_id = coalesce(wake.task_id, its.task_id) "
+    "AND its.state IN ('running', 'restarting')) = (SELECT id FROM headway_current_process)"
+)
+
 _CALLBACK: Final = (
     "(SELECT its.process_id FROM task_instance AS its WHERE its.dag_run_id = callback.dag_run_id "
     "AND its.map_index = callback.map_index AND its.task_id = callback.task_id "
@@ -108,6 +114,7 @@ def _of_workers() -> Iterator[RowCheck]:
     yield _entered(Login.WORKER, "lease", of_its_attempt)
     yield from _of_attempts("xcom", live, "INSERT", "UPDATE")
     yield from _of_attempts("spark_work", "", "INSERT", "UPDATE")
+    yield _entered(Login.WORKER, "wake", _WAKE)
     yield _entered(Login.WORKER, "callback", _CALLBACK)
     yield RowCheck(Login.WORKER, "callback", _CALLBACK_OWN, _CALLBACK_DUE)
 

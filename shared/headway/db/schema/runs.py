@@ -268,6 +268,8 @@ Table(
     Column("task_id", Text),
     Column("state", Text),
     Column("skips", ARRAY(Text)),
+    # The instance that has ended, where a worker tells of it.
+    Column("task_instance_id", BigInteger),
     CheckConstraint("(task_id IS NULL) = (state IS NULL)", name="fact_check"),
     CheckConstraint(one_of("state", sorted(TERMINAL)), name="state_check"),
     Index(None, "dag_run_id"),
