@@ -15,6 +15,8 @@ from tests.chaos.lanes import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, THRESHOLD, Scene
 from tests.chaos.services import Service
 
+from headway.testing.machine import stands_still, thread_state
+
 SomeService: TypeAlias = Generator[None, None, Service | None]
 
 PROCESS: Final = text("""
@@ -186,23 +188,11 @@ def _stopped(pid: int) -> Iterator[Callable[[], bool]]:
     with suppress(ProcessLookupError):
         os.kill(pid, SIGSTOP)
     try:
-        yield lambda: _stands_still(pid)
+        yield lambda: stands_still(pid)
     finally:
         with suppress(ProcessLookupError):
             os.kill(pid, SIGCONT)
 
 
-def _stands_still(pid: int) -> bool:
-    states = [_state(it) for it in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return bool(states) and all(state == "T" for state in states)
-
-
 def _lives(pid: int) -> bool:
-    return _state(Path(f"/proc/{pid}/stat")) not in ("", "Z", "X")
-
-
-def _state(stat: Path) -> str:
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0]
-    except OSError:  # it has ended
-        return ""
+    return thread_state(Path(f"/proc/{pid}/stat")) not in ("", "Z", "X")

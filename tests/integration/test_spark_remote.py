@@ -14,6 +14,7 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.embedded.java import find_java_home
+from headway.testing.machine import stands_still, until
 from headway.testing.required import required_program
 from headway_worker.spark.connection import spark_connection
 from headway_worker.spark.endpoint import ConnectEndpoint
@@ -165,6 +166,7 @@ def test_a_server_answers_and_one_that_was_stopped_does_not(server: ConnectServe
     assert resident_bytes(server.pid) > 50 * 2**20
 
     os.kill(server.pid, signal.SIGSTOP)
+    until(lambda: stands_still(server.pid), "a server that stands still")
     try:
         assert not answers(port, 0.5)
     finally:

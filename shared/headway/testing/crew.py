@@ -16,7 +16,7 @@ from headway.db import engine as engines
 from headway.db.logins import Login
 from headway.runtime.tether import tethered
 from headway.testing import logins
-from headway.testing.machine import until
+from headway.testing.machine import stands_still, until
 from headway.testing.stack import PATIENCE, Services, environment_for
 
 PATIENT: Final = {"HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "60"}
@@ -52,15 +52,11 @@ class Member:
     def paused(self) -> Iterator[None]:
         """Have it stand still for as long as the context lasts; what it has started goes on."""
         self.send(signal.SIGSTOP)
-        until(self._stands_still, f"{self.name} standing still")
+        until(lambda: stands_still(self.process.pid), f"{self.name} standing still")
         try:
             yield
         finally:
             self.send(signal.SIGCONT)
-
-    def _stands_still(self) -> bool:
-        threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
-        return all(it.read_text().rpartition(")")[2].split()[0] == "T" for it in threads)
 
 
 @dataclass(frozen=True, slots=True)

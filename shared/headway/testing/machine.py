@@ -178,6 +178,20 @@ class Machine:
         until(lambda: not self.processes(), "nothing running any more", patience)
 
 
+def stands_still(pid: int) -> bool:
+    """Return whether all threads of a process are stopped; false if there is no such process."""
+    states = [thread_state(it) for it in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return bool(states) and all(state == "T" for state in states)
+
+
+def thread_state(stat: Path) -> str:
+    """Return the letter for the state of a process or thread; empty if it has ended."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
 def processes_below(folder: Path) -> dict[int, str]:
     """Return the processes that have to do with a folder: command lines by pid."""
     mark = f"{folder}/".encode()

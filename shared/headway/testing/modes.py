@@ -8,6 +8,9 @@ from headway.runtime import settings
 ADDRESSES: Final = "addresses"
 """The file in the home where that program leaves the address of each login, one a line."""
 
+NICENESS: Final = "HEADWAY_WORKER_ATTEMPT_NICENESS"
+"""Attempts do not stand back behind the other tests of a session, which would starve them."""
+
 
 def pooled() -> bool:
     """Whether every database is reached through PgBouncer (TEST_PGBOUNCER=1)."""
@@ -21,7 +24,7 @@ def all_required() -> bool:
 
 def variables() -> Mapping[str, str]:
     """Return the settings of all processes in this session."""
-    found = {}
+    found = {NICENESS: "0"}
     if pooled():
         found["HEADWAY_DATABASE_POOLER"] = "true"
     if _given("TEST_NOTIFY") in ("0", "off"):

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from headway.embedded.java import find_java_home
+from headway.testing import rows
 from headway.testing.machine import Machine, until
 from headway.testing.stack import Stack
 from headway.testing.stack_run import StackRun
@@ -269,8 +270,7 @@ def test_no_token_is_where_others_may_read(bench: Bench) -> None:
     assert logs
     assert not any(token in path.read_text(errors="replace") for path in logs)
     with bench.stack.engine.connect() as conn:
-        query = text("SELECT string_agg(it::text, '') FROM task_attempt AS it")
-        assert token not in str(conn.scalar(query))
+        assert token not in rows.as_text(conn, "task_attempt")
 
 
 def test_watching_a_run_that_has_ended_tells_how(bench: Bench, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from headway.runtime import settings
 from headway.runtime.forker import ForkerError, early
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
@@ -117,8 +118,8 @@ def test_one_that_must_be_there_is_an_error_without_it(launcher: Launcher) -> No
         launcher.warm_up()
 
 
-def test_an_attempt_has_the_limits_of_the_settings(worker_settings: WorkerSettings) -> None:
-    limits = limits_of(worker_settings, 7.0)
+def test_an_attempt_has_the_limits_of_the_settings() -> None:
+    limits = limits_of(settings.read(WorkerSettings, attempt_niceness=10), 7.0)
 
     assert (limits.processes, limits.open_files, limits.memory_bytes) == (4096, 65536, None)
     assert limits.until == 7.0

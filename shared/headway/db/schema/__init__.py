@@ -3,10 +3,29 @@
 from sqlalchemy import DDL, event
 from sqlalchemy.schema import DDLElement
 
-from headway.db.schema import attempts, callbacks, catchup, dags, processes, runs, secrets
+from headway.db.schema import (
+    attempts,
+    backfills,
+    callbacks,
+    catchup,
+    dags,
+    processes,
+    runs,
+    secrets,
+)
 from headway.db.schema.columns import METADATA
 
-__all__ = ["METADATA", "attempts", "callbacks", "catchup", "dags", "processes", "runs", "secrets"]
+__all__ = [
+    "METADATA",
+    "attempts",
+    "backfills",
+    "callbacks",
+    "catchup",
+    "dags",
+    "processes",
+    "runs",
+    "secrets",
+]
 
 # What an exclusion constraint needs to compare text.
 _EXTENSION: DDLElement = DDL("CREATE EXTENSION IF NOT EXISTS btree_gist")  # type: ignore[no-untyped-call]
