@@ -25,7 +25,7 @@ from headway.embedded.cluster import hold
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.log_lines import decode, rendered
-from headway.runtime.secret_settings import KEYS_FILE
+from headway.runtime.secret_settings import KEYS_FILE, UNFINISHED_KEYS_FILE
 
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
@@ -34,7 +34,7 @@ LEFT_BEHIND = frozenset(
     {
         *("cache", "database-url", "logs", "output", "postgres", "services"),
         *("scratch", "scratch.lock", "spark", "spark.lock"),
-        KEYS_FILE,
+        *(KEYS_FILE, UNFINISHED_KEYS_FILE),
     }
 )
 """What a demo makes in its home."""
@@ -59,7 +59,7 @@ def run() -> int:
     started = clock.monotonic()
     home = settings.make_home(settings.home() / "demo")
     examples = examples_folder()
-    _erase(home)
+    erase(home)
     output = home / "output"
     failed = 1
     with interrupts.ending_well() as ended:
@@ -81,7 +81,7 @@ def run() -> int:
     return 0
 
 
-def _erase(home: Path) -> None:
+def erase(home: Path) -> None:
     """Delete what an earlier demo left; EmbeddedError while one runs there.
 
     ConflictError when there is anything that no demo has made.

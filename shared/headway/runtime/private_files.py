@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 IN_HOME: Final = (
     "database-url",
     secret_settings.KEYS_FILE,
-    f"{secret_settings.KEYS_FILE}.new",
+    secret_settings.UNFINISHED_KEYS_FILE,
     "postgres/password",
 )
 """Files of a home that hold secrets."""

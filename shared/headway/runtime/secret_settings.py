@@ -18,6 +18,9 @@ from headway.runtime.settings import Settings
 KEYS_FILE: Final = "secret-keys"
 """The file of keys in HEADWAY_HOME, where the settings name none."""
 
+UNFINISHED_KEYS_FILE: Final = f"{KEYS_FILE}.new"
+"""What it is called until all of it is written."""
+
 PREFIXES: Final[Mapping[Kind, str]] = {
     Kind.CONNECTION: "HEADWAY_CONN_",
     Kind.VARIABLE: "HEADWAY_VAR_",
