@@ -122,6 +122,7 @@ def _is_away(engine: Engine, error: BaseException) -> bool:
 
 def _register(engine: Engine, kind: str, queues: Sequence[str], slots: int) -> Identity:
     migrate.check(engine)
+    identity.check_arrival(engine)
     with _may_register(kind), engine.begin() as conn:
         engines.refuse_read_only(conn)
         me = processes.register(conn, kind, service.host(), __version__, queues, slots)

@@ -5,12 +5,16 @@ from contextlib import closing
 
 import psycopg2
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
+from headway import daemon
 from headway.db import engine as engines
-from headway.db import migrate
+from headway.db import identity, migrate
+from headway.domain.errors import DatabaseError
+from headway.runtime.bell import Bell
+from headway.testing import seed
 from headway.testing.pgbouncer import PgBouncer
 from headway.testing.postgres import ThrowawayPostgres
 
@@ -20,6 +24,11 @@ SEEN = text("""
            current_setting('statement_timeout') AS statement_timeout,
            current_setting('idle_in_transaction_session_timeout') AS idle_timeout,
            current_setting('TimeZone') AS zone
+""")
+END_OTHERS = text("""
+    SELECT pid FROM pg_stat_activity
+     WHERE datname = current_database()
+       AND CASE WHEN pid <> pg_backend_pid() THEN pg_terminate_backend(pid, 10000) END
 """)
 PROMISED = ("read committed", "5s", "30s", "10s", "UTC")
 
@@ -109,6 +118,41 @@ def test_an_end_of_its_connection_to_the_server_passes(pooled: Engine, engine: E
     assert engines.is_transient(caught.value)
     with pooled.begin() as conn:
         assert conn.scalar(text("SELECT 1")) == 1
+
+
+def test_an_end_of_that_connection_while_it_proves_itself_passes(
+    pooled: Engine, engine: Engine
+) -> None:
+    me = seed.register(engine, "worker")
+    identity.introduce(pooled, me)
+    killed: list[int] = []
+
+    def kill(_conn: Connection, _cursor: object, statement: str, *_rest: object) -> None:
+        if "set_config('headway.process'" in statement and not killed:
+            with engine.connect() as killer:
+                killed.extend(killer.scalars(END_OTHERS))
+
+    event.listen(pooled, "before_cursor_execute", kill)
+    with pytest.raises(DBAPIError) as caught, pooled.begin() as conn:
+        conn.scalar(identity.ME)
+
+    assert killed
+    assert engines.is_transient(caught.value)
+    with pooled.begin() as conn:
+        assert conn.scalar(identity.ME) == me.id
+
+
+def test_a_service_that_does_not_know_of_it_ends_and_says_what_to_set(
+    url: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_DATABASE_POOLER", "false")
+
+    refused = pytest.raises(DatabaseError, match="HEADWAY_DATABASE_POOLER=true")
+    with refused, daemon.registered("scheduler", url, Bell()):
+        pass
+
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM process")) == 0
 
 
 def test_a_database_is_migrated_through_it(

@@ -4,15 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
-from typer.testing import CliRunner
 
-from headway.cli.main import app
 from headway.db import public_rights
 from headway.db.logins import Login
 from headway.runtime import settings
@@ -20,9 +17,7 @@ from headway.testing import logins
 
 
 @pytest.fixture(autouse=True)
-def surroundings(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> Iterator[None]:
+def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
     """Nothing from outside but the database of the test, as its owner."""
     for name in settings.environment():
         if name.startswith("HEADWAY_"):
@@ -30,19 +25,22 @@ def surroundings(
     monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
     monkeypatch.setenv("HEADWAY_DATABASE_URL", database_url)
     tmp_path.chmod(0o700)
-    settings.config_file.cache_clear()
-    yield
-    settings.config_file.cache_clear()
 
 
 def doctor() -> tuple[int, dict[str, dict[str, Any]]]:
     """Exit status and rows by check; each row has every field."""
-    result = CliRunner().invoke(app, ["doctor", "-o", "json"], catch_exceptions=False)
-    rows = json.loads(result.stdout)
+    done = asked("-o", "json")
+    rows = json.loads(done.stdout)
     for row in rows:
         assert set(row) == {"check", "ok", "found", "wanted", "remedy"}
         assert row["ok"] is (row["remedy"] == "")
-    return result.exit_code, {row["check"]: row for row in rows}
+    return done.returncode, {row["check"]: row for row in rows}
+
+
+def asked(*options: str) -> "subprocess.CompletedProcess[str]":
+    """Ask in a process of its own: the doctor forks, which that of other tests may not survive."""
+    command = [sys.executable, "-m", "headway.cli", "doctor", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.regression
@@ -114,7 +112,7 @@ def test_a_person_reads_what_to_do_only_where_something_is_wrong(
 ) -> None:
     monkeypatch.setenv("HEADWAY_WORKER_SLOTS", "many")
 
-    lines = CliRunner().invoke(app, ["doctor"]).stdout.splitlines()
+    lines = asked().stdout.splitlines()
 
     assert any(line.startswith("WRONG settings: HEADWAY_WORKER_SLOTS") for line in lines)
     assert any(line.startswith("ok    schema: ") for line in lines)

@@ -70,7 +70,7 @@ def ask(
 
 def prove(conn: Connection, me: Identity) -> None:
     """Prove for one transaction which process it is of."""
-    identity.say(conn.connection.cursor(), me)
+    identity.say(conn, me)
 
 
 def test_a_worker_registers_and_claims_by_its_own_login(

@@ -14,6 +14,7 @@ declared it dead.
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, event, text
@@ -21,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
+from headway.runtime.configuration import environment
 
 VIEW: Final = "headway_current_process"
 
@@ -56,6 +58,10 @@ _VERSION: Final = sha256(_VIEW.encode()).hexdigest()[:16]
 _ASK: Final = f"SELECT {CHALLENGE}"
 _SAY: Final = "SELECT set_config('headway.process', %s, true)"
 
+_ARRIVED: Final = text("SELECT current_setting('headway.process', true) LIKE '0:%'")
+
+_NOBODY: Final = Identity(0, 0, UUID(int=0))
+
 _UNPROVED: Final = (
     "The database does not know which process this is: something between the process and the "
     "database, a connection pooler, does not pass on the options of a connection. "
@@ -80,19 +86,40 @@ def prepare(engine: Engine, *, pooled: bool) -> None:
 
     def connecting(_dialect: object, _record: object, _args: object, options: Any) -> None:
         if its.me is not None:
-            given = engine.url.query.get("options", "")
+            # Options that are given here replace those that the environment gives.
+            given = engine.url.query.get("options") or environment().get("PGOPTIONS", "")
             options["options"] = f"{given} {option(its.me)}".strip()
 
     def begun(conn: Connection) -> None:
         driver: Any = conn.connection.driver_connection
         if its.me is not None and not driver.autocommit:
-            with driver.cursor() as cursor:
-                say(cursor, its.me)
+            say(conn, its.me)
 
     if pooled:
         event.listen(engine, "begin", begun)
     else:
         event.listen(engine, "do_connect", connecting)
+
+
+def check_arrival(engine: Engine) -> None:
+    """Raise DatabaseError if the proof of a process would not arrive at the database."""
+    its = _OF_ENGINES[engine]
+    if its.pooled:
+        return
+    its.me = _NOBODY
+    engine.dispose()
+    try:
+        with engine.connect() as conn:
+            found = conn.scalar(_ARRIVED)
+    except DBAPIError as error:
+        if "startup parameter" not in str(error):
+            raise
+        raise DatabaseError(_UNPROVED) from None
+    finally:
+        its.me = None
+        engine.dispose()
+    if not found:
+        raise DatabaseError(_UNPROVED)
 
 
 def introduce(engine: Engine, me: Identity) -> None:
@@ -105,15 +132,9 @@ def introduce(engine: Engine, me: Identity) -> None:
     its.me = me
     if not its.pooled:
         engine.dispose()
-    try:
-        with engine.begin() as conn:
-            found = conn.scalar(ME)
-    except DBAPIError as error:
-        if "startup parameter" not in str(error):
-            raise
-        raise DatabaseError(_UNPROVED) from error
-    if found != me.id:
-        raise DatabaseError(_UNPROVED)
+    with engine.begin() as conn:
+        if conn.scalar(ME) != me.id:
+            raise DatabaseError(_UNPROVED)
 
 
 def option(me: Identity) -> str:
@@ -121,14 +142,14 @@ def option(me: Identity) -> str:
     return "" if me.proof is None else f"-c headway.process={me.id}:{me.proof.bytes.hex()}"
 
 
-def say(cursor: Any, me: Identity) -> None:
+def say(conn: Connection, me: Identity) -> None:
     """Prove for one transaction which process it is of; one without a proof says nothing."""
     if me.proof is None:
         return
-    cursor.execute(_ASK)
-    (challenge,) = cursor.fetchone()
+    challenge = str(conn.exec_driver_sql(_ASK).scalar_one())
     key = sha256(me.proof.bytes).digest()
-    cursor.execute(_SAY, (f"{me.id}::{sha256(key + challenge.encode() + key).hexdigest()}",))
+    said = f"{me.id}::{sha256(key + challenge.encode() + key).hexdigest()}"
+    conn.exec_driver_sql(_SAY, (said,))
 
 
 def install(conn: Connection) -> None:
