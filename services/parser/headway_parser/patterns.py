@@ -94,7 +94,8 @@ class Patterns:
             self._said.add(root)
             log.warning(
                 "action=look_for_patterns %s: looking for the files of %d patterns of "
-                "headway_files takes more than %g s. Files that come or go are noticed later. "
+                "headway_files takes more than %g s. Files that come or go are noticed later, "
+                "or not at all for a pattern that takes so long alone. "
                 "Name folders in the patterns, or fewer of them.",
                 root,
                 count,

@@ -28,8 +28,8 @@ A grant is about columns; a row check is about rows. `headway_current_process` i
 that has proved itself on this connection, while nobody has declared it dead
 ([ADR 21](decisions/0021-proof-of-a-process.md)). Rows that a check excludes are not found; what
 a check forbids to write is refused (SQLSTATE 42501). Guards (`ZX001`) refuse besides: a worker's
-change of an attempt that has ended, and a parser's deactivation of a DAG whose file it neither
-parses nor has forgotten.
+change of an attempt that has ended and of the counts of a queued task instance, and a parser's
+deactivation of a DAG whose file it neither parses nor has forgotten.
 
 | role | table | verb | rows before | rows after |
 |---|---|---|---|---|

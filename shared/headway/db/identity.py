@@ -58,7 +58,7 @@ _VERSION: Final = sha256(_VIEW.encode()).hexdigest()[:16]
 _ASK: Final = f"SELECT {CHALLENGE}"
 _SAY: Final = "SELECT set_config('headway.process', %s, true)"
 
-_ARRIVED: Final = text("SELECT current_setting('headway.process', true) LIKE '0:%'")
+ARRIVED = text("SELECT current_setting('headway.process', true) LIKE '0:%'")
 
 _NOBODY: Final = Identity(0, 0, UUID(int=0))
 
@@ -110,7 +110,7 @@ def check_arrival(engine: Engine) -> None:
     engine.dispose()
     try:
         with engine.connect() as conn:
-            found = conn.scalar(_ARRIVED)
+            found = conn.scalar(ARRIVED)
     except DBAPIError as error:
         if "startup parameter" not in str(error):
             raise

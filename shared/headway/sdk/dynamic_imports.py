@@ -63,6 +63,12 @@ class DynamicImport:
                 yield package
 
 
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """Return what an import is given as name and, if at all, as package."""
+    named = {it.arg: it.value for it in call.keywords}
+    return [*call.args, *(named[it] for it in ("name", "package")[len(call.args) :] if it in named)]
+
+
 def beginning(arguments: Sequence[ast.expr]) -> str:
     """Return what is known of the beginning of the name that an import is given."""
     found = arguments[0] if arguments else None

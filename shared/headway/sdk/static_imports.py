@@ -16,7 +16,7 @@ from posixpath import dirname
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
-from headway.sdk.dynamic_imports import DynamicImport, beginning, package_of
+from headway.sdk.dynamic_imports import DynamicImport, arguments, beginning, package_of
 from headway.sdk.packages import SUFFIX
 
 _STATEMENT: Final = re.compile(rb"(?:^|[;:])[ \t]*(from|import)\b([^\n#;]*)", re.MULTILINE)
@@ -182,7 +182,8 @@ class Imports:
     def _calls(self, path: str, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and _called(node.func) in ("import_module", "__import__"):
-                name, package = (_text(node.args, at) for at in (0, 1))
+                given = arguments(node)
+                name, package = (_text(given, at) for at in (0, 1))
                 if name is None or (name.startswith(".") and package is None):
                     self._note(path, node)
                 else:
@@ -190,14 +191,17 @@ class Imports:
 
     def _note(self, path: str, call: ast.Call) -> None:
         """Note an import by a name of which only the beginning is known, if that."""
-        begin, beside = beginning(call.args), package_of(call.args, path)
+        given = arguments(call)
+        begin, beside = beginning(given), package_of(given, path)
         if begin.startswith("."):
-            package = _text(call.args, 1)
+            package = _text(given, 1)
             if package is None:
                 stem = begin[1:]
                 known = beside is not None and not set(stem) & set("./")
-                found = DynamicImport(path, call.lineno, (beside or "",) if known else (), stem)
-                self.dynamic.append(found if known else DynamicImport(path, call.lineno))
+                found = DynamicImport(path, call.lineno, anywhere=True)
+                if known:
+                    found = DynamicImport(path, call.lineno, (beside or "",), stem)
+                self.dynamic.append(found)
                 return
             begin = _resolved(begin, package)
         package, dot, stem = begin.rpartition(".")

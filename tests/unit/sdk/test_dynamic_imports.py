@@ -50,6 +50,7 @@ ALL = ("plugins/csv_in.py", "plugins/csv_out.py", "plugins/json/__init__.py")
         "'plugins.%s' % x",
         "'plugins.{}'.format(x)",
         "'.' + x, 'plugins'",
+        "'.' + x, package='plugins'",
     ],
 )
 def test_a_package_is_covered_when_each_of_its_modules_is(root: Path, name: str) -> None:
@@ -83,12 +84,16 @@ def test_a_name_of_which_nothing_is_known_is_covered_by_no_data(root: Path, call
     assert not is_covered(root, call, "conf/a.json")
 
 
-def test_a_name_of_which_nothing_is_known_is_told_by_its_author(root: Path) -> None:
-    assert is_covered(root, "import_module(x)", "near.py")
+@pytest.mark.parametrize(
+    "call", ["import_module(x)", "import_module('.' + x, package)", "import_module(name=x)"]
+)
+def test_a_name_of_which_nothing_is_known_is_told_by_its_author(root: Path, call: str) -> None:
+    assert is_covered(root, call, "near.py")
 
 
-def test_a_relative_name_is_looked_for_beside_its_source(root: Path) -> None:
-    call, path = "import_module(f'.{x}', __package__)", "plugins/__init__.py"
+@pytest.mark.parametrize("package", ["__package__", "package=__package__"])
+def test_a_relative_name_is_looked_for_beside_its_source(root: Path, package: str) -> None:
+    call, path = f"import_module(f'.{{x}}', {package})", "plugins/__init__.py"
 
     assert is_covered(root, call, *ALL, path=path)
     assert not is_covered(root, call, *ALL[:2], path=path)

@@ -61,6 +61,10 @@ SOURCES = {
         "deep/__init__.py",
         "deep/further.py",
     },
+    "import importlib\nimportlib.import_module('.further', package='deep')": {
+        "deep/__init__.py",
+        "deep/further.py",
+    },
     "import json, sys, pathlib, pendulum": set(),
     "import tomllib": set(),
     "def broken(:\n    import helper": set(),
