@@ -66,6 +66,16 @@ def _logging_as_it_was() -> Iterator[None]:
         logging.root.removeHandler(added)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _environment_as_it_was() -> Iterator[None]:
+    """What a module's tests leave in the environment, such as SPARK_REMOTE, is no other's."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before:
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[ThrowawayPostgres]:
     with (

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import processes, views
+from headway.db import identity, processes, views
 from headway.db.processes import DeadProcess, Identity
 from headway.domain.errors import FencedError
 from headway.testing import seed
@@ -109,6 +109,17 @@ def test_a_process_that_was_declared_dead_is_fenced(engine: Engine) -> None:
             processes.confirm(conn, me)
         with pytest.raises(FencedError, match="declared dead"):
             processes.beat(conn, me)
+
+
+@pytest.mark.regression
+def test_a_process_that_is_declared_dead_before_it_proves_itself_is_fenced(engine: Engine) -> None:
+    """As one that stands still between its registration and its first transaction after that."""
+    me = seed.register(engine, "scheduler")
+    silence(engine, me)
+    assert end_dead(engine) == [me.id]
+
+    with pytest.raises(FencedError):
+        identity.introduce(engine, me)
 
 
 def test_an_epoch_that_is_over_is_fenced(engine: Engine) -> None:

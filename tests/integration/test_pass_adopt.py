@@ -393,9 +393,11 @@ def test_when_many_processes_are_silent_at_once_they_have_twice_as_long(
         server = float(conn.execute(age).scalar_one())
 
     def adopted(threshold: float) -> int:
-        changed = {"scheduler_health_check_threshold": threshold, "outage_threshold": 300 + server}
         often = {"heartbeat_interval": 0.001, "orphaned_tasks_check_interval": 0.003}
-        given = settings.read(SchedulerSettings, **changed, **often)
+        late = dict.fromkeys(("outage_threshold", "task_queued_timeout"), 600 + server)
+        given = settings.read(
+            SchedulerSettings, scheduler_health_check_threshold=threshold, **often, **late
+        )
         return adopt(replace(me, settings=given))
 
     for _ in range(11):

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db.processes import Identity
-from headway.domain.errors import DatabaseError
+from headway.db.processes import FENCED, Identity
+from headway.domain.errors import DatabaseError, FencedError
 from headway.runtime.configuration import environment
 
 VIEW: Final = "headway_current_process"
@@ -125,8 +125,8 @@ def check_arrival(engine: Engine) -> None:
 def introduce(engine: Engine, me: Identity) -> None:
     """Have every connection of this engine, from now on, prove that it is of this process.
 
-    Engines for single reads prove nothing: they write nothing.  DatabaseError when the proof does
-    not arrive.
+    Engines for single reads prove nothing: they write nothing.  FencedError when the process was
+    declared dead meanwhile; that the proof arrives is what `check_arrival` finds out.
     """
     its = _OF_ENGINES[engine]
     its.me = me
@@ -134,7 +134,7 @@ def introduce(engine: Engine, me: Identity) -> None:
         engine.dispose()
     with engine.begin() as conn:
         if conn.scalar(ME) != me.id:
-            raise DatabaseError(_UNPROVED)
+            raise FencedError(FENCED)
 
 
 def option(me: Identity) -> str:

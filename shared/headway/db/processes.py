@@ -186,7 +186,7 @@ def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None
     """
     statement = CONFIRM_REPEATABLE if repeatable else CONFIRM
     if conn.execute(statement, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
-        raise FencedError(_FENCED)
+        raise FencedError(FENCED)
 
 
 def wait_for_disk(conn: Connection) -> None:
@@ -207,7 +207,7 @@ def beat(conn: Connection, me: Identity, skew: float | None = None) -> datetime:
     """
     now = conn.scalar(BEAT, {"id": me.id, "epoch": me.epoch, "skew": skew})
     if now is None:
-        raise FencedError(_FENCED)
+        raise FencedError(FENCED)
     found: datetime = now
     return found
 
@@ -227,7 +227,7 @@ def beat_worker(
     parameters = {"id": me.id, "epoch": me.epoch, "report": said, "skew": skew}
     told = conn.execute(BEAT_WORKER, parameters).one_or_none()
     if told is None:
-        raise FencedError(_FENCED)
+        raise FencedError(FENCED)
     return WorkerBeat(*told)
 
 
@@ -261,7 +261,7 @@ def end_dead(conn: Connection, threshold: float, limit: int) -> list[DeadProcess
     return dead
 
 
-_FENCED = (
+FENCED = (
     "This process was declared dead by another one, because its heartbeat was late. "
     "It stops now; what it held is being done again elsewhere."
 )
