@@ -1,4 +1,4 @@
-"""Four weeks of the flights example, whoever is killed: by days and by weeks the same tables.
+"""Two weeks of the flights example, whoever is killed: by days and by weeks the same tables.
 
 The acceptance of backfills (`make acceptance`) does a whole year, and in peace as well.
 """
@@ -25,7 +25,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     """Each time with another seed, which a failure shows."""
     ways = ("rollup-killed", "single-killed")
     root = tmp_path_factory.mktemp("flights")
-    return Options(days=28, rollup=7, ways=ways, seed=randbits(32), kills=4, root=root)
+    return Options(days=14, rollup=7, ways=ways, seed=randbits(32), kills=4, root=root)
 
 
 @pytest.fixture(scope="module")
