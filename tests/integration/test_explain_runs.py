@@ -382,3 +382,22 @@ def test_what_there_is_not(engine: Engine, replica: Replica, wanted: Wanted, mes
         explain(conn, wanted, replica.settings, LATER)
 
     assert message in str(raised.value)
+
+
+def test_an_interval_that_was_left_out_of_a_dag_without_a_file(
+    engine: Engine, replica: Replica
+) -> None:
+    seed.store(engine, replace(seed.dag(), catchup=False))
+    with engine.begin() as conn:
+        conn.execute(
+            text("UPDATE dag SET scheduled_since = :it"), {"it": seed.START + 4 * seed.DAY}
+        )
+    while create_runs(replica, seed.START + 4 * seed.DAY):
+        pass
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag SET active = false"))
+
+    found = ask(engine, run_id(2))
+
+    assert found.reason is Reason.RUN_PASSED
+    assert found.change == "No file defines etl any more: put etl.py back, and ask again."

@@ -202,7 +202,7 @@ def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
     assert dag is not None
     assert start is not None
     if gone is not None:
-        told = explain_passed(dag, gone, _interval(around.conn, wanted.dag_id, start))
+        told = explain_passed(dag, gone, _interval(around.conn, dag, start))
     else:
         missing = situations.of_missing(around, dag, start)
         told = explain_missing(replace(missing, remarks=_remarks(around.conn, dag)))
@@ -218,13 +218,17 @@ def _start(run_id: str) -> datetime | None:
     return start if run_id.startswith(_SCHEDULED) and start.tzinfo is not None else None
 
 
-def _interval(conn: Connection, dag_id: str, start: datetime) -> DataInterval | None:
+def _interval(conn: Connection, dag: DagRow, start: datetime) -> DataInterval | None:
     """Return the interval that starts then by the DAG's schedule, None if none does."""
-    spec = current_dag(conn, dag_id).spec
-    timetable = registry.decode(spec.timetable)
-    for info in runs_between(timetable, spec.start_date, start, start):
-        return info.data_interval
-    return None
+    if not dag.active:
+        return None
+    try:
+        spec = current_dag(conn, dag.dag_id).spec
+        timetable = registry.decode(spec.timetable)
+        found = next(runs_between(timetable, spec.start_date, start, start), None)
+    except (SerializationError, TimetableError):
+        return None  # a schedule that cannot be read, or fails, has no intervals now
+    return None if found is None else found.data_interval
 
 
 def _remarks(conn: Connection, dag: DagRow) -> tuple[str, ...]:

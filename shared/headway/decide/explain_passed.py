@@ -26,7 +26,8 @@ _WHY: Final[Mapping[PassedFor, str]] = {
 def explain_passed(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> Explanation:
     """Say why there is no such run, and never will be by itself.
 
-    `asked` is the interval that was asked for, None if the schedule has no such interval now.
+    `asked` is the interval that was asked for, None if the schedule has no such interval now, or
+    no file has the DAG.
     """
     if it.run_id is not None:
         return Explanation(
@@ -49,6 +50,10 @@ def _change(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> str:
     if asked is not None and it.reason is not PassedFor.CONFLICT:
         date = ("--date", asked.start.isoformat(), "--no-wait")
         return f"{command('backfill', 'create', dag.dag_id, *date)} runs that interval."
+    if not dag.active:
+        return (
+            f"No file defines {dag.dag_id} any more: put {dag.relative_path} back, and ask again."
+        )
     start, end = (it.first_start, it.end) if asked is None else (asked.start, asked.end)
     interval = ("--interval", instant(start), instant(end))
     return f"{command('dags', 'trigger', dag.dag_id, *interval)} runs that time."

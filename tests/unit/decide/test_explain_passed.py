@@ -82,3 +82,10 @@ def test_what_another_run_covers_needs_nothing() -> None:
     assert found.reason is Reason.RUN_PASSED
     assert "the run r7 covers its interval with others" in found.sentence
     assert found.change.endswith("`headway tasks list etl r7`.")
+
+
+def test_of_a_dag_without_a_file_the_file_is_asked_for_first() -> None:
+    found = explain_passed(replace(DAG, active=False), ROW, None)
+
+    assert found.sentence.startswith("There is no such run: the intervals from ")
+    assert found.change == "No file defines etl any more: put etl.py back, and ask again."
