@@ -6,9 +6,12 @@ from random import Random
 from signal import SIGKILL
 from typing import Final
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 from tests.chaos.lanes import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, Scene
+
+from headway.db.engine import is_transient
 
 STARTED_AT: Final = text("SELECT pg_postmaster_start_time()::text")
 TERMINATE: Final = text("""
@@ -59,10 +62,14 @@ class DatabaseFaults:
         return bool(self.scene.scalar(TERMINATE))
 
     def hold_lock(self) -> Steps:
-        """Hold a lock that everybody who writes task instances waits for."""
+        """Hold a lock that everybody who writes task instances waits for.
+
+        A stopped process may hold a row for longer than the lock is waited for.
+        """
         waited = False
         with self.scene.engine.connect() as conn:
-            conn.execute(LOCK)
+            if not _locks(conn):
+                return False
             yield from self.timer.wait(self.random.uniform(*_LOCK_SECONDS))
             waited = bool(self.scene.scalar(WAITING))
         return waited
@@ -77,3 +84,14 @@ class DatabaseFaults:
             yield from self.timer.wait(_CUT_SECONDS)
             silence = self.scene.scalar(SILENCE, pid=worker.pid)
         return silence is not None and silence > LEASE
+
+
+def _locks(conn: Connection) -> bool:
+    """Take the lock; tell whether it was free, and the database there."""
+    try:
+        conn.execute(LOCK)
+    except DBAPIError as error:
+        if not is_transient(error):
+            raise
+        return False
+    return True
