@@ -91,3 +91,11 @@ def test_what_it_was_not_given_is_not(task: Task) -> None:
 
     assert result.error == f"it was {CANARY}"
     assert CANARY in task.log()
+
+
+def test_an_attempt_that_is_over_holds_no_pipe_open(task: Task) -> None:
+    [pipe] = task.attempt.output
+    task.end("it ends")
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(pipe)
