@@ -49,6 +49,16 @@ def test_what_has_run_out_is_taken_at_the_next_look(
     assert outcomes(engine) == ["lost"]
 
 
+def test_only_what_was_found_is_a_reason_to_look_again_at_once(
+    home: Housekeeping, clock: FakeClock, threshold: float
+) -> None:
+    clock.advance(threshold)
+    assert home.step()
+
+    clock.advance(threshold)
+    assert not home.step()
+
+
 def test_after_an_outage_of_its_own_the_others_have_time_to_renew_and_report(
     engine: Engine, home: Housekeeping, clock: FakeClock, threshold: float
 ) -> None:
