@@ -8,14 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from socket import SHUT_WR
+from socket import SHUT_WR, socketpair
 from threading import Event
 
 import pytest
 
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
-from headway.runtime.frames import Frame, receive_frame
+from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.task_processes import find
 
@@ -313,3 +313,20 @@ def test_imports_that_never_end_are_given_up(tmp_path: Path) -> None:
 
     with pytest.raises(ForkerError, match=r"not ready in 0\.5 s; it was importing endless"):
         Forker.start(["endless"], {"PYTHONPATH": str(tmp_path)}, ready_seconds=0.5)
+
+
+def test_a_fork_server_whose_supervisor_dies_while_it_starts_ends_without_a_word() -> None:
+    ours, theirs = socketpair()
+    with theirs:
+        program = subprocess.Popen(
+            [sys.executable, "-P", "-m", "headway.runtime.forker", str(theirs.fileno())],
+            env=ENVIRONMENT,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+        )
+    send_frame(ours, {"apart": False, "sandbox": None, "without": []})
+    ours.close()
+
+    _, said = program.communicate(timeout=LONG)
+
+    assert (program.returncode, said) == (0, b"")

@@ -81,7 +81,8 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
         nest, ready["isolation"] = _make_nest(hello[0])
     try:
         server = _Server(control, nest, lifeline, apart=apart)
-        send_frame(control, {**ready, "clock": SystemClock().monotonic()})
+        with suppress(OSError):  # the supervisor has gone, as the next look at the control tells
+            send_frame(control, {**ready, "clock": SystemClock().monotonic()})
         server.run()
     finally:
         if nest is not None:
