@@ -138,6 +138,14 @@ def test_contents_of_other_versions_are_not_given(channel: Channel) -> None:
             channel.ask({**ask, "start": 0})
 
 
+def test_what_the_worker_has_forgotten_of_a_version_is_looked_up_again(channel: Channel) -> None:
+    attempt = supply(channel)
+    attempt.others()
+    channel.clerk.code._bundles.clear()  # as when versions beyond MOST_KNOWN were asked for
+
+    assert attempt.content(content_hash(b"content 7")) == b"content 7"
+
+
 def test_an_attempt_keeps_what_it_was_given_when_its_version_gets_more(channel: Channel) -> None:
     attempt = supply(channel)
     assert attempt.others() == hashes(BUNDLE)

@@ -130,6 +130,17 @@ def test_the_callbacks_are_stepped_with_the_worker(
     assert stepped == [draining]
 
 
+def test_the_spark_server_is_tended_with_the_worker(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tended: list[bool] = []
+    monkeypatch.setattr(worker._means.spark, "tend", lambda: tended.append(True))
+
+    worker.step()
+
+    assert tended == [True]
+
+
 @pytest.mark.regression
 def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
     worker: Worker,

@@ -1,4 +1,4 @@
-"""What an attempt was given is in none of what its worker keeps of it."""
+"""What a worker keeps of an attempt: no secret that it was given, why it was stopped, no pipe."""
 
 import os
 import socket
@@ -99,3 +99,16 @@ def test_an_attempt_that_is_over_holds_no_pipe_open(task: Task) -> None:
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(pipe)
+
+
+def test_the_log_of_an_attempt_that_takes_too_long_says_why_it_is_stopped(task: Task) -> None:
+    task.attempt.deadline = 10.0
+    task.attempt.enforce_timeout(9.9, kill_grace=1.0)
+    assert not task.attempt.timed_out
+
+    task.attempt.enforce_timeout(10.0, kill_grace=1.0)
+    task.end("it was stopped")
+
+    assert task.attempt.timed_out
+    assert "ERROR" in task.log()
+    assert "It has run for as long as it may, and is stopped." in task.log()
