@@ -52,7 +52,9 @@ DAGS: Final = frozenset({"short", "retried", "long", "skips", "spark", "driver"}
 _LOOK: Final = 0.05
 _LIMITS_EVERY: Final = 2.0
 _UP_WITHIN: Final = 60.0
-_OVER_WITHIN: Final = 240.0
+_OVER_WITHIN: Final = 600.0
+"""Seconds; a task that was lost ten times waits for 256 of them before it is tried again."""
+
 _STOP_WITHIN: Final = 60.0
 _CLOCK: Final = SystemClock()
 

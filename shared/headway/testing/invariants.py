@@ -81,13 +81,16 @@ ENDED_RUNS: Final = text("""
        AND task.state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
 """)
 
+# What a user clears is expanded anew, and its instances go on counting: none begins with 1.
 ATTEMPTS: Final = text("""
     SELECT 'task instance ' || task_instance_id || ' has attempts '
-           || string_agg(attempt::text, ', ' ORDER BY attempt) AS what
-      FROM task_attempt
-     GROUP BY task_instance_id
-    HAVING min(attempt) <> 1 OR max(attempt) <> count(*)
-        OR count(*) FILTER (WHERE ended_at IS NULL) > 1
+           || string_agg(it.attempt::text, ', ' ORDER BY it.attempt) AS what
+      FROM task_attempt AS it
+      JOIN task_instance AS task ON task.id = it.task_instance_id
+     GROUP BY task_instance_id, task.map_index
+    HAVING (min(it.attempt) <> 1 AND task.map_index <= 0)
+        OR max(it.attempt) - min(it.attempt) + 1 <> count(*)
+        OR count(*) FILTER (WHERE it.ended_at IS NULL) > 1
 """)
 
 OVERLAPS: Final = text("""

@@ -7,6 +7,8 @@ import pytest
 from tests.chaos.checker import Expected, violations
 from tests.chaos.history import AttemptRow, History, Record, RunRow, SkippedRow, TaskName
 
+from headway.domain.retry import MOST_LOSSES
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=10)
 LONG = ("long", "outlasts_a_lease")
@@ -97,6 +99,19 @@ def test_an_attempt_that_the_database_does_not_have() -> None:
     ]
 
 
+@pytest.mark.parametrize("map_index", [0, 1])
+def test_attempts_of_instances_that_a_user_had_expanded_anew_are_gone(map_index: int) -> None:
+    history, expected = good(), replace(EXPECTED, touched={("long", "run-2")})
+    mapped = task(2)._replace(map_index=map_index)
+    history.records[:] = [
+        replace(it, task=mapped) if it.task == task(2) else it for it in history.records
+    ]
+    history = replace(history, attempts=history.attempts[:3])
+
+    assert len(found(history)) == 1
+    assert len(found(history, expected)) == (1 if map_index == 0 else 0)
+
+
 def test_a_success_that_never_came_to_its_end() -> None:
     history = good()
     history.records[:] = [
@@ -125,6 +140,16 @@ def test_a_run_that_does_not_end_well(state: str, touched: bool) -> None:
     expected = replace(EXPECTED, touched={("long", "run-1")} if touched else set())
 
     assert len(found(history, expected)) == 1
+
+
+@pytest.mark.parametrize("losses", [MOST_LOSSES, MOST_LOSSES + 1])
+def test_a_run_may_fail_of_which_a_task_was_lost_too_often(losses: int) -> None:
+    history = good()
+    history.runs[1] = replace(history.runs[1], state="failed")
+    history.attempts[1:3] = [AttemptRow(task(1), it, "lost") for it in range(1, losses + 1)]
+
+    failed = "run run-1 of long failed"
+    assert (failed in found(history)) is (losses <= MOST_LOSSES)
 
 
 def test_a_run_that_a_user_ended_may_fail() -> None:
