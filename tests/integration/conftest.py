@@ -1,6 +1,8 @@
-"""What the tests of the scheduler's passes start from."""
+"""What integration tests share: a scheduler replica, and no Spark session of another module."""
 
+import sys
 from collections.abc import Callable
+from threading import local
 from typing import TypeAlias
 
 import pytest
@@ -11,6 +13,19 @@ from headway.testing import seed
 from headway_scheduler.replica import Replica
 
 NewReplica: TypeAlias = Callable[..., Replica]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_spark_session_of_another_module() -> None:
+    """Forget the default and the active Spark session, whose server is gone.
+
+    The process of an attempt opens one session.  This one has run other test modules, and
+    `SparkSession.builder` would return a session that one of them never stopped.
+    """
+    module = sys.modules.get("pyspark.sql.connect.session")
+    if module is not None:
+        module.SparkSession._default_session = None
+        module.SparkSession._active_session = local()
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_serv
         )
 
     def told(number: str) -> Column:
-        # Else it asks the active session, which may be one that another test has left.
+        # Else it asks the active session, which may be the one that is closed by now.
         return udf(leave, StringType(), useArrow=False)(number)
 
     server = start(settings)
@@ -218,6 +218,7 @@ def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_serv
         assert eventually(lambda: not server.is_alive())
 
     assert eventually(lambda: not left())
+    close_session(sessions[1])
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start, settings: ServerSettings) -> None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event, local
+from threading import Event
 from typing import Any
 
 import pytest
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark.sql.connect.session")
 
 from pyspark.errors import PySparkException  # noqa: E402
-from pyspark.sql.connect.session import SparkSession  # noqa: E402
 
 from headway_worker.spark.session import close_session, open_session  # noqa: E402
 
@@ -42,10 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
 
 
 @pytest.fixture
-def spark(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    # What an attempt's process never has, and this one may: sessions of other tests' servers.
-    monkeypatch.setattr(SparkSession, "_default_session", None)
-    monkeypatch.setattr(SparkSession, "_active_session", local())
+def spark(server: ConnectServer) -> Iterator[Any]:
     opened = open_session(server.wait_ready(120), "dag.task.1", lambda _handle: None)
     yield opened
     close_session(opened)

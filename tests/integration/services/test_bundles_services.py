@@ -147,7 +147,8 @@ def test_parsers_follow_a_branch_together(of_git: Crew, remote: Remote) -> None:
         wait_until_active(of_git, *names)
         for number, name in zip((3, 2, 1), names, strict=True):
             of_git.wait_for_version(name, min(number, round_))
-    assert remote.git("rev-parse", "HEAD") in other.logged()
+    head = remote.git("rev-parse", "HEAD")
+    of_git.until(lambda _: head in other.logged(), "the other parser's check-out of the newest")
     push(remote, nothing="# no D-A-G in here\n")
     wait_until_active(of_git)
 
