@@ -20,6 +20,7 @@ DOUBLE = hot("SELECT 2 * CAST(:number AS int)")
 MEMBERS = hot("SELECT unnest(CAST(:names AS text[]))")
 ALL = hot("SELECT * FROM thing")
 PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
+PLANS = text("SELECT custom_plans, generic_plans FROM pg_prepared_statements")
 
 words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
@@ -51,6 +52,14 @@ def test_it_is_prepared_once_on_each_connection(direct: Engine) -> None:
         assert conn.scalar(PREPARED) == 0
         assert conn.scalar(DOUBLE, {"number": 2}) == 4
         assert conn.scalar(PREPARED) == 1
+
+
+def test_its_first_plan_is_kept_whatever_the_parameters(direct: Engine) -> None:
+    """Postgres itself would plan an array of unknown length anew in each execution."""
+    with direct.begin() as conn:
+        for length in range(8):
+            conn.execute(MEMBERS, {"names": ["a"] * length})
+        assert conn.execute(PLANS).one() == (0, 8)
 
 
 def test_what_is_rolled_back_stays_prepared(direct: Engine) -> None:

@@ -110,7 +110,7 @@ def with_default(owner: Engine, setting: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "default"),
-    [("jit", "on"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "on")],
+    [("jit", "on"), ("plan_cache_mode", "auto"), ("enable_seqscan", "on")],
 )
 def test_settings_of_plans_are_shown_as_they_are_in_effect(
     owner: Engine, url: str, name: str, default: str

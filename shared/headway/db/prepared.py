@@ -1,8 +1,8 @@
 """Statements that the server plans once, not each time they are executed.
 
 Of a small pass half the time goes into planning.  A `hot` statement is prepared on each
-connection that executes it; after a few executions Postgres keeps a plan that does not
-depend on the parameters, if by its own estimate that is no dearer.  A kept plan does not see
+connection that executes it.  The first execution plans it, whatever the parameters are, and
+Postgres keeps that plan (`plan_cache_mode`, set in `engine.py`).  A kept plan does not see
 tables grow, so that of a new database would stay for too long: every few seconds a
 connection forgets its prepared statements, and with them their plans.
 
