@@ -6,15 +6,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import psutil
 from sqlalchemy import Connection, text
 
+from benchmarks.meter import family_cpu_seconds
 from benchmarks.server import Database
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import notices
@@ -104,7 +104,7 @@ class Household:
         """
         roots = {name: each.pid for name, each in self.services.items()}
         roots["postgres"] = self.database.postmaster
-        return {name: _family(pid) for name, pid in roots.items()}
+        return {name: family_cpu_seconds(pid) for name, pid in roots.items()}
 
     def stop(self) -> None:
         """Stop every service."""
@@ -132,12 +132,3 @@ def household(database: Database) -> Iterator[Household]:
             yield services
         finally:
             services.stop()
-
-
-def _family(root: int) -> float:
-    process = psutil.Process(root)
-    total = 0.0
-    for each in (process, *process.children(recursive=True)):
-        with suppress(psutil.NoSuchProcess):
-            total += sum(each.cpu_times()[:4])
-    return total

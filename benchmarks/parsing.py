@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
 from sqlalchemy import Engine, text
 
 from benchmarks import parsing_floor, server
-from benchmarks.meter import cpu_seconds
+from benchmarks.meter import family_cpu_seconds
 from benchmarks.report import Row, times
 from benchmarks.server import Database, Server
 from headway.db.logins import Login
@@ -55,10 +54,7 @@ class Parser:
 
     def cpu(self) -> float:
         """Return the seconds of CPU that the parser and its living children have used."""
-        me = psutil.Process(self.process.pid)
-        family = [me, *me.children(recursive=True)]
-        ended = sum(sum(it.cpu_times()[2:4]) for it in family)
-        return ended + sum(cpu_seconds(it.pid for it in family).values())
+        return family_cpu_seconds(self.process.pid)
 
     def ask(self, statement: object) -> object:
         """Return the one value that a statement selects."""

@@ -5,7 +5,6 @@ import selectors
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from headway.domain.handle import outliving
@@ -18,7 +17,7 @@ from headway.sdk.execution import Result
 from headway_worker.conclusion import Ending
 from headway_worker.log_file import LogFile
 from headway_worker.program import Program
-from headway_worker.scratch import remove_scratch
+from headway_worker.scratch import Scratch
 from headway_worker.words import result_from_frame
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Attempt(Generic[W]):
     child: Child
     log: LogFile
     output: Mapping[int, Source]
-    scratch: Path
+    scratch: Scratch
     deadline: float | None = None
     reader: FrameReader = field(default_factory=FrameReader)
     cluster_grace: float = 0.0
@@ -76,7 +75,7 @@ class Attempt(Generic[W]):
         order: Program,
         forker: Forker,
         log: LogFile,
-        scratch: Path,
+        scratch: Scratch,
         limits: Limits,
     ) -> "Attempt[W]":
         """Start the child; its deadline is still to be set."""
@@ -87,16 +86,15 @@ class Attempt(Generic[W]):
         spec = ChildSpec(
             target=order.target,
             argument=order.to_frame(),
-            directory=str(scratch),
+            directory=str(scratch.path),
             environment={**order.environment, "PYTHONUNBUFFERED": "1"},
             limits=limits,
         )
         try:
-            scratch.mkdir(parents=True, exist_ok=True)
             child = forker.spawn(spec, *(writing for _, writing in pipes))
         except BaseException:
             _close(output)
-            remove_scratch(scratch)
+            scratch.leave()
             raise
         finally:
             _close(writing for _, writing in pipes)
@@ -292,7 +290,7 @@ class Attempt(Generic[W]):
         _close(self.output)
         self.log.close(message, outcome)
         self.child.close()
-        remove_scratch(self.scratch)
+        self.scratch.leave()
 
 
 def _close(files: Iterable[int]) -> None:

@@ -27,7 +27,7 @@ from headway_worker.launcher import Launcher
 from headway_worker.logs import Logs
 from headway_worker.questions import Questions
 from headway_worker.resources import resources
-from headway_worker.scratch import scratch_of_worker
+from headway_worker.scratch import ScratchFolders, scratch_of_worker
 from headway_worker.spark.folder import own_folder
 from headway_worker.spark.service import SparkService
 from headway_worker.vault import Vault
@@ -62,7 +62,7 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         scratch_of_worker(home / "scratch", process.me.id) as scratch,
     ):
         logs = Logs.start(log_settings, home, remote, clock)
-        launcher = Launcher(start, given, logs, scratch, clock, starting=starting)
+        launcher = Launcher(start, given, logs, ScratchFolders(scratch), clock, starting=starting)
         if given.forker is None:
             launcher.warm_up()
         worker = Worker(_means(process, given, home, spark, launcher), given, clock)

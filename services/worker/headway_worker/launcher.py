@@ -5,7 +5,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from headway.db.attempts import Claimed
@@ -24,6 +23,7 @@ from headway_worker.callbacks.ordering import order_of
 from headway_worker.clerk import Work
 from headway_worker.logs import Logs
 from headway_worker.order import Order
+from headway_worker.scratch import ScratchFolders
 
 log = logging.getLogger(__name__)
 
@@ -36,14 +36,14 @@ class Launcher:
     """Start attempts from a fork server, which may be `starting`, and is replaced when it has died.
 
     Use it in one thread that lives as long as the worker: its processes end with it.
-    Attempts and callbacks get folders of their own below `scratch`, the one folder to write in
-    that a fork server elsewhere has in common with the worker.
+    Attempts and callbacks get folders of their own from `scratch`, whose folder is the one to
+    write in that a fork server elsewhere has in common with the worker.
     """
 
     start_forker: Callable[[], Forker]
     settings: WorkerSettings
     logs: Logs
-    scratch: Path
+    scratch: ScratchFolders
     clock: Clock
     pace: Pace = field(default_factory=Pace)
     starting: Future[Forker] | None = None
@@ -95,12 +95,11 @@ class Launcher:
             max_xcom_bytes=self.settings.max_xcom_bytes,
             is_called_off=claimed.is_called_off,
         )
-        scratch = self.scratch / name
         limits = limits_of(self.settings, until)
         try:
-            attempt = Attempt.start(
-                work, order, forker or self._live(), attempt_log, scratch, limits
-            )
+            forker = forker or self._live()
+            scratch = self.scratch.take(name)
+            attempt = Attempt.start(work, order, forker, attempt_log, scratch, limits)
         except BaseException:
             attempt_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
@@ -119,10 +118,10 @@ class Launcher:
         key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries)
         own_log = self.logs.open(key)
         order = order_of(claimed, work.code, work.dag.relative_path)
-        scratch = self.scratch / "callbacks" / f"{claimed.key.id}-{claimed.tries}"
         try:
-            limits = limits_of(self.settings, until)
-            callback = Attempt.start(work, order, self._live(), own_log, scratch, limits)
+            limits, forker = limits_of(self.settings, until), self._live()
+            scratch = self.scratch.take(f"callbacks/{claimed.key.id}-{claimed.tries}")
+            callback = Attempt.start(work, order, forker, own_log, scratch, limits)
         except BaseException:
             own_log.close("The worker could not start it.", str(Outcome.LOST))
             raise

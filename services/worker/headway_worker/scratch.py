@@ -1,11 +1,86 @@
 """The folders that attempts have for themselves while they run."""
 
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from headway_worker.spark.folder import own_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """One attempt's folder, below those of its worker."""
+
+    path: Path
+    folders: "ScratchFolders"
+
+    def leave(self) -> None:
+        """Let go of the folder, and of what is in it."""
+        self.folders.give_back(self.path)
+
+
+class ScratchFolders:
+    """The folders of a worker's attempts, below `parent`; one that stayed empty is used again.
+
+    Before ext4 takes an inode, it looks at each one near it that was deleted in the last minute or
+    five.  At a hundred attempts a second, this look for each new folder takes a worker up to half
+    of its time.  Use it in one thread.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
+        self._idle: list[Path] = []
+        self._numbers = count(1)
+        self._made: tuple[int, ...] | None = None
+
+    def take(self, name: str) -> Scratch:
+        """Return an empty folder of that name, as a rule; OSError when that is impossible."""
+        path = self._parent / name
+        if not self._renamed(path):
+            path.mkdir(parents=True, exist_ok=True)
+            self._made = self._made or _kind(path)
+        return Scratch(path, self)
+
+    def give_back(self, path: Path) -> None:
+        """Keep a folder that is as it was made; remove any other with all that is in it."""
+        idle = self._parent / f"idle-{next(self._numbers)}"
+        try:
+            as_new = sys.platform == "linux" and _kind(path) == self._made and not _holds(path)
+            if as_new:
+                path.rename(idle)
+                self._idle.append(idle)
+        except OSError:  # the task has removed it, or may not look into it
+            as_new = False
+        if not as_new:
+            remove_scratch(path)
+
+    def _renamed(self, path: Path) -> bool:
+        if not self._idle:
+            return False
+        idle = self._idle.pop()
+        try:
+            idle.rename(path)
+        except OSError:  # somebody has removed it, or there is no folder above
+            remove_scratch(idle)
+            return False
+        return True
+
+
+def _kind(path: Path) -> tuple[int, ...]:
+    """Return what a folder is like: its kind and mode, its owners, the room for its entries."""
+    status = path.lstat()
+    return status.st_mode, status.st_uid, status.st_gid, status.st_size
+
+
+def _holds(path: Path) -> bool:
+    """Tell whether there is an entry in a folder, or an extended attribute on it."""
+    with os.scandir(path) as entries:
+        return next(entries, None) is not None or bool(os.listxattr(path, follow_symlinks=False))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from headway_worker.attempt import Attempt
 from headway_worker.clerk import Clerk
 from headway_worker.log_file import Limits, LogFile
 from headway_worker.questions import Answer, Questions
+from headway_worker.scratch import ScratchFolders
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.whereabouts import Whereabouts
 from headway_worker.vault import Vault
@@ -41,7 +42,9 @@ class Line:
         self.child = Child(channel, reins, lambda _: None)
         self.log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
         work: Any = None
-        self.attempt = Attempt(work, self.child, self.log, {}, folder)
+        self.attempt = Attempt(
+            work, self.child, self.log, {}, ScratchFolders(folder).take("scratch")
+        )
         self.selector = selectors.DefaultSelector()
         self.selector.register(channel, selectors.EVENT_READ, self.attempt)
         self.reader = FrameReader(limit_bytes=2**26)

@@ -17,6 +17,7 @@ from headway.testing.clock import FakeClock
 from headway_worker.attempt import Attempt
 from headway_worker.conclusion import masked
 from headway_worker.log_file import Limits, LogFile
+from headway_worker.scratch import ScratchFolders
 from headway_worker.words import result_to_frame
 
 CANARY = "canary-8f1e"
@@ -34,7 +35,9 @@ class Task:
         log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
         self.folder = folder
         child = Child(channel, reins, lambda _: None)
-        self.attempt = Attempt(NOTHING, child, log, {reading: Source.STDOUT}, folder / "scratch")
+        self.attempt = Attempt(
+            NOTHING, child, log, {reading: Source.STDOUT}, ScratchFolders(folder).take("scratch")
+        )
 
     def end(self, error: str) -> Result:
         """Say that it has failed; return what the worker makes of that."""

@@ -11,6 +11,7 @@ from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.launcher import Launcher, limits_of
+from headway_worker.scratch import ScratchFolders
 
 
 class Started:
@@ -51,7 +52,9 @@ def launcher(
     forkers: Forkers, worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path
 ) -> Launcher:
     none: Any = None
-    return Launcher(forkers.start, worker_settings, none, tmp_path, clock, Pace(retry_first=1))
+    return Launcher(
+        forkers.start, worker_settings, none, ScratchFolders(tmp_path), clock, Pace(retry_first=1)
+    )
 
 
 def test_one_that_is_missing_is_asked_for_ever_more_seldom(

@@ -20,6 +20,7 @@ from headway_worker.attempt import Attempt
 from headway_worker.conclusion import conclude
 from headway_worker.log_file import Limits, LogFile
 from headway_worker.questions import Answer
+from headway_worker.scratch import ScratchFolders
 
 NOTHING: Any = None
 KILL_GRACE, CLUSTER_GRACE = 5.0, 600.0
@@ -43,7 +44,7 @@ class Scene:
         reins, self.reins = socket.socketpair()
         log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
         child = Child(channel, reins, lambda _: None)
-        self.attempt = Attempt(NOTHING, child, log, {}, folder / "scratch")
+        self.attempt = Attempt(NOTHING, child, log, {}, ScratchFolders(folder).take("scratch"))
         self.attempt.cluster_grace = CLUSTER_GRACE
         self.attempt.deadline = 0.0
 

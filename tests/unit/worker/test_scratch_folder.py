@@ -1,5 +1,8 @@
 """What becomes of an attempt's folder."""
 
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -7,7 +10,7 @@ import pytest
 
 from headway.runtime.forker import ForkerError, Limits
 from headway_worker.attempt import Attempt
-from headway_worker.scratch import remove_scratch
+from headway_worker.scratch import ScratchFolders, remove_scratch
 
 
 def test_an_empty_one_goes(tmp_path: Path) -> None:
@@ -46,9 +49,98 @@ def test_an_attempt_that_cannot_be_started_leaves_no_folder(tmp_path: Path) -> N
     forker, program = MagicMock(), MagicMock(target="a:b", environment={})
     program.to_frame.return_value = {}
     forker.spawn.side_effect = ForkerError("The fork server has died.")
-    folder = tmp_path / "1-1"
+    scratch = ScratchFolders(tmp_path).take("1-1")
+    (scratch.path / "file").touch()
 
     with pytest.raises(ForkerError):
-        Attempt.start(None, program, forker, MagicMock(), folder, Limits())
+        Attempt.start(None, program, forker, MagicMock(), scratch, Limits())
 
-    assert not folder.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder is used again")
+def test_one_that_stayed_empty_is_used_again(tmp_path: Path) -> None:
+    folders = ScratchFolders(tmp_path)
+    first, other = folders.take("1-1"), folders.take("2-1")
+    made = first.path.stat().st_ino
+
+    first.leave()
+    assert names(tmp_path) == ["2-1", "idle-1"]
+    again = folders.take("3-1")
+
+    assert (again.path, again.path.stat().st_ino) == (tmp_path / "3-1", made)
+    assert names(tmp_path) == ["2-1", "3-1"]
+    again.leave()
+    other.leave()
+    assert names(tmp_path) == ["idle-2", "idle-3"]
+
+
+def fill(folder: Path) -> None:
+    (folder / ".hidden").touch()
+
+
+def open_to_all(folder: Path) -> None:
+    folder.chmod(0o777)
+
+
+def close_to_all(folder: Path) -> None:
+    folder.chmod(0o000)
+
+
+def mark(folder: Path) -> None:
+    os.setxattr(folder, "user.mark", b"1")
+
+
+def replace_by_a_link(folder: Path) -> None:
+    elsewhere = folder.with_name("elsewhere")
+    folder.rmdir()
+    elsewhere.mkdir()
+    folder.symlink_to(elsewhere)
+
+
+def replace_by_a_file(folder: Path) -> None:
+    folder.rmdir()
+    folder.touch()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder is used again")
+@pytest.mark.parametrize(
+    "change", [fill, open_to_all, close_to_all, mark, replace_by_a_link, replace_by_a_file]
+)
+def test_one_that_is_not_as_it_was_made_is_not_used_again(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    folders = ScratchFolders(tmp_path)
+    first = folders.take("1-1")
+    (made, mode) = first.path.stat().st_ino, first.path.stat().st_mode
+    held = os.open(first.path, os.O_RDONLY)  # so that no other folder gets its number
+    change(first.path)
+
+    first.leave()
+    second = folders.take("2-1")
+
+    assert second.path.lstat().st_mode == mode
+    assert second.path.lstat().st_ino != made
+    assert not any(name.startswith("idle") for name in names(tmp_path))
+    os.close(held)
+
+
+@pytest.mark.parametrize("name", ["2-1", "callbacks/2-1"])
+def test_an_idle_one_that_somebody_has_removed_is_made_anew(tmp_path: Path, name: str) -> None:
+    folders = ScratchFolders(tmp_path)
+    folders.take("1-1").leave()
+    remove_scratch(tmp_path / "idle-1")
+
+    assert list(folders.take(name).path.iterdir()) == []
+
+
+def test_an_idle_one_that_finds_no_folder_above_is_not_left(tmp_path: Path) -> None:
+    folders = ScratchFolders(tmp_path)
+    folders.take("1-1").leave()
+
+    assert folders.take("callbacks/2-1").path.is_dir()
+    assert names(tmp_path) == ["callbacks"]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(it.name for it in folder.iterdir())

@@ -28,6 +28,7 @@ from headway_worker.clerk import Clerk, Work
 from headway_worker.launcher import Launcher
 from headway_worker.log_file import Limits, LogFile
 from headway_worker.questions import Questions
+from headway_worker.scratch import ScratchFolders
 from headway_worker.supply import Code
 from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
@@ -86,7 +87,7 @@ def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) 
     """One that finds no fork server."""
     logs = MagicMock()
     logs.open = lambda _key: LogFile(tmp_path, Path("log"), Limits(2**20, 2**20), clock)
-    return Launcher(nothing_listens, worker_settings, logs, tmp_path, clock)
+    return Launcher(nothing_listens, worker_settings, logs, ScratchFolders(tmp_path), clock)
 
 
 @pytest.fixture

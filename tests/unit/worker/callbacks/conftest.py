@@ -29,6 +29,7 @@ from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew, Surroundings
 from headway_worker.log_file import Limits, LogFile
+from headway_worker.scratch import ScratchFolders
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
@@ -178,7 +179,8 @@ class Town:
         log = LogFile(self.folder, Path(f"{number}.log"), Limits(2**20, 2**20), self.clock)
         reading, writing = os.pipe()
         os.close(writing)
-        made = Attempt(its, child, log, {reading: Source.STDOUT}, self.folder / "none")
+        scratch = ScratchFolders(self.folder).take(f"{number}-1")
+        made = Attempt(its, child, log, {reading: Source.STDOUT}, scratch)
         made.deadline = self.clock.monotonic() + self.settings.callback_timeout
         return made
 
