@@ -107,6 +107,20 @@ def test_an_incomplete_set_is_completed_and_its_author_is_told(
     assert warnings(engine) == []
 
 
+def test_files_of_a_bundle_that_is_stored_are_not_asked_for_again(
+    engine: Engine, me: Identity, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cold start stores hundreds of DAG files of one scan, some at a time."""
+    first = parsed(root)
+    take_over(engine, me, first)
+    monkeypatch.setattr(versions, "unknown_files", None)
+    later = parse("b.py", seed.dag(seed.task("load"), dag_id="b"), code=b"more")
+
+    take_over(engine, me, replace(later, bundle=first.bundle))
+
+    assert stored(engine) == [{"data.csv"}, {"data.csv"}]
+
+
 def test_another_incomplete_set_replaces_none(engine: Engine, me: Identity, root: Path) -> None:
     take_over(engine, me, parsed(root, gap=GAP))
     (root / "data.csv").unlink()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.runtime.clock import Clock
-from headway.serialization.manifest import MOST_BYTES, content_hash
+from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
 from headway_parser.contents import RACY_SECONDS
 from headway_parser.stamps import Stamp
 
@@ -128,6 +128,7 @@ class BundleFiles:
     gap: str = ""
     _size: int = field(default=0, init=False)
     _files: Mapping[str, str] | None = field(default=None, init=False)
+    _hash: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
@@ -145,6 +146,13 @@ class BundleFiles:
             self._files = self._hashed()
         return self._files
 
+    @property
+    def manifest_hash(self) -> str:
+        """The identity of `files`."""
+        if self._hash is None:
+            self._hash = manifest_hash(self.files)
+        return self._hash
+
     def to_store(
         self, unknown: Callable[[Collection[str]], Collection[str]]
     ) -> tuple[Mapping[str, str], Mapping[str, bytes]]:
@@ -160,7 +168,7 @@ class BundleFiles:
             files = {path: key for path, key in files.items() if path not in changed}
             self._miss(f"{_shown(changed)} changed each time that it was read")
         kept = {path: key for path, key in files.items() if key}
-        self._files = kept
+        self._files, self._hash = kept, None
         return kept, {key: it for key, it in contents.items() if key in kept.values()}
 
     def _read(self, files: Mapping[str, str]) -> tuple[dict[str, bytes], dict[str, str]]:

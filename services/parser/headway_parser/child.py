@@ -67,7 +67,7 @@ def _parse(read: FilesRead, path: str) -> Frame:
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
-    source = (root / path).read_bytes()
+    source = read.content(path)
     patterns, named = _declared(read, path, source)
     notes = _follow(read, {path: source} if path.endswith(".py") else {}, path, named)
     contents = read.contents()

@@ -8,7 +8,6 @@ from sqlalchemy import Connection
 
 from headway.db import entries, versions
 from headway.db.versions import NewVersion
-from headway.serialization.manifest import manifest_hash
 from headway_parser.bundle_files import BundleFiles
 from headway_parser.parse import Parse
 
@@ -37,7 +36,7 @@ def put_in_force(
     wanted = {dag_id: version for dag_id, (_, version) in found.items() if dag_id not in kept}
     known = _known(conn, wanted, overtaken)
     in_force = {**kept, **known}
-    incomplete = versions.incomplete(conn, in_force.values())
+    incomplete = versions.incomplete(conn, in_force.values()) if in_force else ()
     lacking = {dag_id: it for dag_id, it in in_force.items() if it in incomplete}
     unknown = wanted.keys() - known.keys()
     stored = _add_code(conn, [found[dag_id][0] for dag_id in sorted(unknown | lacking.keys())])
@@ -79,22 +78,22 @@ def _add_code(conn: Connection, parses: Iterable[Parse]) -> dict[int, _Stored]:
     """Store the code of these parses, and their bundles' files, which are returned.
 
     All contents are stored at once: who stores others at this moment does so in the same order.
+    A bundle whose manifest is stored has all its files stored: what a manifest names stays.
     """
     of_files = {parse.file: parse for parse in parses}.values()
     if not of_files:
         return {}
     manifests = {it.result.manifest_hash: it.result.files for it in of_files}
     contents = {key: it for parse in of_files for key, it in parse.result.contents.items()}
-    of_bundles: dict[int, _Stored] = {}
-    for bundle in {id(it.bundle): it.bundle for it in of_files}.values():
-        if bundle is not None:
+    bundles = {id(it.bundle): it.bundle for it in of_files if it.bundle is not None}
+    unknown = versions.unknown_manifests(conn, {it.manifest_hash for it in bundles.values()})
+    for bundle in bundles.values():
+        if bundle.manifest_hash in unknown:
             files, new = bundle.to_store(lambda hashes: versions.unknown_files(conn, hashes))
-            stored = _Stored(manifest_hash(files), not bundle.gap)
-            of_bundles[id(bundle)] = stored
-            manifests[stored.bundle_hash] = files
+            manifests[bundle.manifest_hash] = files
             contents |= new
     versions.add_code(conn, manifests, contents)
-    return of_bundles
+    return {key: _Stored(it.manifest_hash, not it.gap) for key, it in bundles.items()}
 
 
 def _said(bundle: BundleFiles) -> str:

@@ -24,6 +24,7 @@ class FilesRead:
 
     root: Path
     stamps: dict[str, Stamp | None] = field(default_factory=dict)
+    _read: dict[str, bytes] = field(default_factory=dict)
 
     def hook(self, event: str, arguments: tuple[object, ...]) -> None:
         """Note the path, when a file of the folder is opened for reading."""
@@ -45,6 +46,12 @@ class FilesRead:
                 f"The file has {stamp.size:,} bytes; {LARGEST_DAG_FILE:,} is the limit. Keep data "
                 "out of it, or name it in .headwayignore if it is none of Headway's."
             )
+
+    def content(self, path: str) -> bytes:
+        """Return a file that was noted; `contents` says whether it has changed since."""
+        if path not in self._read:
+            self._read[path] = (self.root / path).read_bytes()
+        return self._read[path]
 
     def contents(self) -> dict[str, bytes]:
         """Return the files that were there, by relative path.
@@ -68,7 +75,7 @@ class FilesRead:
                         "Keep data outside the bundle, and read it inside tasks."
                     )
                 try:
-                    found[path] = (self.root / path).read_bytes()
+                    found[path] = self.content(path)
                 except PermissionError:  # of which the DAG file could make nothing, either
                     del self.stamps[path]
                     continue

@@ -107,9 +107,14 @@ def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
     return _unknown(conn, hashes, HOLD_FILES, REFRESH_FILES)
 
 
+def unknown_manifests(conn: Connection, hashes: Collection[str]) -> list[str]:
+    """Return those of these manifests that are not stored, sorted; hold the others."""
+    return _unknown(conn, hashes, HOLD_MANIFESTS, REFRESH_MANIFESTS)
+
+
 def add_manifests(conn: Connection, manifests: Mapping[str, Mapping[str, str]]) -> None:
     """Store manifests, relative path to content hash, by their own hash."""
-    unknown = _unknown(conn, manifests, HOLD_MANIFESTS, REFRESH_MANIFESTS)
+    unknown = unknown_manifests(conn, manifests)
     if unknown:
         files = [dumps(dict(manifests[it])) for it in unknown]
         conn.execute(ADD_MANIFESTS, {"hashes": unknown, "files": files})

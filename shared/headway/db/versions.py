@@ -212,6 +212,11 @@ def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
     return stored.unknown_files(conn, hashes)
 
 
+def unknown_manifests(conn: Connection, hashes: Collection[str]) -> list[str]:
+    """Return those of these manifests that are not stored; hold the others."""
+    return stored.unknown_manifests(conn, hashes)
+
+
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """Return the serialized DAGs of these versions, by version id."""
     return {row.id: bytes(row.serialized) for row in conn.execute(LOAD, {"ids": list(ids)})}

@@ -38,7 +38,11 @@ def stand_back(niceness: int) -> None:
     """
     nice = os.nice(niceness)
     with suppress(OSError):  # no such groups, or an account changes more than ten in a second
-        Path("/proc/self/autogroup").write_text(str(nice))
+        group = os.open("/proc/self/autogroup", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(group, str(nice).encode())
+        finally:
+            os.close(group)
 
 
 def go_on_without_parent() -> None:
