@@ -1,5 +1,6 @@
 """What was spent: statements by role, seconds of CPU by process, the time between two commits."""
 
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -117,6 +118,8 @@ def top_statements(conn: Connection, limit: int = 15) -> str:
 
 def _on_cpu(pid: int) -> float:
     try:
-        return time.clock_gettime((~pid << 3) | _CPU_CLOCK)
-    except OSError:  # it has just ended
+        if sys.platform == "linux":
+            return time.clock_gettime((~pid << 3) | _CPU_CLOCK)
+        return float(sum(psutil.Process(pid).cpu_times()[:2]))
+    except (OSError, psutil.NoSuchProcess):  # it has just ended
         return 0.0

@@ -20,19 +20,24 @@ from headway.db import (
     leases,
     pins,
     prior_runs,
+    processes,
     runs,
+    spark_work,
     watch,
     xcoms,
 )
 from headway.db import engine as engines
 from headway.db.backfill_plans import NewBackfill
+from headway.db.processes import Identity
+from headway.db.spark_work import Said
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.retry import Next
+from headway.domain.spark_work import SparkProgress
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.testing import history, seed
-from headway.testing.plans import Plan, explained
+from headway.testing.plans import Plan, explained, hot_statements
 from headway.testing.postgres import ThrowawayPostgres
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
@@ -53,7 +58,7 @@ GROWING = {
 """The tables that history stays in."""
 
 HOT = {
-    *("demand.LOOK", "processes.CONFIRM"),
+    *("demand.LOOK", "processes.CONFIRM", "processes.CONFIRM_REPEATABLE", "processes.BEAT_WORKER"),
     *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "watch.KEEP"),
     *("passed.ADD", "passed.COVER", "interventions.LOCK_SCHEDULED", "prior_runs.LAST_SUCCESS"),
     *("starting.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "runs.LOCK_QUEUED", "runs.START"),
@@ -66,7 +71,7 @@ HOT = {
     *("dags.LOCK_PLACES", "places.LIVE", "tasks.QUEUE"),
     *("attempts.ANY_QUEUED", "attempts.CLAIM", "attempts.FACTS", "leases.RENEW"),
     *("attempts.LOCK_TASKS", "attempts.REPORT", "leases.EXPIRED", "leases.LOCK", "leases.JUDGE"),
-    *("charges.ABANDONED", "charges.REVOKE", "interventions.LOCK_OVERDUE"),
+    *("spark_work.SAVE", "charges.ABANDONED", "charges.REVOKE", "interventions.LOCK_OVERDUE"),
 }
 """What is executed again and again, whatever else is."""
 
@@ -113,7 +118,7 @@ def work(engine: Engine) -> list[Plan]:
             schedule_tasks(replica, NOW)
             schedule_retries(replica, MUCH_LATER)
         queue_tasks(replica, DEFAULT_POOL, NOW)
-        seed.claim(engine, worker, limit=2)
+        tell(engine, worker, seed.claim(engine, worker, limit=2))
         with engine.begin() as conn:
             conn.execute(EXPIRE)
         adopt(replica)
@@ -131,6 +136,13 @@ def keep_watch(engine: Engine) -> None:
     with engine.begin() as conn:
         watch.keep(conn, 15)
         watch.keep(conn, 15)
+
+
+def tell(engine: Engine, worker: Identity, claimed: Sequence[attempts.Claimed]) -> None:
+    """Say that a worker is alive, and how far what its attempts do in Spark is."""
+    with engine.begin() as conn:
+        processes.beat_worker(conn, worker, None)
+        spark_work.save(conn, [Said(key=it.key, progress=SparkProgress()) for it in claimed])
 
 
 def look(engine: Engine) -> None:
@@ -224,6 +236,11 @@ def beside_history(postgres: ThrowawayPostgres, template: str) -> Iterator[list[
             seed.store(engine, spec)
         history.add(engine, runs=10_000)
         yield work(engine)
+
+
+def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
+    of_lanes = {"lanes.LANES"}  # by a test of its own, which needs backfills
+    assert hot_statements() <= HOT | of_lanes
 
 
 @pytest.mark.history

@@ -3,7 +3,7 @@
 import os
 import selectors
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -27,8 +27,7 @@ _CHUNK: Final = 64 * 2**10
 _MOST_UNREAD: Final = 2 * LARGEST_FRAME
 """Bytes of answers that may wait for a child which does not read them."""
 
-_SECONDS_UNHEARD: Final = 5.0
-"""How long a child may live on that can say nothing any more."""
+_SECONDS_UNHEARD: Final = 5.0  # for which a child may live on that can say nothing any more
 
 _PRINTED: Final = (Source.STDOUT, Source.STDERR)
 _MOST_READS: Final = 4
@@ -79,25 +78,20 @@ class Attempt(Generic[W]):
         limits: Limits,
     ) -> "Attempt[W]":
         """Start the child; its deadline is still to be set."""
-        pipes = os.pipe(), os.pipe()
-        output = {reading: source for (reading, _), source in zip(pipes, _PRINTED, strict=True)}
-        for reading in output:
-            os.set_blocking(reading, False)
-        spec = ChildSpec(
-            target=order.target,
-            argument=order.to_frame(),
-            directory=str(scratch.path),
-            environment={**order.environment, "PYTHONUNBUFFERED": "1"},
-            limits=limits,
-        )
-        try:
-            child = forker.spawn(spec, *(writing for _, writing in pipes))
-        except BaseException:
-            _close(output)
-            scratch.leave()
-            raise
-        finally:
-            _close(writing for _, writing in pipes)
+        output: dict[int, Source] = {}  # _pipe adds to it
+        with ExitStack() as unless_started, ExitStack() as childs:
+            unless_started.callback(scratch.leave, again=False)
+            unless_started.callback(_close, output)
+            writing = [_pipe(output, source, childs) for source in _PRINTED]
+            spec = ChildSpec(
+                target=order.target,
+                argument=order.to_frame(),
+                directory=str(scratch.path),
+                environment={**order.environment, "PYTHONUNBUFFERED": "1"},
+                limits=limits,
+            )
+            child = forker.spawn(spec, *writing)
+            unless_started.pop_all()
         child.channel.setblocking(False)
         return cls(work, child, log, output, scratch)
 
@@ -290,7 +284,15 @@ class Attempt(Generic[W]):
         _close(self.output)
         self.log.close(message, outcome)
         self.child.close()
-        self.scratch.leave()
+        self.scratch.leave(again=self.child.is_gone)
+
+
+def _pipe(output: dict[int, Source], source: Source, childs: ExitStack) -> int:
+    reading, writing = os.pipe()
+    output[reading] = source
+    childs.callback(os.close, writing)
+    os.set_blocking(reading, False)
+    return writing
 
 
 def _close(files: Iterable[int]) -> None:

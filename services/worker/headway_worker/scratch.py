@@ -19,13 +19,19 @@ class Scratch:
     path: Path
     folders: "ScratchFolders"
 
-    def leave(self) -> None:
-        """Let go of the folder, and of what is in it."""
-        self.folders.give_back(self.path)
+    def leave(self, *, again: bool) -> None:
+        """Let go of the folder, and of what is in it.
+
+        It may be used `again` if it is certain that no process of the attempt is left.
+        """
+        if again:
+            self.folders.give_back(self.path)
+        else:
+            remove_scratch(self.path)
 
 
 class ScratchFolders:
-    """The folders of a worker's attempts, below `parent`; one that stayed empty is used again.
+    """The folders of a worker's attempts, below `parent`; one that stays as it was is used again.
 
     Before ext4 takes an inode, it looks at each one near it that was deleted in the last minute or
     five.  At a hundred attempts a second, this look for each new folder takes a worker up to half
@@ -36,21 +42,22 @@ class ScratchFolders:
         self._parent = parent
         self._idle: list[Path] = []
         self._numbers = count(1)
-        self._made: tuple[int, ...] | None = None
+        self._made: tuple[object, ...] | None = None
 
     def take(self, name: str) -> Scratch:
         """Return an empty folder of that name, as a rule; OSError when that is impossible."""
         path = self._parent / name
         if not self._renamed(path):
             path.mkdir(parents=True, exist_ok=True)
-            self._made = self._made or _kind(path)
+            if sys.platform == "linux":
+                self._made = self._made or _kind(path)
         return Scratch(path, self)
 
     def give_back(self, path: Path) -> None:
         """Keep a folder that is as it was made; remove any other with all that is in it."""
         idle = self._parent / f"idle-{next(self._numbers)}"
         try:
-            as_new = sys.platform == "linux" and _kind(path) == self._made and not _holds(path)
+            as_new = self._made is not None and _kind(path) == self._made and _is_empty(path)
             if as_new:
                 path.rename(idle)
                 self._idle.append(idle)
@@ -71,16 +78,17 @@ class ScratchFolders:
         return True
 
 
-def _kind(path: Path) -> tuple[int, ...]:
-    """Return what a folder is like: its kind and mode, its owners, the room for its entries."""
+def _kind(path: Path) -> tuple[object, ...]:
+    """Return what a folder is like: mode, owners, the room for entries, extended attributes."""
     status = path.lstat()
-    return status.st_mode, status.st_uid, status.st_gid, status.st_size
+    names = sorted(os.listxattr(path, follow_symlinks=False))
+    attributes = [(name, os.getxattr(path, name, follow_symlinks=False)) for name in names]
+    return status.st_mode, status.st_uid, status.st_gid, status.st_size, attributes
 
 
-def _holds(path: Path) -> bool:
-    """Tell whether there is an entry in a folder, or an extended attribute on it."""
+def _is_empty(path: Path) -> bool:
     with os.scandir(path) as entries:
-        return next(entries, None) is not None or bool(os.listxattr(path, follow_symlinks=False))
+        return next(entries, None) is None
 
 
 @contextmanager

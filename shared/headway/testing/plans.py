@@ -107,6 +107,11 @@ def _looked_at(node: Node) -> float:
     return rows * float(node["Actual Loops"])
 
 
+def hot_statements() -> set[str]:
+    """Return the names of all statements that are prepared."""
+    return {name for statement, name in _names().items() if prepared.is_hot(statement)}
+
+
 def _names() -> dict[TextClause, str]:
     return {
         value: f"{module.name}.{name}"

@@ -1,14 +1,18 @@
 """What becomes of an attempt's folder."""
 
+import errno
 import os
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 from unittest.mock import MagicMock
 
 import pytest
 
-from headway.runtime.forker import ForkerError, Limits
+from headway.runtime.forker import Child, Exit, ForkerError, Limits
+from headway.runtime.frames import send_frame
 from headway_worker.attempt import Attempt
 from headway_worker.scratch import ScratchFolders, remove_scratch
 
@@ -45,17 +49,36 @@ def test_where_the_task_has_removed_it_nothing_else_goes(tmp_path: Path, there: 
     assert (precious / "file").read_text() == "kept"
 
 
-def test_an_attempt_that_cannot_be_started_leaves_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["pipe", "order", "forker"])
+def test_an_attempt_that_cannot_be_started_leaves_no_folder_and_no_pipe(
+    tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forker, program = MagicMock(), MagicMock(target="a:b", environment={})
     program.to_frame.return_value = {}
-    forker.spawn.side_effect = ForkerError("The fork server has died.")
     scratch = ScratchFolders(tmp_path).take("1-1")
     (scratch.path / "file").touch()
+    if fault == "pipe":
+        pipes = iter([os.pipe()])
+        monkeypatch.setattr(os, "pipe", lambda: next(pipes, None) or refuse())
+    elif fault == "order":
+        program.to_frame.side_effect = OSError("The order cannot be made.")
+    else:
+        forker.spawn.side_effect = ForkerError("The fork server has died.")
+    before = open_files()
 
-    with pytest.raises(ForkerError):
+    with pytest.raises((ForkerError, OSError)):
         Attempt.start(None, program, forker, MagicMock(), scratch, Limits())
 
     assert list(tmp_path.iterdir()) == []
+    assert open_files() == before - (2 if fault == "pipe" else 0)
+
+
+def refuse() -> NoReturn:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no folder is used again")
@@ -64,15 +87,50 @@ def test_one_that_stayed_empty_is_used_again(tmp_path: Path) -> None:
     first, other = folders.take("1-1"), folders.take("2-1")
     made = first.path.stat().st_ino
 
-    first.leave()
+    first.leave(again=True)
     assert names(tmp_path) == ["2-1", "idle-1"]
     again = folders.take("3-1")
 
     assert (again.path, again.path.stat().st_ino) == (tmp_path / "3-1", made)
     assert names(tmp_path) == ["2-1", "3-1"]
-    again.leave()
-    other.leave()
+    again.leave(again=True)
+    other.leave(again=True)
     assert names(tmp_path) == ["idle-2", "idle-3"]
+
+
+def test_one_of_which_a_process_may_be_left_is_not_used_again(tmp_path: Path) -> None:
+    folders = ScratchFolders(tmp_path)
+    first = folders.take("1-1")
+
+    first.leave(again=False)
+
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder is used again")
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        (None, []),
+        (Exit(lost="The forker and the child's nanny died."), []),
+        (Exit(code=0), ["idle-1"]),
+        (Exit(signal=9), ["idle-1"]),
+    ],
+)
+def test_only_that_of_an_attempt_whose_end_is_certain_is_used_again(
+    tmp_path: Path, told: Exit | None, left: list[str]
+) -> None:
+    channel, _ = socket.socketpair()
+    reins, nanny = socket.socketpair()
+    child = Child(channel, reins, socket.socket.close)
+    if told is not None:
+        send_frame(nanny, {"exit": told.to_frame()})
+        assert child.poll() == told
+    scratch = ScratchFolders(tmp_path).take("1-1")
+
+    Attempt(None, child, MagicMock(), {}, scratch).shut()
+
+    assert names(tmp_path) == left
 
 
 def fill(folder: Path) -> None:
@@ -88,7 +146,7 @@ def close_to_all(folder: Path) -> None:
 
 
 def mark(folder: Path) -> None:
-    os.setxattr(folder, "user.mark", b"1")
+    os.setxattr(folder, "user.mark", b"2")
 
 
 def replace_by_a_link(folder: Path) -> None:
@@ -116,7 +174,7 @@ def test_one_that_is_not_as_it_was_made_is_not_used_again(
     held = os.open(first.path, os.O_RDONLY)  # so that no other folder gets its number
     change(first.path)
 
-    first.leave()
+    first.leave(again=True)
     second = folders.take("2-1")
 
     assert second.path.lstat().st_mode == mode
@@ -125,10 +183,26 @@ def test_one_that_is_not_as_it_was_made_is_not_used_again(
     os.close(held)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder is used again")
+def test_attributes_that_every_new_folder_has_are_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with SELinux, or with a default ACL on the folder above."""
+    monkeypatch.setattr(os, "listxattr", lambda *_, **__: ["security.selinux"])
+    monkeypatch.setattr(os, "getxattr", lambda *_, **__: b"label")
+    folders = ScratchFolders(tmp_path)
+    folders.take("1-1").leave(again=True)
+    assert names(tmp_path) == ["idle-1"]
+
+    monkeypatch.setattr(os, "getxattr", lambda *_, **__: b"another")
+    folders.take("2-1").leave(again=True)
+    assert names(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["2-1", "callbacks/2-1"])
 def test_an_idle_one_that_somebody_has_removed_is_made_anew(tmp_path: Path, name: str) -> None:
     folders = ScratchFolders(tmp_path)
-    folders.take("1-1").leave()
+    folders.take("1-1").leave(again=True)
     remove_scratch(tmp_path / "idle-1")
 
     assert list(folders.take(name).path.iterdir()) == []
@@ -136,7 +210,7 @@ def test_an_idle_one_that_somebody_has_removed_is_made_anew(tmp_path: Path, name
 
 def test_an_idle_one_that_finds_no_folder_above_is_not_left(tmp_path: Path) -> None:
     folders = ScratchFolders(tmp_path)
-    folders.take("1-1").leave()
+    folders.take("1-1").leave(again=True)
 
     assert folders.take("callbacks/2-1").path.is_dir()
     assert names(tmp_path) == ["callbacks"]

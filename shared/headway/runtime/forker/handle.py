@@ -48,6 +48,11 @@ class Child:
         """How the child ended, as far as `poll` or `wait` have heard of it."""
         return self._exit
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is certain that nothing of the child and its descendants is left."""
+        return self._exit is not None and self._exit.lost is None
+
     def poll(self) -> Exit | None:
         """Return how the child ended, None while it lives; never wait."""
         if self._exit is None:
@@ -87,10 +92,10 @@ class Child:
         self.channel.close()
         if self._deadline is not None:
             self._deadline.close()
-        if self._exit is None or self._exit.lost:
-            self._reins.close()
-        else:
+        if self.is_gone:
             self._give_back(self._reins)
+        else:
+            self._reins.close()
 
     def _order(self, order: Mapping[str, object]) -> None:
         if self._exit is not None:

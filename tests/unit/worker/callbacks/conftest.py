@@ -125,6 +125,10 @@ class Child:
     def fileno(self) -> int:
         return self.far_end.fileno()
 
+    @property
+    def is_gone(self) -> bool:
+        return self.exit is not None
+
     def poll(self) -> Exit | None:
         return self.exit
 
