@@ -24,6 +24,7 @@ NAME: Final = "parsing"
 FILES: Final = 500
 REPEAT: Final = times(5)
 EDITS: Final = 10
+SECOND_PARSE_AFTER: Final = "10"  # seconds: no look at a parser at rest can begin before
 STEADY_SECONDS: Final = 20.0
 PATIENCE: Final = 300.0
 
@@ -144,6 +145,7 @@ def _parser(database: Database, count: int) -> Iterator[Parser]:
                 "HEADWAY_DATABASE_URL": database.urls[Login.PARSER],
                 "HEADWAY_PARSER_DAGS": str(files),
                 "HEADWAY_PARSER_DAGS_ARE_PAUSED_AT_CREATION": "true",
+                "HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": SECOND_PARSE_AFTER,
             },
             stderr=subprocess.DEVNULL,
         )

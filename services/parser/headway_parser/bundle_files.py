@@ -126,17 +126,18 @@ class BundleFiles:
     stamps: Mapping[str, Stamp] | None
     reader: BundleReader
     gap: str = ""
-    _size: int = field(default=0, init=False)
+    _size: int | None = field(default=None, init=False)
     _files: Mapping[str, str] | None = field(default=None, init=False)
     _hash: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
-        self._size = sum(it.size for it in (self.stamps or {}).values())
 
     @property
     def seems_complete(self) -> bool:
         """Whether nothing is known to be missing, without reading a file."""
+        if self._size is None:  # not before somebody asks: there is a bundle for each look
+            self._size = sum(it.size for it in (self.stamps or {}).values())
         return not self.gap and self._size <= MOST_BYTES
 
     @property

@@ -35,19 +35,18 @@ class Contents:
     def look(self, root: Path, name: str, stamp: Stamp | None = None) -> str:
         """Return the hash of what a parse depends on: of a file, or of the names of a pattern.
 
-        Of a pattern that is what `patterns` have found last.
+        Of a pattern that is what `patterns` have found last.  `stamp` is what a file had a moment
+        ago: of one that is known the file is not looked at.
         """
+        known = None if stamp is None else self._known.get(stamp)
+        if known is not None:
+            return known  # without a path, which takes as long as all the rest
         if is_pattern(name):
             return self.patterns.found(root, name)
-        return self.hash(root / name, stamp)
+        return self.hash(root / name)
 
-    def hash(self, file: Path, stamp: Stamp | None = None) -> str:
-        """Return the hash of a file's content, by whichever of its names; ABSENT without any.
-
-        `stamp` is what it had a moment ago: of one that is known the file is not looked at.
-        """
-        if stamp is not None and stamp in self._known:
-            return self._known[stamp]
+    def hash(self, file: Path) -> str:
+        """Return the hash of a file's content, by whichever of its names; ABSENT without any."""
         stamp = stamp_of(file)
         if stamp is None:
             return ABSENT

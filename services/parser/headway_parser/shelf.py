@@ -86,7 +86,7 @@ class Shelf:
             reason = why(row, mine, self.me, others, changed=changed)
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
-            if reason is None and bundle.seems_complete and self._may_complete(path, row):
+            if reason is None and self._may_complete(path, row) and bundle.seems_complete:
                 reason = Reason.INCOMPLETE
             if path in wanted and (row is None or not row.claimed):
                 reason = Reason.ASKED
