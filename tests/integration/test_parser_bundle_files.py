@@ -1,15 +1,17 @@
 """Versions get all files of their bundle, be it later."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from tests.integration.parses import parse, take_over
 
-from headway.db import files, versions
+from headway.db import contents, files, versions
 from headway.db.files import FileKey
 from headway.db.processes import Identity
+from headway.serialization.manifest import content_hash
 from headway.testing import seed
 from headway.testing.clock import FakeClock
 from headway_parser.bundle_files import BundleFiles, BundleReader
@@ -119,6 +121,34 @@ def test_files_of_a_bundle_that_is_stored_are_not_asked_for_again(
     take_over(engine, me, replace(later, bundle=first.bundle))
 
     assert stored(engine) == [{"data.csv"}, {"data.csv"}]
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_of_a_bundle_that_has_changed_only_what_has_is_asked_for(
+    engine: Engine, me: Identity, root: Path, monkeypatch: pytest.MonkeyPatch, forgotten: bool
+) -> None:
+    """A bundle may have thousands of files, of which one is edited, again and again."""
+    first = parsed(root)
+    take_over(engine, me, first)
+    assert first.bundle is not None
+    if forgotten:  # as if the transaction that stored it had been rolled back
+        first.bundle.last.manifest_hash = "0" * 64
+    (root / "more.csv").write_text("3,4")
+    second = parsed(root, code=b"edited")
+    assert second.bundle is not None
+    asked: list[set[str]] = []
+
+    def unknown(conn: Connection, hashes: Collection[str]) -> list[str]:
+        asked.append(set(hashes))
+        return contents.unknown_files(conn, hashes)
+
+    monkeypatch.setattr(versions, "unknown_files", unknown)
+
+    take_over(engine, me, replace(second, bundle=replace(second.bundle, last=first.bundle.last)))
+
+    new = {content_hash(b"3,4")}
+    assert asked == [new | {content_hash(b"1,2")} if forgotten else new]
+    assert stored(engine) == [{"data.csv"}, {"data.csv", "more.csv"}]
 
 
 def test_another_incomplete_set_replaces_none(engine: Engine, me: Identity, root: Path) -> None:

@@ -116,16 +116,26 @@ class BundleReader:
 
 
 @dataclass(slots=True)
+class StoredBundle:
+    """What was stored of a bundle last: a manifest, and the hashes of the contents it names."""
+
+    manifest_hash: str = ""
+    contents: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
 class BundleFiles:
     """The files of a bundle as of one scan: `stamps` by path, None if there are too many.
 
     `gap` says what is missing from them, as far as it is known; it is empty if nothing is.
+    `last` is what was stored of an earlier scan.
     """
 
     root: Path
     stamps: Mapping[str, Stamp] | None
     reader: BundleReader
     gap: str = ""
+    last: StoredBundle = field(default_factory=StoredBundle)
     _size: int | None = field(default=None, init=False)
     _files: Mapping[str, str] | None = field(default=None, init=False)
     _hash: str | None = field(default=None, init=False)
@@ -153,6 +163,12 @@ class BundleFiles:
         if self._hash is None:
             self._hash = manifest_hash(self.files)
         return self._hash
+
+    def remember(self) -> None:
+        """Note for later scans that these files are being stored."""
+        if self.last.manifest_hash != self.manifest_hash:
+            self.last.manifest_hash = self.manifest_hash
+            self.last.contents = frozenset(self.files.values())
 
     def to_store(
         self, unknown: Callable[[Collection[str]], Collection[str]]

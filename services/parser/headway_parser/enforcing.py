@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
@@ -78,7 +79,8 @@ def _add_code(conn: Connection, parses: Iterable[Parse]) -> dict[int, _Stored]:
     """Store the code of these parses, and their bundles' files, which are returned.
 
     All contents are stored at once: who stores others at this moment does so in the same order.
-    A bundle whose manifest is stored has all its files stored: what a manifest names stays.
+    What a stored manifest names is stored, and stays while the manifest is held: of a bundle that
+    is stored nothing is asked, and of one that has changed only what has.
     """
     of_files = {parse.file: parse for parse in parses}.values()
     if not of_files:
@@ -86,14 +88,23 @@ def _add_code(conn: Connection, parses: Iterable[Parse]) -> dict[int, _Stored]:
     manifests = {it.result.manifest_hash: it.result.files for it in of_files}
     contents = {key: it for parse in of_files for key, it in parse.result.contents.items()}
     bundles = {id(it.bundle): it.bundle for it in of_files if it.bundle is not None}
-    unknown = versions.unknown_manifests(conn, {it.manifest_hash for it in bundles.values()})
+    asked = {key for it in bundles.values() for key in (it.manifest_hash, it.last.manifest_hash)}
+    unknown = set(versions.unknown_manifests(conn, asked - {""}))
     for bundle in bundles.values():
         if bundle.manifest_hash in unknown:
-            files, new = bundle.to_store(lambda hashes: versions.unknown_files(conn, hashes))
+            held = () if bundle.last.manifest_hash in unknown else bundle.last.contents
+            files, new = bundle.to_store(partial(_unknown_files, conn, held))
             manifests[bundle.manifest_hash] = files
             contents |= new
+        bundle.remember()
     versions.add_code(conn, manifests, contents)
     return {key: _Stored(it.manifest_hash, not it.gap) for key, it in bundles.items()}
+
+
+def _unknown_files(
+    conn: Connection, held: Collection[str], hashes: Collection[str]
+) -> Collection[str]:
+    return versions.unknown_files(conn, set(hashes).difference(held))
 
 
 def _said(bundle: BundleFiles) -> str:

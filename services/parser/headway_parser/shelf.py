@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from headway.db.files import FileKey, Row
 from headway.runtime.clock import Clock
-from headway_parser.bundle_files import BundleFiles, BundleReader
+from headway_parser.bundle_files import BundleFiles, BundleReader, StoredBundle
 from headway_parser.contents import Contents, is_pattern, signature_of
 from headway_parser.due import Reason, may_forget, why
 from headway_parser.jobs import Job
@@ -54,6 +54,7 @@ class Shelf:
     clock: Clock
     reader: BundleReader
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _last: StoredBundle = field(default_factory=StoredBundle)
     _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
     _concluded: dict[str, float] = field(default_factory=dict)
     _loss: tuple[frozenset[str], float] | None = None
@@ -76,7 +77,7 @@ class Shelf:
 
         Each file is looked at once, however many others have imported it.
         """
-        bundle = BundleFiles(place.root, listing.all_files, self.reader, listing.gap)
+        bundle = BundleFiles(place.root, listing.all_files, self.reader, listing.gap, self._last)
         there = self._look(place.root, listing, rows)
         for path in listing.paths:
             row, before = rows.get(path), self.considered.get(path)
