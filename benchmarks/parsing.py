@@ -24,7 +24,9 @@ NAME: Final = "parsing"
 FILES: Final = 500
 REPEAT: Final = times(5)
 EDITS: Final = 10
-SECOND_PARSE_AFTER: Final = "10"  # seconds: no look at a parser at rest can begin before
+SECOND_PARSE_AFTER: Final = "10"
+"""Seconds after which a parser reads a new file once more: before that it is not at rest."""
+
 STEADY_SECONDS: Final = 20.0
 PATIENCE: Final = 300.0
 

@@ -48,7 +48,7 @@ class FilesRead:
             )
 
     def content(self, path: str) -> bytes:
-        """Return a file that was noted; `contents` says whether it has changed since."""
+        """Return the content of a noted file; `contents` raises if it has changed since."""
         if path not in self._read:
             self._read[path] = (self.root / path).read_bytes()
         return self._read[path]

@@ -69,6 +69,6 @@ def live_attempts(scratch: Path) -> set[AttemptName]:
         if folder.is_relative_to(scratch) and len(folder.relative_to(scratch).parts) > 1:
             name = folder.relative_to(scratch).parts[1].removesuffix(" (deleted)")
             task_instance, _, attempt = name.partition("-")
-            if task_instance.isdecimal():  # and neither of callbacks, nor one that nobody has
+            if task_instance.isdecimal():  # neither "callbacks" nor a folder that no attempt has
                 found.add((int(task_instance), int(attempt)))
     return found

@@ -37,12 +37,11 @@ def stand_back(niceness: int) -> None:
     There the niceness of the session is raised, too.
     """
     nice = os.nice(niceness)
-    with suppress(OSError):  # no such groups, or an account changes more than ten in a second
-        group = os.open("/proc/self/autogroup", os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            os.write(group, str(nice).encode())
-        finally:
-            os.close(group)
+    with (
+        suppress(OSError),  # no such groups, or an account changes more than ten in a second
+        open("/proc/self/autogroup", "wb", buffering=0) as group,  # noqa: PTH123 - cheaper
+    ):
+        group.write(str(nice).encode())
 
 
 def go_on_without_parent() -> None:

@@ -127,7 +127,7 @@ class Child:
 
     @property
     def is_gone(self) -> bool:
-        return self.exit is not None
+        return self.exit is not None and self.exit.lost is None
 
     def poll(self) -> Exit | None:
         return self.exit
