@@ -20,6 +20,7 @@ LOCK_BACKFILLS = text("""
 """)
 
 # A run that a backfill, or catchup, has created over several intervals is for each of their dates.
+# The hash is what the index of `dag_run_intervals_apart` begins with.
 EXISTING = text("""
     SELECT id, schedule_date, run_id, state, interval_start, interval_end, partitions, version_id
       FROM dag_run
@@ -28,7 +29,8 @@ EXISTING = text("""
      UNION
     SELECT id, schedule_date, run_id, state, interval_start, interval_end, partitions, version_id
       FROM dag_run
-     WHERE dag_id = :dag_id AND partitions
+     WHERE hashtextextended(dag_id, 0) = hashtextextended(:dag_id, 0)
+       AND dag_id = :dag_id AND partitions
        AND tstzrange(interval_start, interval_end) && tstzrange(:start, :end)
      UNION
     SELECT run.id, it.schedule_date, run.run_id, run.state, run.interval_start,
