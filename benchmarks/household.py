@@ -76,14 +76,18 @@ class Household:
 
     def run(self, dag_id: str, run_id: str) -> None:
         """Trigger a run as a user does, and wait until it has succeeded."""
-        request = TriggerRequest(dag_id, run_id=run_id)
-        with self.database.owner.begin() as conn:
-            trigger(conn, request, datetime.now(UTC), actor="benchmark")
-        notices.send(self.database.owner, [notices.SCHEDULER])
+        self.trigger(dag_id, run_id)
         self.until(
             lambda conn: conn.scalar(_STATE, {"run_id": run_id}) in ("success", "failed"),
             f"the end of {run_id}",
         )
+
+    def trigger(self, dag_id: str, run_id: str) -> None:
+        """Trigger a run as a user does."""
+        request = TriggerRequest(dag_id, run_id=run_id)
+        with self.database.owner.begin() as conn:
+            trigger(conn, request, datetime.now(UTC), actor="benchmark")
+        notices.send(self.database.owner, [notices.SCHEDULER])
 
     def until(
         self, look: Callable[[Connection], object], what: str, patience: float = PATIENCE

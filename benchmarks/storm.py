@@ -27,6 +27,10 @@ AFTERWARDS: Final = 20.0
 EVERY: Final = 0.1
 PATIENCE: Final = 300.0
 URGENT: Final = "urgent"
+BUSY: Final = "busy"
+BUSY_TASKS: Final = 1000
+BUSY_BEFORE: Final = 3.0
+"""Seconds before a storm at which the worker gets tasks that keep it busy for longer than that."""
 
 STORM: Final = """
 import pendulum
@@ -56,6 +60,19 @@ with DAG("urgent", schedule=timedelta(seconds=2), catchup=False,
     nothing()
 """
 
+BUSILY: Final = f"""
+import pendulum
+from headway.sdk import DAG, task
+
+with DAG("{BUSY}", schedule=None, start_date=pendulum.datetime(2024, 1, 1, tz="UTC"),
+         max_active_tasks={BUSY_TASKS}):
+    @task
+    def nothing(number):
+        pass
+
+    nothing.expand(number=list(range({BUSY_TASKS})))
+"""
+
 # Each look is at the head of an index: a look at all runs would be load of its own.
 _SAMPLE: Final = text("""
     SELECT clock_timestamp() AS at,
@@ -67,11 +84,15 @@ _SAMPLE: Final = text("""
            OR EXISTS (SELECT FROM task_instance WHERE state = 'scheduled' AND NOT limited)
                AS admissible
 """)
-_CREATED: Final = text("SELECT count(*) FROM dag_run WHERE dag_id <> :urgent")
-_FIRST: Final = text("SELECT min(created_at) FROM dag_run WHERE dag_id <> :urgent")
+_CREATED: Final = text("""
+    SELECT count(*) FROM dag_run WHERE run_type = 'scheduled' AND dag_id <> :urgent
+""")
+_FIRST: Final = text("""
+    SELECT min(created_at) FROM dag_run WHERE run_type = 'scheduled' AND dag_id <> :urgent
+""")
 _STARTED: Final = text("""
     SELECT CASE WHEN bool_and(started_at IS NOT NULL) THEN max(started_at) END
-      FROM dag_run WHERE dag_id <> :urgent
+      FROM dag_run WHERE run_type = 'scheduled' AND dag_id <> :urgent
 """)
 _DELAYS: Final = text("""
     SELECT extract(epoch FROM coalesce(task.started_at, clock_timestamp()) - run.run_after)
@@ -179,7 +200,10 @@ def _storm(postgres: Server, size: int) -> Watched:
         minute = _write(services, size)
         for service in ("parser", "scheduler", "worker"):
             services.start(service)
-        services.settle(size + 1, patience=PATIENCE)
+        services.settle(size + 2, patience=PATIENCE)
+        services.run(BUSY, "first")  # the code is fetched, the statements prepared
+        time.sleep(max((minute - datetime.now(UTC)).total_seconds() - BUSY_BEFORE, 0))
+        services.trigger(BUSY, "second")
         return _watched(services, size, minute)
 
 
@@ -193,6 +217,7 @@ def _write(services: Household, size: int) -> datetime:
         source = STORM.format(first=first, last=first + each, cron=cron)
         (services.files / f"storm_{number:03}.py").write_text(source)
     (services.files / f"{URGENT}.py").write_text(URGENTLY)
+    (services.files / f"{BUSY}.py").write_text(BUSILY)
     return due
 
 
