@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -16,11 +16,14 @@ from headway.db import guards, identity, migrate, notices, processes
 from headway.db.logins import Login
 from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
+from headway.db.readiness import DATABASE, Readiness
 from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
 from headway.runtime import service, settings
 from headway.runtime.awaiting import Awaiting
 from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.clock import SystemClock
+from headway.runtime.database_clock import DatabaseClock
+from headway.runtime.health import Health, Looking
 from headway.runtime.linux import become_undumpable, share_one_heap
 from headway.runtime.loop import Pace, cause_of
 from headway.runtime.settings import DatabaseSettings
@@ -32,6 +35,14 @@ _REFUSED: Final = "42501"
 
 
 @dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a service process takes at a time, and from which queues, as others see it."""
+
+    queues: Sequence[str] = ()
+    slots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """A service process that the others know of."""
 
@@ -39,6 +50,7 @@ class Registered:
     me: Identity
     notifier: Notifier
     wakes: bool
+    health: Health
     _ending: ExitStack
 
     def listen(self, rings: Mapping[Notice, Callable[[], None]]) -> None:
@@ -51,6 +63,13 @@ class Registered:
             listener.start()
             self._ending.callback(listener.close)
 
+    def show_skew(self, clock: DatabaseClock) -> None:
+        """Have the metrics tell by how much that clock differs, if there is who asks for them."""
+        if self.health.is_shown:
+            from headway.runtime.metrics import CLOCK_SKEW
+
+            CLOCK_SKEW.set_function(lambda: clock.skew or 0.0)
+
 
 @contextmanager
 def registered(
@@ -59,10 +78,12 @@ def registered(
     bell: Bell,
     *,
     connections: int = 5,
-    queues: Sequence[str] = (),
-    slots: int = 0,
+    capacity: Capacity = Capacity(),
+    http_port: int = 0,
 ) -> Iterator[Registered]:
     """Register this process as a service of that kind, for as long as the block lasts.
+
+    With an `http_port` it answers probes there, from before it waits for the database.
 
     It waits for a database that does not answer, until the bell is stopped: then it ends the
     process, with status 0.  DatabaseError when the database is not migrated, or refuses what a
@@ -70,37 +91,63 @@ def registered(
     the registration, too; one that ends by any other error leaves it behind: others then count
     the process as dead.
     """
+    _prepare(kind)
+    wakes = settings.read(DatabaseSettings).wakes
+    engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
+    guards.watch(engine)
+    readiness, clock = Readiness(engine), SystemClock()
+    health = Health(bell, clock, Looking(DATABASE, readiness.look, clock))
+    with _shown(health, kind, http_port):
+        me = readiness.me = _await(engine, health, partial(_register, engine, kind, capacity))
+        log.info("action=start process=%d", me.id)
+        with ExitStack() as ending:
+            notifier = Notifier(partial(notices.send, engine), clock)
+            if wakes:
+                notifier.start()
+                ending.callback(notifier.close)
+            try:
+                yield Registered(engine, me, notifier, wakes, health, ending)
+            except (ConflictError, NotFoundError):
+                _leave(engine, me)
+                raise
+        _leave(engine, me)
+        log.info("action=stop process=%d", me.id)
+
+
+def _prepare(kind: str) -> None:
+    """Do what comes before all else in the process of a service."""
     become_undumpable()
     share_one_heap()
     service.log_to_stderr(kind)
     service.await_gate(settings.environment())
-    wakes = settings.read(DatabaseSettings).wakes
-    engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
-    guards.watch(engine)
-    me = _await(engine, bell, partial(_register, engine, kind, queues, slots), SystemClock())
-    log.info("action=start process=%d", me.id)
-    with ExitStack() as ending:
-        notifier = Notifier(partial(notices.send, engine), SystemClock())
-        if wakes:
-            notifier.start()
-            ending.callback(notifier.close)
-        try:
-            yield Registered(engine, me, notifier, wakes, ending)
-        except (ConflictError, NotFoundError):
-            _leave(engine, me)
-            raise
-    _leave(engine, me)
-    log.info("action=stop process=%d", me.id)
 
 
-def _await(engine: Engine, bell: Bell, register: Callable[[], Identity], clock: Clock) -> Identity:
+@contextmanager
+def _shown(health: Health, kind: str, port: int) -> Iterator[None]:
+    """Answer probes at that port for as long as the block lasts; 0 is none."""
+    if not port:
+        yield
+        return
+    # Here and not above: a process that nobody asks would hold a web server in its memory.
+    from headway.runtime.health import server
+
+    with closing(server.start(f"HEADWAY_{kind.upper()}_HTTP_PORT", port, health)):
+        yield
+
+
+def _await(engine: Engine, health: Health, register: Callable[[], Identity]) -> Identity:
     """Return who this process is, once the database answers; SystemExit if told to stop before."""
     is_away = partial(_is_away, engine)
-    waiting = Awaiting(partial(migrate.contact, engine), is_away, bell, clock)
+
+    def contact() -> None:
+        health.moved()
+        migrate.contact(engine)
+
+    waiting = Awaiting(contact, is_away, health.bell, health.clock)
     pace, failures = Pace(), 0
     while waiting.run():
         try:
-            return register()
+            me = register()
         except (DBAPIError, DatabaseError) as error:
             if not is_away(error):
                 raise
@@ -111,7 +158,10 @@ def _await(engine: Engine, bell: Bell, register: Callable[[], Identity], clock: 
                 seconds,
                 cause_of(error),
             )
-            clock.wait(bell.stopped, seconds)
+            health.clock.wait(health.bell.stopped, seconds)
+        else:
+            health.begin()
+            return me
     log.info("action=stop before the database has answered")
     raise SystemExit(0)
 
@@ -120,12 +170,13 @@ def _is_away(engine: Engine, error: BaseException) -> bool:
     return engines.is_away(error.__cause__ or error, engine)
 
 
-def _register(engine: Engine, kind: str, queues: Sequence[str], slots: int) -> Identity:
+def _register(engine: Engine, kind: str, capacity: Capacity) -> Identity:
     migrate.check(engine)
     identity.check_arrival(engine)
     with _may_register(kind), engine.begin() as conn:
         engines.refuse_read_only(conn)
-        me = processes.register(conn, kind, service.host(), __version__, queues, slots)
+        host, takes = service.host(), (capacity.queues, capacity.slots)
+        me = processes.register(conn, kind, host, __version__, *takes)
     identity.introduce(engine, me)
     return me
 

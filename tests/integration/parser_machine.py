@@ -12,6 +12,7 @@ from headway.db.processes import Identity
 from headway.runtime import settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
+from headway.runtime.health import Health
 from headway.runtime.parser_settings import ParserSettings
 from headway.testing import seed
 from headway_parser.assembly import assembled, parsing_of
@@ -36,6 +37,7 @@ def manager_of(
             me or seed.register(engine, "parser"),
             Notifier(lambda _: None, CLOCK),
             False,
+            Health(Bell(), CLOCK),
             ending,
         )
         read = settings.read(ParserSettings, **wanted)

@@ -7,9 +7,11 @@ import pytest
 from sqlalchemy import create_engine
 
 from headway import daemon
+from headway.db import migrate
 from headway.domain.errors import DatabaseError
 from headway.runtime.awaiting import Awaiting
 from headway.runtime.bell import Bell
+from headway.runtime.health import Health
 from headway.testing.clock import FakeClock
 
 
@@ -31,7 +33,7 @@ def test_a_register_that_fails_is_tried_again_after_a_pause(
     monkeypatch.setattr(daemon, "_is_away", lambda _engine, _error: True)
     engine = create_engine("postgresql+psycopg2://")
 
-    assert daemon._await(engine, Bell(), register, clock) is me
+    assert daemon._await(engine, Health(Bell(), clock), register) is me
     pauses = [after - before for before, after in pairwise(waits)]
     assert len(pauses) == 4
     assert all(pause > 0 for pause in pauses)
@@ -47,4 +49,27 @@ def test_an_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = create_engine("postgresql+psycopg2://")
 
     with pytest.raises(DatabaseError, match="not migrated"):
-        daemon._await(engine, Bell(), register, FakeClock())
+        daemon._await(engine, Health(Bell(), FakeClock()), register)
+
+
+def test_a_service_that_makes_contact_again_and_again_is_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, me, alive = FakeClock(), object(), []
+    health = Health(Bell(), clock)
+
+    def run(waiting: Awaiting) -> bool:
+        for _ in range(3):
+            clock.advance(1000)
+            waiting.contact()
+            alive.append(health.alive()[0].ok)
+        return True
+
+    def register() -> Any:
+        return me
+
+    monkeypatch.setattr(Awaiting, "run", run)
+    monkeypatch.setattr(migrate, "contact", lambda _engine: None)
+
+    assert daemon._await(create_engine("postgresql+psycopg2://"), health, register) is me
+    assert alive == [True, True, True]

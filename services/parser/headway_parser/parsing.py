@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from headway.db.files import FileKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
+from headway.runtime.health import Check
 from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
@@ -46,6 +47,7 @@ class Parsing:
     starting: Future[Forker] | None = None
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
+    _is_missing: bool = False
 
     @property
     def free(self) -> int:
@@ -65,10 +67,18 @@ class Parsing:
         """Have the fork server ready, and return it."""
         self._take_over()
         if self._forker is None or not self._forker.alive():
+            self._is_missing = True
             if self._forker is not None:
                 self._forker.close()
             self._forker = self.start_forker()
+            self._is_missing = False
         return self._forker
+
+    def check(self) -> Check:
+        """Tell whether the last file had a fork server to be parsed by; any thread may ask."""
+        missing = self._is_missing
+        found = "is missing; it is asked for again and again" if missing else "is there"
+        return Check("fork server", not missing, found)
 
     def start(self, job: Job) -> None:
         """Begin to parse a file."""

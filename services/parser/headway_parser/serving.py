@@ -34,9 +34,11 @@ def serve(
     parsing = parsing_of(given, around, clock, starting)
     with (
         closing(parsing),
-        daemon.registered("parser", database, bell) as process,
+        daemon.registered("parser", database, bell, http_port=given.http_port) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
+        process.show_skew(manager.theirs)
+        process.health.others.append(parsing.check)
         look_early(manager.look)  # which takes a while, as does the start of the fork server
         isolation = parsing.warm_up().isolation
         log.info("action=isolate %s", isolation and isolation.describe())
@@ -44,7 +46,8 @@ def serve(
         def step() -> Found:
             return Found.MORE if manager.step() else Found.NOTHING
 
-        Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell).run()
+        moved = process.health.moved
+        Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell, moved=moved).run()
 
 
 def look_early(look: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from headway import daemon
-from headway.daemon import Registered
+from headway.daemon import Capacity, Registered
 from headway.db import replicas
 from headway.db.engine import is_transient
 from headway.db.notices import SCHEDULER
@@ -32,9 +32,11 @@ def run(database: str) -> int:
     """Run a scheduler on the database at that URL; return its exit status."""
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
-    if given.metrics_port:
-        _show_metrics(given.metrics_port, clock)
-    with daemon.registered("scheduler", database, bell, slots=given.parallelism) as process:
+    capacity, port = Capacity(slots=given.parallelism), given.http_port
+    with daemon.registered(
+        "scheduler", database, bell, capacity=capacity, http_port=port
+    ) as process:
+        process.show_skew(clock)
         with process.engine.begin() as conn:
             refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
         if refused is not None:
@@ -48,7 +50,8 @@ def run_backfill(database: str, backfill_id: int) -> int:
     """Run what is left of a backfill in this process; return 1 unless all of it went well."""
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
-    with daemon.registered("backfill", database, bell, slots=given.parallelism) as process:
+    capacity = Capacity(slots=given.parallelism)
+    with daemon.registered("backfill", database, bell, capacity=capacity) as process:
         replica = Replica(process.engine, process.me, given, own_alone=True)
         job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)
         reserved = job.submit_backfill()
@@ -90,16 +93,6 @@ class Bounded:
         return found
 
 
-def _show_metrics(port: int, clock: DatabaseClock) -> None:
-    # Here and not above: few schedulers are asked for metrics, and each would hold a web server.
-    from prometheus_client import start_http_server
-
-    from headway.runtime.metrics import CLOCK_SKEW, REGISTRY
-
-    CLOCK_SKEW.set_function(lambda: clock.skew or 0.0)
-    start_http_server(port, registry=REGISTRY)
-
-
 def _loop(
     process: Registered, given: SchedulerSettings, step: Callable[[], Found], bell: Bell
 ) -> None:
@@ -107,4 +100,5 @@ def _loop(
     pace = Pace(idle=given.scheduler_idle_sleep_time)
     if process.wakes:
         pace = replace(pace, first=FIRST_WITH_NOTICES)
-    Loop("scheduler", step, SystemClock(), is_transient, pace, bell).run()
+    moved = process.health.moved
+    Loop("scheduler", step, SystemClock(), is_transient, pace, bell, moved=moved).run()

@@ -41,7 +41,7 @@ class Housekeeping:
             Chore(REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
             Chore(settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
         ]
-        if settings.metrics_port:
+        if settings.http_port:
             self.chores.append(Chore(settings.pool_metrics_interval, self._measure_pools))
 
     def step(self) -> bool:

@@ -15,6 +15,7 @@ from headway.runtime import secret_settings, service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import early
+from headway.runtime.health import Health, Phase
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.private_files import repair_modes
@@ -67,18 +68,27 @@ def run(database: str, idle_seconds: float | None = None) -> int:
             launcher.warm_up()
         worker = Worker(_means(process, given, home, spark, launcher), given, clock)
         with closing(logs), closing(worker):
+            process.health.others.append(launcher.check)
             process.listen(worker.rings)
-
-            def step() -> Found:
-                worker.step()
-                idle = idle_seconds is not None and worker.idle_for() >= idle_seconds
-                if idle or (worker.told_to_drain and worker.drain()):
-                    bell.stop()
-                return Found.MORE  # it waits by itself
-
-            Loop("worker", step, clock, is_transient, bell=bell).run()
-            _drain(worker, given, clock)
+            _work(worker, process.health, idle_seconds)
+            _drain(worker, given, process.health)
     return 1 if idle_seconds is not None and worker.failed else 0
+
+
+def _work(worker: Worker, health: Health, idle_seconds: float | None) -> None:
+    """Run attempts until the worker is told to stop, has drained, or was idle for so long."""
+    bell = health.bell
+
+    def step() -> Found:
+        worker.step()
+        if worker.told_to_drain:
+            health.phase = Phase.DRAINING
+        idle = idle_seconds is not None and worker.idle_for() >= idle_seconds
+        if idle or (worker.told_to_drain and worker.drain()):
+            bell.stop()
+        return Found.MORE  # it waits by itself
+
+    Loop("worker", step, health.clock, is_transient, bell=bell, moved=health.moved).run()
 
 
 def _registered(
@@ -89,8 +99,8 @@ def _registered(
         database,
         bell,
         connections=max(8, given.slots) + 7,  # one for each thread that asks the database
-        queues=given.queues,
-        slots=given.slots,
+        capacity=daemon.Capacity(given.queues, given.slots),
+        http_port=given.http_port,
     )
 
 
@@ -106,6 +116,7 @@ def _means(
     code = CodeCache(home / "cache" / "code")
     look = _reporter(home, clock)
     clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify, look)
+    process.show_skew(clerk.clock)
     vault = Vault(process.engine, secret_settings.provided_here())
     spark = SparkService(given, environment, spark_folder, vault.connection)
     questions = Questions(clerk, vault, spark, clock, stop=Event())
@@ -128,12 +139,14 @@ def _reporter(home: Path, clock: Clock) -> Callable[[], Mapping[str, JsonValue] 
     return look
 
 
-def _drain(worker: Worker, given: WorkerSettings, clock: Clock) -> None:
+def _drain(worker: Worker, given: WorkerSettings, health: Health) -> None:
     """Let attempts finish for a while, then hand back those that have not."""
+    clock = health.clock
     log.info("action=drain grace=%g", given.drain_grace)
     hand_back = clock.monotonic() + given.drain_grace
     give_up = hand_back + given.kill_grace + given.lease_duration
     while not worker.drain() and clock.monotonic() < give_up:
         if clock.monotonic() >= hand_back:
             worker.hand_back()
+        health.moved()
         worker.step()

@@ -14,6 +14,7 @@ from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Forker, ForkerError, Limits
+from headway.runtime.health import Check
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.facts import RunFacts
@@ -50,6 +51,7 @@ class Launcher:
     _forker: Forker | None = None
     _failures: int = 0
     _not_before: float = 0.0
+    _was_there: bool = False
 
     def warm_up(self) -> None:
         """Have the fork server ready before the first attempt; ForkerError if it cannot be."""
@@ -61,7 +63,8 @@ class Launcher:
         One elsewhere may be starting anew: what cannot be started shall not be claimed.
         """
         self._take_over()
-        if self._forker is not None and self._forker.alive():
+        self._was_there = self._forker is not None and self._forker.alive()
+        if self._was_there:
             return True
         if self.clock.monotonic() < self._not_before:
             return False
@@ -73,8 +76,13 @@ class Launcher:
             self._not_before = self.clock.monotonic() + wait
             log.warning("action=await_forker next_try=%.1f error=%s", wait, error)
             return False
-        self._failures = 0
+        self._failures, self._was_there = 0, True
         return True
+
+    def check(self) -> Check:
+        """Tell whether there was a fork server when `ready` was last called; any thread may ask."""
+        found = "is there" if self._was_there else "is missing; it is asked for again and again"
+        return Check("fork server", self._was_there, found)
 
     def launch(self, work: Work, until: float, forker: Forker | None = None) -> Attempt[Work]:
         """Start an attempt that must end at `until`, by another fork server when one is given.

@@ -57,6 +57,12 @@ CONFIRM = hot("""
        FOR SHARE
 """)
 
+PRESENT = text("""
+    SELECT EXISTS (
+        SELECT FROM process WHERE id = :id AND epoch = :epoch AND ended_at IS NULL
+    )
+""")
+
 # What such a transaction writes is decided again if the server loses it in a crash; all
 # that follows from it, a claim or a report, waits for the disk and takes it along.
 CONFIRM_REPEATABLE = hot("""
@@ -187,6 +193,11 @@ def confirm(conn: Connection, me: Identity, *, repeatable: bool = False) -> None
     statement = CONFIRM_REPEATABLE if repeatable else CONFIRM
     if conn.execute(statement, {"id": me.id, "epoch": me.epoch}).one_or_none() is None:
         raise FencedError(FENCED)
+
+
+def is_present(conn: Connection, me: Identity) -> bool:
+    """Tell whether this process is registered, and nobody has declared it dead."""
+    return bool(conn.scalar(PRESENT, {"id": me.id, "epoch": me.epoch}))
 
 
 def wait_for_disk(conn: Connection) -> None:

@@ -59,6 +59,10 @@ PASSABLE: Final = 0o711
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 SparkConf = Annotated[dict[str, str], NoDecode, BeforeValidator(_properties)]
+HttpPort = Annotated[
+    int,
+    Field(ge=0, le=65535, description="Port of /healthz, /readyz and /metrics; 0 for none."),
+]
 S = TypeVar("S", bound="Settings")
 
 

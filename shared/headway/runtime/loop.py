@@ -65,6 +65,10 @@ def never(_error: BaseException) -> bool:
     return False
 
 
+def unseen(_rest: float) -> None:
+    """Tell nobody that the loop moves."""
+
+
 @dataclass(slots=True)
 class Loop:
     """Call `step` until the bell's `stop`.
@@ -73,6 +77,8 @@ class Loop:
     more the next step follows at once; otherwise the loop waits on its bell.  Only
     errors that `transient` recognises are survived, and no ring cuts the wait after
     one short; any other ends the process, and the platform restarts it.
+
+    `moved` is told when a step begins, with 0, and before each wait, with its seconds.
     """
 
     name: str
@@ -82,12 +88,14 @@ class Loop:
     pace: Pace = Pace()
     bell: Bell = field(default_factory=Bell)
     random: Random = field(default_factory=Random)
+    moved: Callable[[float], None] = unseen
 
     def run(self) -> None:
         """Run until stopped."""
         failures = in_vain = 0
         while not self.bell.stopped.is_set():
             self.bell.answer()
+            self.moved(0.0)
             try:
                 found = self.step()
             except Exception as error:
@@ -98,8 +106,13 @@ class Loop:
             else:
                 failures = 0
                 in_vain = 0 if found is Found.MORE else 1 if found else in_vain + 1
-                if in_vain and self.bell.wait(self.clock, self.pace.idle_after(in_vain)):
+                if in_vain and self._rest(self.pace.idle_after(in_vain)):
                     in_vain = 0
+
+    def _rest(self, seconds: float) -> bool:
+        """Wait for a ring; return whether one came."""
+        self.moved(seconds)
+        return self.bell.wait(self.clock, seconds)
 
     def _wait_after(self, error: Exception, failures: int) -> None:
         seconds = self.pace.retry_after(failures, self.random.random())
@@ -107,6 +120,7 @@ class Loop:
         log.warning(
             "%s: failed %d times, next try in %.1f s: %s", self.name, failures, seconds, cause
         )
+        self.moved(seconds)
         self.clock.wait(self.bell.stopped, seconds)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from headway.runtime.bundle_settings import Bundles, BundleSettings, checked_name
-from headway.runtime.configuration import Names, Seconds, Settings
+from headway.runtime.configuration import HttpPort, Names, Seconds, Settings
 
 
 class SortMode(StrEnum):
@@ -114,6 +114,7 @@ class ParserSettings(Settings):
     retention_interval: Seconds = Field(
         3600.0, description="Seconds between two removals of old DAG versions."
     )
+    http_port: HttpPort = 0
     heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
     health_check_threshold: Seconds = Field(
         15.0,

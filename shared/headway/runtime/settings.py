@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from headway.domain.mapping import MAX_MAP_LENGTH
 from headway.runtime.configuration import (
+    HttpPort,
     Names,
     Seconds,
     Settings,
@@ -126,9 +127,7 @@ class SchedulerSettings(Settings):
     pool_metrics_interval: Seconds = Field(
         5.0, description="Seconds between two measurements of the pools, if metrics are shown."
     )
-    metrics_port: int = Field(
-        0, ge=0, le=65535, description="Port on which Prometheus finds /metrics; 0 for none."
-    )
+    http_port: HttpPort = 0
     lease_grace: float = Field(
         5.0,
         ge=0,
@@ -218,6 +217,7 @@ class WorkerSettings(Settings):
         description="By how much attempts and callbacks stand back (`nice`) where processors are "
         "short, so that leases are renewed and tasks scheduled in time; 0 for not at all.",
     )
+    http_port: HttpPort = 0
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
     forker: Path | None = Field(
         None,

@@ -5,8 +5,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from socket import socket
 
 import pytest
 from sqlalchemy import Connection
@@ -44,12 +45,18 @@ def create(members: Crew) -> int:
     return int(done.stdout.split()[1])
 
 
-def started(members: Crew, number: int) -> "subprocess.Popen[bytes]":
+def started(
+    members: Crew, number: int, given: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
     """Start the backfill's job, as whom schedulers log in."""
     with (members.home / "services" / "backfill.log").open("wb") as log:
         return subprocess.Popen(
             tethered([sys.executable, "-m", "headway.cli", "backfill", "run", str(number)]),
-            env={**members.environment, "HEADWAY_DATABASE_URL": members.urls["scheduler"]},
+            env={
+                **members.environment,
+                "HEADWAY_DATABASE_URL": members.urls["scheduler"],
+                **(given or {}),
+            },
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -68,6 +75,19 @@ def test_it_needs_no_scheduler_and_ends_with_its_runs(members: Crew) -> None:
 
     assert job.wait(60) == 0, members.service_logs()
     assert states(members) == ["success", "success"]
+
+
+def test_it_leaves_the_port_of_the_scheduler_alone(members: Crew) -> None:
+    for day in DAYS:
+        (members.home / day).touch()
+    with socket() as scheduler:
+        scheduler.bind(("", 0))
+        scheduler.listen()
+        port = {"HEADWAY_SCHEDULER_HTTP_PORT": str(scheduler.getsockname()[1])}
+
+        job = started(members, create(members), port)
+
+        assert job.wait(60) == 0, members.service_logs()
 
 
 def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: Crew) -> None:

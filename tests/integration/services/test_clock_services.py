@@ -166,7 +166,7 @@ def test_a_scheduler_beyond_the_bound_schedules_nothing_until_its_clock_is_right
     staff: Crew, clock: WrongClock
 ) -> None:
     port = free_port()
-    shown = {"HEADWAY_SCHEDULER_METRICS_PORT": str(port)}
+    shown = {"HEADWAY_SCHEDULER_HTTP_PORT": str(port)}
     scheduler = staff.start("scheduler", given={**shown, **clock.environment})
     until_compared(staff, scheduler.id, AHEAD)
     with staff.engine.connect() as conn:

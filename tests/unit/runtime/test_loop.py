@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.runtime.bell import Bell
+from headway.runtime.health import Progress
 from headway.runtime.loop import Found, Loop, Pace, never
 from headway.testing.clock import FakeClock
 
@@ -216,3 +217,39 @@ def test_what_failed_together_is_not_tried_again_together() -> None:
     waits = {waited(seed) for seed in range(20)}
     assert len(waits) == 20
     assert all(2 <= it <= 4 for it in waits)
+
+
+def test_it_tells_when_it_begins_a_step_and_for_how_long_it_rests() -> None:
+    told: list[float] = []
+    outcomes: list[Found | Exception] = [NOTHING, NOTHING, BlipError(), MORE, MORE]
+    bell = Bell()
+
+    def step() -> Found:
+        outcome = outcomes.pop(0)
+        if not outcomes:
+            bell.stop()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    pace = Pace(first=1, idle=60, retry_first=9)
+    Loop("test", step, FakeClock(), is_blip, pace, bell, Latest(), told.append).run()
+
+    assert told == [0, 1, 0, 2, 0, 9, 0, 0]
+
+
+def test_it_tells_nothing_while_a_step_hangs() -> None:
+    """The probe of a service asks when the loop has last moved."""
+    progress = Progress(clock := FakeClock(), bound=10)
+    stuck = []
+
+    def step() -> Found:
+        clock.advance(11)
+        stuck.append(not progress.check().ok)
+        loop.bell.stop()
+        return MORE
+
+    loop = Loop("test", step, clock, moved=progress.move)
+    loop.run()
+
+    assert stuck == [True]

@@ -1,11 +1,13 @@
 """Names that look like settings and are none."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from headway.domain.errors import SettingsError
 from headway.runtime import settings
+from headway.runtime.configuration import variable
 from headway.runtime.models import MODELS
 from headway.runtime.settings import (
     DatabaseSettings,
@@ -87,15 +89,55 @@ def test_what_is_for_others_passes(
     assert settings.read(DatabaseSettings).url is None
 
 
-def test_an_address_from_kubernetes_is_not_taken_for_a_setting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A Service that is called headway-scheduler-metrics."""
-    monkeypatch.setenv("HEADWAY_SCHEDULER_METRICS_PORT", "tcp://10.0.0.1:9090")
-    assert settings.read(SchedulerSettings).metrics_port == 0
+OF_KUBERNETES = re.compile(r".*_SERVICE_HOST|.*_SERVICE_PORT.*|.*_PORT_\d+_(TCP|UDP|SCTP).*")
+"""What Kubernetes sets for a Service, and a program that reads it may not mistake for its own."""
 
+VARIABLES = [(model, name) for model in MODELS for name in model.model_fields]
+HTTP_PORTS = [
+    (ParserSettings, "http_port"),
+    (SchedulerSettings, "http_port"),
+    (WorkerSettings, "http_port"),
+]
+
+
+def test_no_setting_is_called_like_a_variable_that_kubernetes_sets() -> None:
+    names = [variable(model, name) for model, name in VARIABLES]
+
+    assert len(names) > 50
+    assert [name for name in names if OF_KUBERNETES.fullmatch(name)] == []
+
+
+def test_only_the_http_ports_are_called_like_the_address_of_a_service() -> None:
+    """Those are passed over if they look like an address."""
+    ports = [it for it in VARIABLES if variable(*it).endswith("_PORT")]
+
+    assert ports == HTTP_PORTS
+
+
+@pytest.mark.parametrize(("model", "name"), HTTP_PORTS)
+@pytest.mark.parametrize("scheme", ["tcp", "udp", "sctp"])
+def test_an_http_port_is_not_the_address_of_a_service(
+    monkeypatch: pytest.MonkeyPatch, model: type[Settings], name: str, scheme: str
+) -> None:
+    """As that of a Service called headway-worker-http, in the pod of a worker without a port."""
+    monkeypatch.setenv(variable(model, name), f"{scheme}://10.0.0.1:8080")
+    assert getattr(settings.read(model), name) == 0
+
+    monkeypatch.setenv(variable(model, name), "8080")
+    assert getattr(settings.read(model), name) == 8080
+
+
+@pytest.mark.parametrize("value", ["-1", "65536", "http", "http://10.0.0.1:8080"])
+def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("HEADWAY_WORKER_HTTP_PORT", value)
+
+    assert refusal(WorkerSettings).startswith("HEADWAY_WORKER_HTTP_PORT: ")
+
+
+def test_the_name_of_an_earlier_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_SCHEDULER_METRICS_PORT", "9090")
-    assert settings.read(SchedulerSettings).metrics_port == 9090
+
+    assert refusal(SchedulerSettings).startswith("HEADWAY_SCHEDULER_METRICS_PORT is no setting")
 
 
 def test_a_port_that_is_no_address_is_not_of_kubernetes() -> None:

@@ -17,17 +17,22 @@ ODD = 12.34
 
 @pytest.mark.parametrize(("port", "measured"), [(0, False), (9090, True)])
 def test_pools_are_measured_for_who_can_see_it(port: int, measured: bool) -> None:
-    settings = read(SchedulerSettings, metrics_port=port, pool_metrics_interval=ODD)
+    settings = read(SchedulerSettings, http_port=port, pool_metrics_interval=ODD)
     nowhere = create_engine("postgresql+psycopg2://")
     chores = Housekeeping(Replica(nowhere, Identity(1, 1), settings), SystemClock()).chores
 
     assert (ODD in {chore.every for chore in chores}) is measured
 
 
-def test_a_scheduler_does_not_load_a_web_server_for_nobody() -> None:
-    program = "import sys, headway_scheduler.command; print('prometheus_client' in sys.modules)"
+@pytest.mark.parametrize(
+    "module", ["headway_parser.serving", "headway_scheduler.command", "headway_worker.command"]
+)
+def test_a_service_does_not_load_a_web_server_for_nobody(module: str) -> None:
+    program = (
+        f"import sys, {module}; print({{'prometheus_client', 'http.server'}} & {{*sys.modules}})"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
 
-    assert done.stdout == "False\n"
+    assert done.stdout == "set()\n"

@@ -69,6 +69,28 @@ def test_one_that_is_missing_is_asked_for_ever_more_seldom(
     assert asked == [1, 2, 2, 3, 3, 3, 3, 4]
 
 
+def test_probes_hear_whether_there_is_one(
+    launcher: Launcher, forkers: Forkers, clock: FakeClock
+) -> None:
+    told = []
+
+    def tell() -> None:
+        clock.advance(100)
+        launcher.ready()
+        told.append(launcher.check().ok)
+
+    tell()
+    forkers.there = Started()
+    tell()
+    tell()
+    forkers.there.living = False
+    forkers.there = None
+    tell()
+
+    assert told == [False, True, True, False]
+    assert launcher.check().check == "fork server"
+
+
 def test_one_that_is_being_started_is_waited_for(
     launcher: Launcher, forkers: Forkers, clock: FakeClock
 ) -> None:

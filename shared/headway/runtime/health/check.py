@@ -1,0 +1,31 @@
+"""What a check of a service's health has found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at, whether it is as it must be, and what was found."""
+
+    check: str
+    ok: bool
+    found: str
+
+
+def as_data(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return the checks as the plain data that /healthz and /readyz show."""
+    return {
+        "ok": all(it.ok for it in checks),
+        "checks": [{"check": it.check, "ok": it.ok, "found": it.found} for it in checks],
+    }
+
+
+def from_data(data: Any) -> list[Check]:
+    """Return what `as_data` made the data of; ValueError if it did not make it."""
+    try:
+        rows = [(it["check"], it["ok"], it["found"]) for it in data["checks"]]
+    except (TypeError, KeyError) as error:
+        raise ValueError("this is no answer of a service's health") from error
+    return [Check(str(name), ok is True, str(found)) for name, ok, found in rows]

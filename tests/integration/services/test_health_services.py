@@ -1,0 +1,222 @@
+"""What real services tell probes: while the database is away, while a worker drains, and so on."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from shutil import copytree
+from socket import socket
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from headway.runtime.tether import tethered
+from headway.testing.crew import Crew, Member, crew
+from headway.testing.logins import PASSWORD
+from headway.testing.machine import until
+from headway.testing.relay import relay
+from headway.testing.stack import PATIENCE
+
+pytestmark = pytest.mark.services
+
+KINDS = ("parser", "scheduler", "worker")
+DAGS = Path(__file__).parent / "dags" / "losses"
+
+Probe = tuple[int, dict[str, tuple[bool, str]]]
+"""The status of an answer, and its checks by name."""
+
+
+@pytest.fixture
+def staff(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+    with crew(database_url, tmp_path) as members:
+        yield members
+
+
+def free_port() -> int:
+    with socket() as some:
+        some.bind(("127.0.0.1", 0))
+        return int(some.getsockname()[1])
+
+
+def variable(kind: str) -> str:
+    return f"HEADWAY_{kind.upper()}_HTTP_PORT"
+
+
+def launch(staff: Crew, kind: str, given: dict[str, str] | None = None) -> tuple[Member, int]:
+    """Start a service, and do not wait until the database knows it; return where it answers."""
+    port = free_port()
+    return staff.launch(kind, given={variable(kind): str(port), **(given or {})}), port
+
+
+def get(port: int, path: str) -> tuple[int, str]:
+    try:
+        response: Any = urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE)
+    except HTTPError as error:
+        response = error
+    with response:
+        return response.status, response.read().decode()
+
+
+def probe(port: int, path: str) -> Probe:
+    status, body = get(port, path)
+    answer = json.loads(body)
+    assert answer["ok"] is (status == 200)
+    assert PASSWORD not in body
+    return status, {it["check"]: (it["ok"], it["found"]) for it in answer["checks"]}
+
+
+def listens(port: int) -> bool:
+    with socket() as some:
+        return some.connect_ex(("127.0.0.1", port)) == 0
+
+
+def until_ready(port: int) -> None:
+    until(lambda: listens(port), "a service that listens")
+    until(lambda: probe(port, "/readyz")[0] == 200, "a service that is ready")
+
+
+def wrong(port: int) -> dict[str, str]:
+    """What keeps a service from being ready."""
+    _, checks = probe(port, "/readyz")
+    return {name: found for name, (ok, found) in checks.items() if not ok}
+
+
+def launch_behind(staff: Crew, relayed: int) -> tuple[list[Member], list[int]]:
+    """Launch one of each kind, whose database is found at that port; return where they answer."""
+    members, ports = [], []
+    for kind in KINDS:
+        url = make_url(staff.urls[kind]).set(host="127.0.0.1", port=relayed)
+        given = {"HEADWAY_DATABASE_URL": url.render_as_string(hide_password=False)}
+        member, port = launch(staff, kind, given)
+        members.append(member)
+        ports.append(port)
+    return members, ports
+
+
+def says_of_its_database(port: int, found: str) -> bool:
+    return found in wrong(port).get("database", "")
+
+
+def until_away(ports: list[int], found: str) -> None:
+    """Wait until each service says so of its database; it must be alive and not ready."""
+    for port in ports:
+        until(partial(listens, port), "a service that listens")
+        until(partial(says_of_its_database, port, found), f"a service that says: {found}")
+        assert probe(port, "/readyz")[0] == 503
+        status, checks = probe(port, "/healthz")
+        assert (status, set(checks)) == (200, {"loop"})
+
+
+def test_a_database_that_is_away_makes_no_service_dead(staff: Crew, database_url: str) -> None:
+    """It is refused at first, then there, then silent, then there, then refused again."""
+    with relay(database_url) as way:
+        relayed = way.port
+    members, ports = launch_behind(staff, relayed)
+    until_away(ports, "Connection refused")
+    assert {wrong(port)["service"] for port in ports} == {"waiting for the database"}
+
+    with relay(database_url, relayed) as way:
+        for member, port in zip(members, ports, strict=True):
+            staff.arrived(member)
+            until_ready(port)
+            _, checks = probe(port, "/readyz")
+            assert set(checks) >= {"service", "loop", "database", "schema", "process"}
+        with way.cut():
+            until_away(ports, "has not answered for")
+        for port in ports:
+            until_ready(port)
+    until_away(ports, "Connection refused")
+
+    with relay(database_url, relayed):
+        for port in ports:
+            until_ready(port)
+        staff.check_alive()
+        staff.end_all()
+
+
+def test_every_service_shows_its_metrics(staff: Crew) -> None:
+    for kind in KINDS:
+        _, port = launch(staff, kind)
+        until_ready(port)
+
+        status, body = get(port, "/metrics")
+
+        assert status == 200
+        assert "\nheadway_clock_skew_seconds " in body
+        assert "\nheadway_illegal_transition_total 0.0\n" in body
+        assert get(port, "/other")[0] == 404
+    for member in list(staff.on_duty):
+        assert staff.end(member) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
+    staff: Crew, kind: str
+) -> None:
+    with socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+
+        member = staff.launch(kind, given={variable(kind): port})
+
+        assert staff.dismiss(member) == 1
+    message = f"Error: {variable(kind)}: this process cannot listen at port {port}: Address already"
+    assert message in member.logged()
+    assert "Traceback" not in member.logged()
+
+
+def test_a_worker_without_its_fork_server_is_not_ready(staff: Crew, tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    _, port = launch(staff, "worker", {"HEADWAY_WORKER_FORKER": str(path)})
+    until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a worker without one")
+
+    for _ in range(2):
+        with fork_server(path):
+            until_ready(port)
+        until(lambda: set(wrong(port)) == {"fork server"}, "a worker that has lost its own")
+
+    assert probe(port, "/healthz")[0] == 200
+
+
+def test_a_worker_that_drains_is_alive_and_not_ready(database_url: str, tmp_path: Path) -> None:
+    copytree(DAGS, tmp_path / "dags")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    with crew(database_url, tmp_path) as staff:
+        for kind in ("parser", "scheduler"):
+            staff.start(kind)
+        staff.wait_for_version("waits")
+        worker, port = launch(staff, "worker")
+        worker = staff.arrived(worker)
+        run = staff.trigger("waits", {"folder": str(notes)})
+        until((notes / "self-1").exists, "the attempt")
+
+        assert staff.headway("worker", "drain", str(worker.id)).returncode == 0
+
+        until(lambda: wrong(port) == {"service": "draining"}, "a worker that drains")
+        assert probe(port, "/healthz")[0] == 200
+        (notes / "go-1").touch()
+        assert staff.dismiss(worker) == 0
+        run.wait()
+
+
+@contextmanager
+def fork_server(path: Path) -> Iterator[None]:
+    """Run a fork server as another container would: without the worker's environment."""
+    command = [sys.executable, "-m", "headway.cli", "forker", "--socket", str(path)]
+    process = subprocess.Popen(
+        tethered([*command, "--for", "worker"]), env={"PATH": os.environ["PATH"]}
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)

@@ -1,0 +1,36 @@
+"""A worker that lets its attempts finish before it ends."""
+
+from typing import Any
+
+from headway.runtime.bell import Bell
+from headway.runtime.health import Health
+from headway.runtime.settings import WorkerSettings
+from headway.testing.clock import FakeClock
+from headway_worker.command import _drain
+
+
+class Finishing:
+    """A worker that has finished after some steps, each of which takes a minute."""
+
+    def __init__(self, steps: int, health: Health, clock: FakeClock) -> None:
+        self.left, self.health, self.clock = steps, health, clock
+        self.alive: list[bool] = []
+
+    def drain(self) -> bool:
+        return self.left == 0
+
+    def step(self) -> None:
+        self.left -= 1
+        self.clock.advance(60)
+        self.alive.append(self.health.alive()[0].ok)
+
+
+def test_it_is_alive_for_as_long_as_it_drains(
+    worker_settings: WorkerSettings, clock: FakeClock
+) -> None:
+    health = Health(Bell(), clock)
+    worker: Any = Finishing(10, health, clock)
+
+    _drain(worker, worker_settings.model_copy(update={"drain_grace": 3600.0}), health)
+
+    assert worker.alive == [True] * 10
