@@ -1,5 +1,6 @@
 """`headway forker`: a fork server that supervisors find at a socket."""
 
+import json
 import os
 import signal
 import socket
@@ -11,9 +12,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
+from headway.runtime.forker import ping as pings
+from headway.runtime.forker.listener import _MOST_NEWCOMERS
+from headway.runtime.forker.ping import ping
 from headway.runtime.frames import receive_frame
 from headway.runtime.sandbox import Sandbox
 from headway.testing.sandboxes import LONG, outcomes, spawn
@@ -67,6 +72,72 @@ def test_it_serves_one_supervisor_after_the_other(program: Program, path: Path) 
             assert outcomes(forker, ("raw", "getpid"))
         assert not forker.alive()
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def children(program: Program) -> list[int]:
+    return [it.pid for it in psutil.Process(program.pid).children()]
+
+
+def test_it_tells_whether_it_answers_and_forks_nothing_for_that(
+    program: Program, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ping(path) == 0
+    assert children(program) == []
+    with Forker.connect(path):
+        [server] = children(program)
+        assert ping(path) == 1
+        assert children(program) == [server]
+
+        program.send_signal(signal.SIGSTOP)
+        try:
+            monkeypatch.setattr(pings, "PATIENCE", 0.2)
+            with pytest.raises(ForkerError, match=f"does not answer at {path}: timed out"):
+                ping(path)
+        finally:
+            program.send_signal(signal.SIGCONT)
+        monkeypatch.undo()
+        assert ping(path) == 1
+
+
+def test_the_command_tells_it_by_its_exit_status(program: Program, path: Path) -> None:
+    command = [sys.executable, "-m", "headway.cli", "health", "forker", "--socket"]
+
+    def asked(at: Path) -> tuple[int, dict[str, object]]:
+        done = subprocess.run(
+            [*command, str(at), "-o", "json"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        [check] = json.loads(done.stdout)
+        return done.returncode, check
+
+    answers = {"check": "fork server", "ok": True, "found": "answers; it serves 0 supervisors"}
+    assert asked(path) == (0, answers)
+    status, check = asked(path.with_name("nowhere"))
+    assert (status, check["ok"]) == (1, False)
+    assert "No such file" in str(check["found"])
+
+
+def test_who_says_nothing_is_waited_for_by_nobody(program: Program, path: Path) -> None:
+    """It gets no server, it holds nobody up, and of very many the first ones make way."""
+    silent = [socket.socket(socket.AF_UNIX) for _ in range(_MOST_NEWCOMERS + 1)]
+    try:
+        for each in silent:
+            each.connect(str(path))
+            each.settimeout(LONG)
+        with Forker.connect(path, sandbox=Sandbox()) as forker:
+            assert outcomes(forker, ("raw", "getpid"))
+            assert len(children(program)) == 1
+        assert silent[0].recv(1) == b""
+        silent[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent[-1].recv(1)
+    finally:
+        for each in silent:
+            each.close()
+    assert ping(path) == 0
 
 
 def test_children_end_with_their_supervisor_and_the_others_live(

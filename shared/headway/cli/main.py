@@ -13,6 +13,7 @@ from headway.cli import (
     ending,
     events,
     explain,
+    health,
     pools,
     runs,
     secret_keys,
@@ -50,6 +51,7 @@ app.add_typer(variables.app, name="variables")
 app.add_typer(secret_keys.app, name="secrets")
 app.command("events")(events.list_events)
 app.command("doctor")(doctor.doctor)
+app.command("health")(health.health)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)
 

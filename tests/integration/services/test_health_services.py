@@ -156,6 +156,29 @@ def test_every_service_shows_its_metrics(staff: Crew) -> None:
         assert staff.end(member) == 0
 
 
+def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: Crew) -> None:
+    worker, port = launch(staff, "worker")
+    until_ready(port)
+    given = {variable("worker"): str(port)}
+
+    alive = staff.headway("health", "worker", given=given)
+    ready = staff.headway("health", "worker", "--ready", "-o", "json", given=given)
+    assert staff.end(worker) == 0
+    gone = staff.headway("health", "worker", given=given)
+    nowhere = staff.headway("health", "worker")
+
+    assert alive.returncode == 0, alive
+    assert alive.stdout.splitlines()[0].split() == ["check", "ok", "found"]
+    assert alive.stdout.splitlines()[1].split()[:2] == ["loop", "yes"]
+    assert ready.returncode == 0, ready
+    rows = json.loads(ready.stdout)
+    assert {"check": "service", "ok": True, "found": "running"} in rows
+    assert {"check": "fork server", "ok": True, "found": "is there"} in rows
+    assert (gone.returncode, nowhere.returncode) == (1, 1)
+    assert "Connection refused" in gone.stdout
+    assert "HEADWAY_WORKER_HTTP_PORT is 0" in nowhere.stderr
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
     staff: Crew, kind: str

@@ -60,6 +60,19 @@ def test_a_list_needs_the_database_alone() -> None:
     assert modules & set(ONLY_FOR_SERVICES) == set()
 
 
+def test_a_probe_needs_no_database_and_nothing_of_services() -> None:
+    """It is run every few seconds."""
+    forker = imported(["health", "forker", "--socket", "/nowhere"])
+    worker = imported(["health", "worker"])
+
+    assert "headway.runtime.forker.ping" in forker, "it has got as far as to the socket"
+    assert "headway.runtime.health.asking" in worker, "it has got as far as to the port"
+    frames, settings = {"headway.serialization", "msgpack"}, {"headway.runtime.parser_settings"}
+    database = {"headway.db", "psycopg2", "sqlalchemy"}
+    assert forker & {*ONLY_FOR_SERVICES, *database, "headway.runtime.settings"} == frames
+    assert worker & {*ONLY_FOR_SERVICES, *database} == settings
+
+
 def test_the_launcher_of_all_services_keeps_nothing_in_memory_to_talk_to_a_database() -> None:
     program = "import json, sys, headway.cli.standalone; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(

@@ -7,23 +7,28 @@ import signal
 import socket
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
 from headway.runtime.forker.child import prepare_output
 from headway.runtime.forker.peer import credentials
+from headway.runtime.forker.ping import PING
 from headway.runtime.forker.records import ForkerError
 from headway.runtime.forker.server import attend, import_all, shield
 from headway.runtime.forker.tree import reap, see_off
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import close_all_but
-from headway.runtime.frames import send_frame
+from headway.runtime.frames import Frame, send_frame
 from headway.runtime.linux import become_undumpable
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
 
 _END_SECONDS: Final = 8.0
 """Seconds that servers have to end, which give their nannies some of them."""
+
+_MOST_NEWCOMERS: Final = 64
+"""How many may be connected that have not said anything yet; the oldest makes way."""
 
 
 def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()) -> None:
@@ -54,6 +59,8 @@ class _Listener:
         self._listening = listening
         self._served = served
         self._wakeup = Wakeup()
+        self._events = select.poll()
+        self._newcomers: dict[int, socket.socket] = {}
         self._lifeline, self._held = os.pipe()
         self._servers: set[int] = set()
         self._ending = False
@@ -63,14 +70,15 @@ class _Listener:
 
     def run(self) -> None:
         """Accept until told to end; return when all servers have ended."""
-        events = select.poll()
         for source in (self._wakeup.fileno(), self._listening.fileno()):
-            events.register(source, select.POLLIN)
+            self._events.register(source, select.POLLIN)
         while not self._ending:
-            ready = {descriptor for descriptor, _ in events.poll()}
+            ready = {descriptor for descriptor, _ in self._events.poll()}
             if self._wakeup.fileno() in ready:
                 self._wakeup.clear()
                 self._reap()
+            for descriptor in ready & self._newcomers.keys():
+                self._hear(self._newcomers[descriptor])
             if self._listening.fileno() in ready:
                 self._accept()
         os.close(self._held)
@@ -86,23 +94,50 @@ class _Listener:
         self._servers.discard(pid)
 
     def _accept(self) -> None:
+        """Let in who may be served; what they want is heard when they have said it."""
         try:
             control, _address = self._listening.accept()
         except OSError:  # whoever it was has left
             return
-        with control:
-            _pid, user = credentials(control)
-            if user not in self._served and user != -1:
-                send_frame(control, {"failed": f"User {user} may not use this fork server."})
-                return
-            try:
-                pid = os.fork()
-            except OSError as error:
-                send_frame(control, {"failed": f"It cannot fork: {error.strerror}."})
-                return
-            if pid == 0:
-                self._serve(control)
-            self._servers.add(pid)
+        _pid, user = credentials(control)
+        if user not in self._served and user != -1:
+            with control:
+                _answer(control, {"failed": f"User {user} may not use this fork server."})
+            return
+        if len(self._newcomers) >= _MOST_NEWCOMERS:
+            oldest = next(iter(self._newcomers.values()))
+            self._dismiss(oldest)
+            oldest.close()
+        self._newcomers[control.fileno()] = control
+        self._events.register(control.fileno(), select.POLLIN)
+
+    def _hear(self, newcomer: socket.socket) -> None:
+        """Fork a server for a supervisor; answer who only asks whether this one answers."""
+        self._dismiss(newcomer)
+        with newcomer:
+            said = b""
+            with suppress(OSError):  # it has left
+                said = newcomer.recv(len(PING), socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            if said == PING:
+                newcomer.recv(len(PING))
+                _answer(newcomer, {"pong": len(self._servers)})
+            elif said:
+                self._fork(newcomer)
+
+    def _dismiss(self, newcomer: socket.socket) -> None:
+        """Wait no longer for what one has to say who is new."""
+        self._events.unregister(newcomer)
+        del self._newcomers[newcomer.fileno()]
+
+    def _fork(self, control: socket.socket) -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _answer(control, {"failed": f"It cannot fork: {error.strerror}."})
+            return
+        if pid == 0:
+            self._serve(control)
+        self._servers.add(pid)
 
     def _serve(self, control: socket.socket) -> NoReturn:
         """Become the server of one supervisor; its signals are not those of the listener."""
@@ -119,6 +154,12 @@ class _Listener:
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(code)
+
+
+def _answer(control: socket.socket, frame: Frame) -> None:
+    """Send the one frame that somebody gets for whom no server is forked."""
+    with suppress(OSError):  # who asked may have left
+        send_frame(control, frame)
 
 
 def _bind(path: Path) -> socket.socket:
