@@ -1,6 +1,6 @@
-"""`headway db`: migrate and check the database, and show who may do what in it."""
+"""`headway db`: migrate, check and await the database, and show who may do what in it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from headway.db.logins import Login
     from headway.db.roles import Standing
 
-app = typer.Typer(help="The database: migrate it, check it, its roles.", no_args_is_help=True)
+app = typer.Typer(
+    help="The database: migrate it, check it, wait for it, its roles.", no_args_is_help=True
+)
 
 COLUMNS = ("role", "may_log_in", "password", "used_for")
 
@@ -37,6 +39,27 @@ def check() -> None:
 
     engine = engines.connect(database_url())
     print(f"The database answers and has schema {migrations.check(engine)}.")
+
+
+@app.command()
+def wait(
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0, help="Seconds after which it gives up, with status 1; none: never."),
+    ] = None,
+) -> None:
+    """Wait until the database answers and has the schema of this release.
+
+    It waits for the server, for a login that the migration has yet to make, and for the migration.
+    It does not wait where the schema is newer than this release: then the status is 1 at once.
+    """
+    from headway.cli import database_wait
+    from headway.cli.session import database_url
+    from headway.runtime import service
+
+    service.log_to_stderr("db wait")
+    found = database_wait.wait(database_url(), timeout, service.stop_on_signals())
+    print(f"The database answers and has schema {found}.")
 
 
 @app.command()

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from headway.db import engine as engines
 from headway.db.holdups import Holdups
 from headway.db.logins import Login
-from headway.domain.errors import DatabaseError
+from headway.domain.errors import DatabaseError, NewerSchemaError
 
 SCRIPTS: Final = Path(__file__).parent / "migrations"
 
@@ -183,7 +183,7 @@ def _connection(engine: Engine) -> Connection:
 
 def _refuse_newer(found: str | None) -> None:
     if found is not None and found not in revisions():
-        raise DatabaseError(
+        raise NewerSchemaError(
             f"The database has schema {found}, which is newer than this Headway ({head()}); "
             "install the Headway that migrated it, or a newer one."
         )

@@ -40,6 +40,10 @@ class DatabaseError(HeadwayError):
     """The database is absent, not migrated, or of another schema version."""
 
 
+class NewerSchemaError(DatabaseError):
+    """The database was migrated by a newer release; this one will not get along with it."""
+
+
 class ReplicaError(DatabaseError):
     """The database is a read-only replica; during a fail-over that passes."""
 

@@ -17,12 +17,23 @@ log = logging.getLogger(__name__)
 _LONG: Final = 60.0
 
 
+def log_each(error: BaseException, seconds: float) -> None:
+    """Log why there was no contact, and when the next try is."""
+    log.warning("action=wait next_try=%.1fs: %s", seconds, in_one_line(error))
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return the text of an error, however many lines it has."""
+    return " ".join(str(error).split())
+
+
 @dataclass(slots=True)
 class Awaiting:
     """Call `contact` until it succeeds, or the bell is stopped.
 
-    Errors that `passes` recognises are logged, one line each, and waited after; any other is
-    raised.  A stop ends the wait at once, also while `contact` is in a system call.
+    Errors that `passes` recognises are told, by default one line each in the log, and waited
+    after; any other is raised.  A stop ends the wait at once, also while `contact` is in a system
+    call.
     """
 
     contact: Callable[[], object]
@@ -31,6 +42,7 @@ class Awaiting:
     clock: Clock
     pace: Pace = field(default_factory=Pace)
     random: Random = field(default_factory=Random)
+    tell: Callable[[BaseException, float], None] = log_each
 
     def run(self) -> bool:
         """Return whether it has succeeded: False if the bell was stopped before."""
@@ -45,7 +57,7 @@ class Awaiting:
                 raise error
             failures += 1
             seconds = self.pace.retry_after(failures, self.random.random())
-            log.warning("action=wait next_try=%.1fs: %s", seconds, " ".join(str(error).split()))
+            self.tell(error, seconds)
             self.clock.wait(self.bell.stopped, seconds)
         return False
 
