@@ -59,7 +59,7 @@ class Registered:
         Nothing is heard where the settings say so: whoever listens looks by itself as well.
         """
         if self.wakes:
-            listener = Listener(self.engine, rings, SystemClock())
+            listener = Listener(_heard_at(self.engine), rings, SystemClock())
             listener.start()
             self._ending.callback(listener.close)
 
@@ -112,6 +112,14 @@ def registered(
                 raise
         _leave(engine, me)
         log.info("action=stop process=%d", me.id)
+
+
+def _heard_at(engine: Engine) -> Engine:
+    """Return where notices are heard: past a pooler in transaction mode, which cannot LISTEN."""
+    given = settings.read(DatabaseSettings)
+    if not given.pooler or given.listen_url is None:
+        return engine
+    return engines.connect(given.listen_url, name="headway listener", pool_size=1, pooler=False)
 
 
 def _prepare(kind: str) -> None:

@@ -17,6 +17,7 @@ from headway.db.notices import SCHEDULER
 from headway.domain.errors import DatabaseError
 from headway.runtime.bell import Bell
 from headway.testing import modes
+from headway.testing.pgbouncer import PgBouncer
 
 PATIENCE = 20.0
 LISTENERS = text("""
@@ -89,6 +90,28 @@ def test_nobody_notifies_or_listens_where_that_is_switched_off(
 
     assert notices.NOTIFY not in executed
     assert rings.empty()
+
+
+def test_notices_are_heard_past_a_pooler(
+    database_url: str,
+    bouncer: PgBouncer,
+    rings: "SimpleQueue[str]",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each service sends through the pooler, and listens at the server itself."""
+    monkeypatch.setenv("HEADWAY_DATABASE_POOLER", "true")
+    monkeypatch.setenv("HEADWAY_DATABASE_LISTEN_URL", bouncer.past(database_url))
+    through = bouncer.through(database_url)
+    with (
+        daemon.registered("scheduler", through, Bell()) as scheduler,
+        daemon.registered("worker", through, Bell()) as worker,
+    ):
+        scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
+        rings.get(timeout=PATIENCE)  # the first is for what came before
+
+        worker.notifier.notify(SCHEDULER)
+
+        assert rings.get(timeout=PATIENCE) == "ring"
 
 
 @directly

@@ -16,13 +16,19 @@ class DatabaseSettings(Settings):
         False,
         description="Whether that address is of a pooler in transaction mode, such as PgBouncer.",
     )
+    listen_url: str | None = Field(
+        None,
+        description="The database's own address beside a pooler's, for LISTEN alone: one "
+        "connection of each service, by the same login. Without it nothing is notified behind a "
+        "pooler.",
+    )
     notify: bool = Field(
         True,
-        description="Whether processes wake each other by NOTIFY; behind a pooler they never do. "
-        "Without it they find work by looking for it.",
+        description="Whether processes wake each other by NOTIFY; behind a pooler only with "
+        "`listen_url`. Without it they find work by looking for it.",
     )
 
     @property
     def wakes(self) -> bool:
         """Whether notices are sent and listened for."""
-        return self.notify and not self.pooler
+        return self.notify and (not self.pooler or self.listen_url is not None)

@@ -54,6 +54,11 @@ class PgBouncer:
         """Return by which address the same account reaches the same database through it."""
         return make_url(url).set(host=HOST, port=self.port).render_as_string(hide_password=False)
 
+    def past(self, url: str) -> str:
+        """Return by which address the same account reaches the same database without it."""
+        direct = make_url(url).set(host=self.server.host, port=self.server.port)
+        return direct.render_as_string(hide_password=False)
+
 
 @contextmanager
 def pgbouncer(url: str) -> Iterator[PgBouncer]:
