@@ -178,6 +178,32 @@ def test_told_to_end_it_ends_all_children_first(path: Path) -> None:
         forker.close()
 
 
+def test_told_to_end_it_waits_for_its_supervisors_if_it_drains(path: Path) -> None:
+    with launch(path, "--drain") as program:
+        wait_until(path, program)
+        with Forker.connect(path, sandbox=Sandbox()) as forker:
+            child = spawn(forker, "attempt", attempts=[], stay=True)
+            receive_frame(child.channel)
+
+            program.send_signal(signal.SIGTERM)
+
+            assert outcomes(forker, ("raw", "getpid"))  # it is served as before
+            assert program.poll() is None
+            child.channel.shutdown(socket.SHUT_WR)
+            assert child.wait(LONG) == Exit(code=0)
+
+        assert program.wait(LONG) == 0
+        assert not path.exists()
+
+
+def test_told_to_end_it_ends_at_once_without_a_supervisor_if_it_drains(path: Path) -> None:
+    with launch(path, "--drain") as program:
+        wait_until(path, program)
+        program.send_signal(signal.SIGTERM)
+
+        assert program.wait(LONG) == 0
+
+
 def test_killed_it_takes_all_children_with_it(path: Path) -> None:
     with launch(path) as program:
         wait_until(path, program)

@@ -14,15 +14,22 @@ GROUP = "headway.preload"
 
 
 def run(
-    path: Path, service: str | None, preload: Sequence[str], supervisors: Collection[int]
+    path: Path,
+    service: str | None,
+    preload: Sequence[str],
+    supervisors: Collection[int],
+    *,
+    drain: bool,
 ) -> None:
     """Listen at `path` until told to end, with what children of the service need imported.
+
+    With `drain` it then waits for the supervisors that it has.
 
     This process must have done nothing yet: it may begin anew.
     """
     fix_hashes(settings.environment())
     modules = [*_needed_by(service), *preload] if service else list(preload)
-    listen(path, modules, supervisors)
+    listen(path, modules, supervisors, drain=drain)
 
 
 def _needed_by(service: str) -> list[str]:

@@ -31,6 +31,10 @@ def forker(
     supervisor_uid: Annotated[
         list[int] | None, typer.Option(help="Another user that it serves; may be repeated.")
     ] = None,
+    drain: Annotated[
+        bool,
+        typer.Option("--drain", help="On SIGTERM, wait until all its supervisors have gone."),
+    ] = False,
 ) -> None:
     """Run a fork server without a secret of its own, for services that find it at a socket.
 
@@ -38,7 +42,7 @@ def forker(
     """
     from headway.cli import forking
 
-    forking.run(socket, service, preload or [], supervisor_uid or [])
+    forking.run(socket, service, preload or [], supervisor_uid or [], drain=drain)
 
 
 def standalone(

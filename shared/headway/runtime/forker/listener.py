@@ -31,11 +31,14 @@ _MOST_NEWCOMERS: Final = 64
 """How many may be connected that have not said anything yet; the oldest makes way."""
 
 
-def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()) -> None:
+def listen(
+    path: Path, preload: Sequence[str], supervisors: Collection[int] = (), *, drain: bool = False
+) -> None:
     """Import the modules, then fork a server for whoever connects, until SIGTERM or SIGINT.
 
     Served are processes of this user, of root, and of the users `supervisors`.  When
-    one has gone its children are killed; at the end those of all are.
+    one has gone its children are killed; at the end those of all are.  With `drain` the end
+    waits until all supervisors have gone.
     """
     become_undumpable()
     shield()
@@ -47,7 +50,7 @@ def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()
     listening = _bind(path)
     place = os.stat(path)  # noqa: PTH116
     try:
-        _Listener(listening, {0, os.geteuid(), *supervisors}).run()
+        _Listener(listening, {0, os.geteuid(), *supervisors}, drain=drain).run()
     finally:
         listening.close()
         if path.exists() and os.path.samestat(path.stat(), place):  # nobody has replaced it
@@ -55,9 +58,12 @@ def listen(path: Path, preload: Sequence[str], supervisors: Collection[int] = ()
 
 
 class _Listener:
-    def __init__(self, listening: socket.socket, served: Collection[int]) -> None:
+    def __init__(
+        self, listening: socket.socket, served: Collection[int], *, drain: bool
+    ) -> None:
         self._listening = listening
         self._served = served
+        self._drain = drain
         self._wakeup = Wakeup()
         self._events = select.poll()
         self._newcomers: dict[int, socket.socket] = {}
@@ -69,10 +75,10 @@ class _Listener:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def run(self) -> None:
-        """Accept until told to end; return when all servers have ended."""
+        """Accept until it may end; return when all servers have ended."""
         for source in (self._wakeup.fileno(), self._listening.fileno()):
             self._events.register(source, select.POLLIN)
-        while not self._ending:
+        while not self._may_end:
             ready = {descriptor for descriptor, _ in self._events.poll()}
             if self._wakeup.fileno() in ready:
                 self._wakeup.clear()
@@ -83,6 +89,10 @@ class _Listener:
                 self._accept()
         os.close(self._held)
         see_off(self._servers, self._wakeup, self._bury, _END_SECONDS)
+
+    @property
+    def _may_end(self) -> bool:
+        return self._ending and not (self._drain and self._servers)
 
     def _end(self, _number: int, _frame: object) -> None:
         self._ending = True
