@@ -42,6 +42,15 @@ chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20
 mutants: $(STAMP)  ## Sample small changes of the code that tests must catch: make mutants NAME=decide N=60 SEED=1
 	$(BIN)/python -m tests.mutants $(if $(NAME),--name $(NAME)) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
+chart: $(STAMP)  ## Check the Helm chart with Helm 3 and Helm 4, and all of its value sets
+	$(BIN)/pytest --quiet tests/chart
+	$(BIN)/python -m tests.chart
+
+chart-files: $(STAMP)  ## Write the schema, the README and the golden files of the Helm chart anew
+	$(BIN)/python -m deploy.helm.values_schema
+	$(BIN)/python -m deploy.helm.values_readme
+	$(BIN)/python -m tests.chart.shape
+
 check: $(STAMP)  ## Check style, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,4 +79,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos check bench compare install lock clean
+.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock clean

@@ -78,7 +78,7 @@ def pgbouncer(url: str) -> Iterator[PgBouncer]:
                 stderr=subprocess.STDOUT,
             )
         try:
-            _wait_until_ready(process, port, folder / "log")
+            wait_until_ready(process, port, folder / "log")
             yield PgBouncer(server, port)
         finally:
             process.kill()
@@ -110,7 +110,8 @@ def _configure(folder: Path, server: URL, port: int, account: str | None) -> Non
     give(folder, account)
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+def wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    """Wait until PgBouncer listens; AssertionError, with its log, if it does not in time."""
     clock, never = SystemClock(), Event()
     deadline = clock.monotonic() + _PATIENCE
     while True:

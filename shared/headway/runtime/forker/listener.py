@@ -58,9 +58,7 @@ def listen(
 
 
 class _Listener:
-    def __init__(
-        self, listening: socket.socket, served: Collection[int], *, drain: bool
-    ) -> None:
+    def __init__(self, listening: socket.socket, served: Collection[int], *, drain: bool) -> None:
         self._listening = listening
         self._served = served
         self._drain = drain

@@ -1,0 +1,24 @@
+{{/* What makes every pod fit the PodSecurity profile `restricted`. */}}
+
+{{/* Takes uid. */}}
+{{- define "headway.podSecurity" -}}
+enableServiceLinks: false
+automountServiceAccountToken: false
+shareProcessNamespace: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: {{ .uid }}
+  runAsGroup: {{ .uid }}
+  fsGroup: {{ .uid }}
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- end -}}
+
+{{- define "headway.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end -}}

@@ -1,0 +1,101 @@
+{{/* What is special to workers: their group, and the folders that they share with their fork server. */}}
+
+{{/* A group with all of its values: what it leaves out is that of workerDefaults. Takes root and group. */}}
+{{- define "headway.workerGroup" -}}
+{{- $group := mergeOverwrite (deepCopy .root.Values.workerDefaults) (deepCopy .group) -}}
+{{- $spark := $group.spark.kind -}}
+{{- $_ := set $group "queues" (default (list $group.name) $group.queues) -}}
+{{- $_ := set $group "imageVariant" (default (eq $spark "none" | ternary "plain" "spark") $group.imageVariant) -}}
+{{- $usual := eq $spark "embedded" | ternary $group.embeddedSparkResources $group.plainResources -}}
+{{- $_ := set $group "resources" (default $usual $group.resources) -}}
+{{- $drain := include "headway.workerDrain" $group | int -}}
+{{- $_ := set $group "terminationGracePeriodSeconds"
+    (default (add $drain (ceil $group.leaseDuration)) $group.terminationGracePeriodSeconds) -}}
+{{ toYaml $group }}
+{{- end -}}
+
+{{/* Seconds that a worker of the group takes to end, at least. */}}
+{{- define "headway.workerDrain" -}}
+{{ add .preStopSleepSeconds (ceil .drainGrace) (ceil .killGrace) 10 }}
+{{- end -}}
+
+{{- define "headway.workerEnv" -}}
+{{- $values := .root.Values -}}
+- name: HEADWAY_WORKER_FORKER
+  value: /run/forker/socket
+- name: HEADWAY_WORKER_QUEUES
+  value: {{ join "," .values.queues | quote }}
+- name: HEADWAY_WORKER_SLOTS
+  value: {{ .values.slots | quote }}
+- name: HEADWAY_WORKER_CALLBACK_SLOTS
+  value: {{ .values.callbackSlots | quote }}
+- name: HEADWAY_WORKER_LEASE_DURATION
+  value: {{ .values.leaseDuration | quote }}
+- name: HEADWAY_WORKER_HEARTBEAT_INTERVAL
+  value: {{ .values.heartbeatInterval | quote }}
+- name: HEADWAY_WORKER_KILL_GRACE
+  value: {{ .values.killGrace | quote }}
+- name: HEADWAY_WORKER_DRAIN_GRACE
+  value: {{ .values.drainGrace | quote }}
+- name: HEADWAY_LOGS_KEEP_BYTES
+  value: {{ $values.logs.keepBytes | int64 | quote }}
+{{- with include "headway.logsRemote" .root }}
+- name: HEADWAY_LOGS_REMOTE
+  value: {{ . }}
+{{- end }}
+{{ include "headway.workerSecretEnv" . }}
+{{ include "headway.sparkEnv" . }}
+{{- end -}}
+
+{{- define "headway.logsRemote" -}}
+{{- if .Values.logs.volume.claim -}}
+file:///mnt/logs
+{{- else -}}
+{{ .Values.logs.remote }}
+{{- end -}}
+{{- end -}}
+
+{{- define "headway.workerMounts" -}}
+- name: home
+  mountPath: /var/lib/headway
+- name: code
+  mountPath: /var/lib/headway/cache/code
+- name: scratch
+  mountPath: /var/lib/headway/scratch
+{{- if .root.Values.logs.volume.claim }}
+- name: logs
+  mountPath: /mnt/logs
+{{- end }}
+{{- include "headway.workerSecretMounts" . }}
+{{- end -}}
+
+{{- define "headway.workerForkerMounts" -}}
+- name: code
+  mountPath: /var/lib/headway/cache/code
+  readOnly: true
+- name: scratch
+  mountPath: /var/lib/headway/scratch
+{{- include "headway.driverMounts" . }}
+{{- end -}}
+
+{{- define "headway.workerVolumes" -}}
+{{- range $name := list "home" "code" "scratch" }}
+- name: {{ $name }}
+  emptyDir:
+    sizeLimit: {{ get $.values.volumes $name }}
+{{- end }}
+{{- with .root.Values.logs.volume.claim }}
+- name: logs
+  persistentVolumeClaim:
+    claimName: {{ . }}
+{{- end }}
+{{- include "headway.workerSecretVolumes" . }}
+{{- include "headway.driverVolumes" . }}
+{{- end -}}
+
+{{- define "headway.workerEgress" -}}
+{{- if and .root.Values.logs.remote (not .root.Values.logs.volume.claim) }}
+{{ include "headway.egressTo" .root.Values.networkPolicy.logs }}
+{{- end }}
+{{- include "headway.sparkEgress" . }}
+{{- end -}}

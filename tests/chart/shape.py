@@ -1,0 +1,59 @@
+"""What the containers of the chart are given, in a form that can be read and compared."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.chart.rendering import Object, containers, pods
+
+FOLDER: Final = Path(__file__).with_name("golden")
+"""A file for each value set whose shape is kept."""
+
+KEPT: Final = ("least", "everything", "trial")
+
+
+def shape(objects: Sequence[Object]) -> str:
+    """Return a line for each container: its variables, its mounts, its probes, its hooks."""
+    return "\n".join(line for where, pod in pods(objects) for line in _of_pod(where, pod)) + "\n"
+
+
+def _of_pod(where: str, pod: Object) -> Iterator[str]:
+    yield where.partition("-migrate-")[0]
+    volumes = {volume["name"]: _kind(volume) for volume in pod["spec"]["volumes"]}
+    for container in containers(pod):
+        yield f"  {container['name']}: {' '.join(container.get('args', []))}".rstrip(": ")
+        for variable in container.get("env", []):
+            yield f"    {variable['name']}{_value(variable)}"
+        for mount in container.get("volumeMounts", []):
+            ending = ", read only" if mount.get("readOnly") else ""
+            yield f"    {mount['mountPath']}: {volumes[mount['name']]} {mount['name']}{ending}"
+        for name in sorted(container):
+            if name.endswith("Probe") or name == "lifecycle":
+                yield f"    {name}: {_asks(container[name])}"
+
+
+def _kind(volume: Object) -> str:
+    [kind] = volume.keys() - {"name"}
+    return str(kind)
+
+
+def _value(variable: Object) -> str:
+    if "value" in variable:
+        return f"={variable['value']}"
+    [(kind, source)] = variable["valueFrom"].items()
+    return f" from {kind} {' '.join(source.values())}"
+
+
+def _asks(probe: Object) -> str:
+    for kind in ("exec", "httpGet", "tcpSocket", "preStop"):
+        if kind in probe:
+            words = probe[kind].get("command") or [probe[kind].get("path", "")]
+            return f"{kind} {' '.join(words)}".strip()
+    raise ValueError(f"a probe of an unknown kind: {probe}")
+
+
+if __name__ == "__main__":
+    from tests.chart.rendering import rendered
+
+    for name in KEPT:
+        (FOLDER / f"{name}.txt").write_text(shape(rendered(name)))

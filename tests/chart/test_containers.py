@@ -1,0 +1,181 @@
+"""What containers are given is what Headway reads, and what it needs."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.chart.policy import violations
+from tests.chart.rendering import CHART, SETS, Object, containers, of_kind, pods, render, rendered
+from tests.chart.shape import FOLDER, KEPT, shape
+from tests.chart.validity import invalid
+from tests.chart.wiring import loose_ends
+
+from headway.domain.connection import Connection
+from headway.domain.secret_kind import Kind
+from headway.runtime import settings
+from headway.runtime.configuration import variable
+from headway.runtime.role_settings import RoleSettings
+from headway.runtime.secret_settings import SecretsSettings, variable_of
+from headway_worker.spark.connection import SparkKind, spark_connection
+
+READS: dict[str, list[type[settings.Settings]]] = {
+    "await-migration": [settings.DatabaseSettings],
+    "migrate": [settings.DatabaseSettings, RoleSettings],
+    "scheduler": [settings.DatabaseSettings, settings.SchedulerSettings],
+    "parser": [settings.DatabaseSettings, settings.ParserSettings],
+    "worker": [
+        settings.DatabaseSettings,
+        settings.WorkerSettings,
+        settings.LogSettings,
+        SecretsSettings,
+    ],
+    "forker": [],
+    "postgres": [],
+    "pgbouncer": [],
+}
+"""The settings that each container reads."""
+
+
+def every_container() -> Iterator[tuple[str, str, Object]]:
+    for name in SETS:
+        for where, pod in pods(rendered(name)):
+            for container in containers(pod):
+                yield name, where, container
+
+
+def variables(container: Object) -> dict[str, str]:
+    """The environment of a container; a value that comes from elsewhere is a key, or a word."""
+    key = f"id:{'A' * 43}="
+    return {
+        it["name"]: it.get("value", key if it["name"] == "HEADWAY_SECRETS_KEYS" else "word")
+        for it in container.get("env", [])
+    }
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_containers_have_what_they_had(name: str) -> None:
+    """After a change that is meant to change this: `python -m tests.chart.shape`."""
+    assert shape(rendered(name)) == (FOLDER / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_headway_takes_the_settings_of_every_container(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where, pod in pods(rendered(name)):
+        for container in containers(pod):
+            for set_here in [it for it in os.environ if it.startswith("HEADWAY_")]:
+                monkeypatch.delenv(set_here)
+            with monkeypatch.context() as its:
+                for given, value in variables(container).items():
+                    its.setenv(given, value)
+                for model in READS[container["name"]]:
+                    assert settings.read(model), where
+
+
+def test_no_container_has_a_setting_that_it_does_not_read() -> None:
+    for name, where, container in every_container():
+        read = {
+            variable(model, field)
+            for model in READS[container["name"]]
+            for field in model.model_fields
+        }
+        given = {it for it in variables(container) if it.startswith("HEADWAY_")}
+        others = {it for it in given - read if not it.startswith(("HEADWAY_CONN_", "HEADWAY_VAR_"))}
+        assert others <= {"HEADWAY_HOME"}, (name, where, container["name"])
+
+
+def test_no_setting_is_named_like_a_variable_that_kubernetes_makes() -> None:
+    services = {
+        it["metadata"]["name"] for name in SETS for it in of_kind(rendered(name), "Service")
+    }
+    made = tuple(f"{it.upper().replace('-', '_')}_" for it in services)
+
+    assert services
+    assert [
+        it
+        for _, _, container in every_container()
+        for it in variables(container)
+        if it.startswith(made) or it.endswith("_SERVICE_HOST")
+    ] == []
+
+
+def test_spark_connections_are_what_headway_reads() -> None:
+    kinds = set()
+    for name, where, container in every_container():
+        text = variables(container).get("HEADWAY_CONN_SPARK_DEFAULT", "word")
+        if text == "word":
+            continue
+        found = spark_connection("spark_default", Connection.from_text("spark_default", text))
+        kinds.add((found.kind, (found.master or "sc").partition("://")[0]))
+        assert found.deploy_mode in (None, "client"), (name, where)
+    assert kinds == {
+        (SparkKind.CONNECT, "sc"),
+        (SparkKind.CLUSTER, "spark"),
+        (SparkKind.CLUSTER, "k8s"),
+    }
+
+
+def test_a_driver_owns_its_executors_where_it_can() -> None:
+    def conf(name: str, group: str) -> dict[str, str]:
+        [text] = [
+            variables(pod["spec"]["containers"][0])["HEADWAY_CONN_SPARK_DEFAULT"]
+            for where, pod in pods(rendered(name))
+            if where.endswith(f"-worker-{group}")
+        ]
+        return json.loads(text)["extra"]["conf"]  # type: ignore[no-any-return]
+
+    own, apart = conf("spark-on-kubernetes", "drivers"), conf("everything", "kubernetes")
+    assert own["spark.kubernetes.driver.pod.name"] == "$(POD_NAME)"
+    assert "spark.kubernetes.driver.pod.name" not in apart
+    assert own["spark.executor.instances"] == "4"
+
+
+def test_connections_have_the_names_that_workers_look_for() -> None:
+    [pod] = [it for where, it in pods(rendered("everything")) if where.endswith("-worker-embedded")]
+    names = variables(pod["spec"]["containers"][0])
+
+    assert variable_of(Kind.CONNECTION, "my.warehouse") in names
+    assert variable_of(Kind.VARIABLE, "region") in names
+    assert "HEADWAY_SECRETS_FOLDER" not in names
+
+
+def test_both_containers_have_shared_folders_at_the_same_paths() -> None:
+    for name in SETS:
+        for where, pod in pods(rendered(name)):
+            service, *others = pod["spec"]["containers"]
+            paths = {it["name"]: it["mountPath"] for it in service.get("volumeMounts", [])}
+            for forker in others:
+                shared = {
+                    it["name"]: it["mountPath"]
+                    for it in forker["volumeMounts"]
+                    if it["name"] in paths
+                }
+                assert shared.items() <= paths.items(), where
+                assert "forker" in shared
+                assert "tmp" not in shared, "children of the fork server would see the service's"
+
+
+def test_a_service_to_come_is_a_block_of_values_and_one_call(tmp_path: Path) -> None:
+    later = tmp_path / "headway"
+    shutil.copytree(CHART, later)
+    (later / "values.schema.json").unlink()
+    text = (later / "values.yaml").read_text()
+    block = text[text.index("\nscheduler:") : text.index("\nparser:")]
+    secret = "    scheduler:\n      # -- The Secret"
+    text = text.replace(secret, f"    api: {{name: headway-api, key: password}}\n{secret}")
+    (later / "values.yaml").write_text(text + block.replace("\nscheduler:", "\napi:"))
+    (later / "templates/api.yaml").write_text(
+        '{{- include "headway.service" (dict "root" $ "service" "api" "values" .Values.api) }}\n'
+    )
+
+    objects = render(SETS["least"], chart=later)
+
+    new = [it for it in objects if it["metadata"]["name"] == "release-headway-api"]
+    assert {it["kind"] for it in new} == {
+        *("Deployment", "PodDisruptionBudget", "ServiceAccount", "NetworkPolicy")
+    }
+    assert [*invalid(new), *violations(objects), *loose_ends(objects)] == []

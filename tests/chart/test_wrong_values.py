@@ -1,0 +1,133 @@
+"""What is wrong with values is refused, by both Helms, with words that say where and what."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.chart.rendering import SETS, RefusedError, render
+
+GROUP = "workers: [{name: default, %s}]"
+IN_POD = "spark: {kind: kubernetes, kubernetes: {image: x, %s}}"
+
+WRONG = {
+    "no scheduler": ("scheduler: {replicas: 0}", ["scheduler.replicas", "1"]),
+    "no parser": ("parser: {replicas: 0}", ["parser.replicas", "1"]),
+    "no worker": (GROUP % "replicas: 0", ["workers.0.replicas", "1"]),
+    "no group": ("workers: []", ["workers", "1"]),
+    "unknown value": ("schedulers: 3", ["schedulers", "not allowed"]),
+    "unknown value of a group": (GROUP % "slot: 3", ["workers.0", "slot", "not allowed"]),
+    "unknown setting": ("scheduler: {settings: {paralelism: 3}}", ["paralelism", "not allowed"]),
+    "a setting that a value gives": (GROUP % "settings: {slots: 3}", ["slots", "not allowed"]),
+    "two groups of one name": (
+        "workers: [{name: a}, {name: b}, {name: a}]",
+        ["workers: two groups are called a; rename one."],
+    ),
+    "a name that is none": ("workers: [{name: My Group}]", ["workers.0.name", "pattern"]),
+    "a long name": (f"workers: [{{name: {'a' * 19}}}]", ["workers.0.name", "18"]),
+    "lease below heartbeat": (
+        GROUP % "leaseDuration: 1",
+        ["workers (default): leaseDuration is 1, and must be at least 11"],
+    ),
+    "no time to drain": (
+        GROUP % "drainGrace: 300, terminationGracePeriodSeconds: 300",
+        ["workers (default): terminationGracePeriodSeconds is 300, and must be at least 315"],
+    ),
+    "dead before the second beat": (
+        "scheduler: {settings: {scheduler_health_check_threshold: 3}}",
+        ["scheduler_health_check_threshold is 3", "three times heartbeat_interval (2)"],
+    ),
+    "two schedulers where there is one": (
+        "scheduler: {settings: {use_row_level_locking: false}}",
+        ["use_row_level_locking is false", "set scheduler.replicas to 1"],
+    ),
+    "no host": ("database: {host: ''}", ["database.host", "1"]),
+    "missing secret": (
+        "database: {secrets: {scheduler: {name: ''}}}",
+        ["database.secrets.scheduler.name", "1"],
+    ),
+    "missing authority": ("database: {tls: {caSecret: {name: ''}}}", ["tls.caSecret.name", "1"]),
+    "no such mode": ("database: {tls: {mode: prefer}}", ["database.tls.mode", "verify-full"]),
+    "two databases": (
+        "postgres: {enabled: true}",
+        ["database.host and postgres.enabled are both set; keep one."],
+    ),
+    "a pooler without logins": ("pgbouncer: {enabled: true}", ["pgbouncer.userlistSecret.name"]),
+    "a pooler without a certificate": (
+        "pgbouncer: {enabled: true, userlistSecret: {name: x}}",
+        ["pgbouncer.tls.secretName"],
+    ),
+    "no dags": ("dags: {image: {repository: ''}}", ["dags: there are none"]),
+    "two bundles of one name": (
+        "dags: {git: [{name: a, url: u}, {name: a, url: v}]}",
+        ["dags.git: a is the name of two bundles"],
+    ),
+    "a bundle without an address": ("dags: {git: [{name: a}]}", ["dags.git.0", "url"]),
+    "nowhere to keep logs": ("logs: {ephemeral: false}", ["logs.remote", "1"]),
+    "a login in the address of logs": ("logs: {remote: s3://a:b@c/d}", ["logs.remote", "pattern"]),
+    "a token that nobody asked for": (GROUP % IN_POD % "", ["driverInPod"]),
+    "a token that was refused": (GROUP % IN_POD % "driverInPod: false", ["driverInPod", "true"]),
+    "executors without an image": (
+        GROUP % "spark: {kind: kubernetes, kubernetes: {deployMode: cluster}}",
+        ["workers.0.spark.kubernetes", "image"],
+    ),
+    "a Connect server of another kind": (
+        GROUP % "spark: {kind: connect, connection: 'spark://x:7077'}",
+        ["workers.0.spark.connection", "^sc://"],
+    ),
+    "a cluster without a connection": (GROUP % "spark: {kind: standalone}", ["connection"]),
+    "a cluster that no policy allows": (
+        GROUP % "spark: {kind: standalone, connection: 'spark://x:7077'}",
+        ["workers (default): spark.network.to is empty"],
+    ),
+    "two ways to scale": (
+        GROUP % "autoscaling: {kind: [keda, hpa]}",
+        ["workers.0.autoscaling.kind", "keda", "hpa"],
+    ),
+    "KEDA without a login": (
+        GROUP % "autoscaling: {kind: keda}",
+        ["workers (default): KEDA logs in as headway_readonly"],
+    ),
+    "an HPA to zero": (
+        GROUP % "autoscaling: {kind: hpa, minReplicas: 0}",
+        ["workers (default): autoscaling.minReplicas is 0"],
+    ),
+    "fewer than the fewest": (
+        GROUP % "autoscaling: {kind: hpa, minReplicas: 20}",
+        ["workers (default): autoscaling.maxReplicas (10) is less than minReplicas (20)"],
+    ),
+    "a secret for attempts": (
+        GROUP % "forker: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}",
+        ["workers.0.forker.env.0", "valueFrom", "not allowed"],
+    ),
+    "no digest": ("image: {digest: latest}", ["image.digest", "pattern"]),
+    "a port that needs root": ("http: {port: 80}", ["http.port"]),
+    "root": ("uid: 0", ["uid", "1"]),
+}
+
+
+@pytest.mark.parametrize("major", [3, 4])
+@pytest.mark.parametrize("what", WRONG)
+def test_it_is_refused(what: str, major: int, tmp_path: Path) -> None:
+    text, words = WRONG[what]
+    values = tmp_path / "values.yaml"
+    values.write_text(text)
+    assert isinstance(yaml.safe_load(text), dict)
+
+    with pytest.raises(RefusedError) as refused:
+        render(SETS["least"], values, major=major)
+
+    said = str(refused.value)
+    missing = [it for it in words if it not in said and it.replace(".", "/") not in said]
+    assert missing == [], said
+
+
+def test_all_that_contradicts_each_other_is_told_at_once(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(
+        "{workers: [{name: a, leaseDuration: 1}, {name: a}], dags: {image: {repository: ''}}}"
+    )
+
+    with pytest.raises(RefusedError) as refused:
+        render(SETS["least"], values)
+
+    assert str(refused.value).count("\n- ") == 3
