@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from tests.chart.certificates import Authority
 from tests.chart.rendering import Object, containers, of_kind, pods, rendered
 
+from headway import daemon
+from headway.db import engine as engines
 from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.embedded.postgres import PostgresServer
+from headway.runtime import settings
 from headway.runtime.tether import tethered
 from headway.testing.pgbouncer import wait_until_ready
 from headway.testing.required import required_program
@@ -49,6 +53,11 @@ class Server:
         else:
             address = address.set(port=port)
         found["HEADWAY_DATABASE_URL"] = address.render_as_string(hide_password=False)
+        if (listen := found.get("HEADWAY_DATABASE_LISTEN_URL")) is not None:
+            direct = make_url(listen).set(host=NAME, port=self.url.port, database=self.url.database)
+            assert direct.query["sslrootcert"] == "/etc/headway/server-ca/ca.crt"
+            direct = direct.update_query_dict({"sslrootcert": str(self.authority.certificate)})
+            found["HEADWAY_DATABASE_LISTEN_URL"] = direct.render_as_string(hide_password=False)
         assert found["PGSSLROOTCERT"] == "/etc/headway/database-ca/ca.crt"
         found["PGSSLROOTCERT"] = str(self.authority.certificate)
         return found
@@ -145,12 +154,12 @@ def pooled(server: Server, folder: Path) -> Iterator[int]:
     place = folder / "pgbouncer"
     place.mkdir()
     port = choose_port(place / "port", None)
-    [text] = [it["data"]["pgbouncer.ini"] for it in of_kind(rendered("pgbouncer"), "ConfigMap")]
+    [config] = [it["data"]["pgbouncer.ini"] for it in of_kind(rendered("pgbouncer"), "ConfigMap")]
     users = "".join(f'"headway_{role}" "{PASSWORD}"\n' for role in ROLES)
     certificate, key = server.authority.issue(place, NAME)
     files = {
         "userlist.txt": users,
-        "pgbouncer.ini": _localized(text, server, place, port),
+        "pgbouncer.ini": _localized(config, server, place, port),
     }
     for name, content in files.items():
         (place / name).write_text(content)
@@ -167,16 +176,16 @@ def pooled(server: Server, folder: Path) -> Iterator[int]:
         process.wait()
 
 
-def _localized(text: str, server: Server, place: Path, port: int) -> str:
+def _localized(config: str, server: Server, place: Path, port: int) -> str:
     """The rendered configuration, with the paths, ports and names of this machine."""
-    text = text.replace("postgres.example.org", NAME).replace(
+    config = config.replace("postgres.example.org", NAME).replace(
         "port=5432", f"port={server.url.port}"
     )
-    text = text.replace("dbname=headway", f"dbname={server.url.database}")
-    text = text.replace("listen_port = 5432", f"listen_port = {port}")
-    text = text.replace("listen_addr = *", f"listen_addr = {HOST}")
-    text = text.replace("/etc/headway/database-ca/ca.crt", str(server.authority.certificate))
-    return re.sub(r"/etc/headway/(userlist|tls)/", f"{place}/", text)
+    config = config.replace("dbname=headway", f"dbname={server.url.database}")
+    config = config.replace("listen_port = 5432", f"listen_port = {port}")
+    config = config.replace("listen_addr = *", f"listen_addr = {HOST}")
+    config = config.replace("/etc/headway/database-ca/ca.crt", str(server.authority.certificate))
+    return re.sub(r"/etc/headway/(userlist|tls)/", f"{place}/", config)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -189,6 +198,23 @@ def test_each_service_reaches_postgres_through_pgbouncer(
     done = headway(environment, "db", "check")
 
     assert done.returncode == 0, done.stderr
+
+
+def test_a_service_listens_to_postgres_itself_past_pgbouncer(
+    server: Server, pooled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = service("pgbouncer", "scheduler")
+    for name, value in server.environment(container, pooled).items():
+        monkeypatch.setenv(name, value)
+
+    engine = daemon._heard_at(engines.connect(settings.environment()["HEADWAY_DATABASE_URL"]))
+
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))
+        assert conn.scalar(text("SELECT inet_server_port()")) == server.url.port
+        assert conn.scalar(text("SELECT current_user")) == "headway_scheduler"
+    assert engine.url.query["sslmode"] == "verify-full"
+    engine.dispose()
 
 
 def test_no_service_gets_the_role_of_another_by_the_name_of_its_pool(

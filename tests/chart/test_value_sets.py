@@ -15,6 +15,11 @@ def test_a_value_set_gives_valid_objects(name: str) -> None:
     assert problems(name) == []
 
 
+@pytest.mark.parametrize("major", [3, 4])
+def test_both_helms_are_used(major: int) -> None:
+    assert run(major, "version", "--short").stdout.startswith(f"v{major}.")
+
+
 def test_there_are_ten_value_sets() -> None:
     assert len(SETS) >= 10
 

@@ -99,6 +99,10 @@ WRONG = {
         GROUP % "forker: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}",
         ["workers.0.forker.env.0", "valueFrom", "not allowed"],
     ),
+    "metrics that nobody may read": (
+        "metrics: {podMonitor: {enabled: true}}",
+        ["no NetworkPolicy lets Prometheus in; name its namespace in metrics.from"],
+    ),
     "no digest": ("image: {digest: latest}", ["image.digest", "pattern"]),
     "a port that needs root": ("http: {port: 80}", ["http.port"]),
     "root": ("uid: 0", ["uid", "1"]),

@@ -61,6 +61,26 @@ key: {{ $secret.key }}
 {{- end }}
 {{- end -}}
 
+{{/* Behind PgBouncer: where a service listens to notices. Its TLS is not that of PgBouncer. Takes root and role. */}}
+{{- define "headway.listenEnv" -}}
+{{- $values := .root.Values -}}
+{{- if and $values.pgbouncer.enabled $values.database.notify }}
+{{- $query := printf "sslmode=%s" ($values.postgres.enabled | ternary "disable" $values.database.tls.mode) }}
+{{- if include "headway.databaseCa" (dict "root" .root "direct" true) }}
+{{- $query = printf "%s&sslrootcert=/etc/headway/server-ca/ca.crt" $query }}
+{{- end }}
+- name: HEADWAY_DATABASE_LISTEN_URL
+  value: postgresql://headway_{{ .role }}@{{ include "headway.databaseHost" .root }}:{{ $values.database.port }}/{{ $values.database.name }}?{{ $query }}
+{{- end }}
+{{- end -}}
+
+{{/* The authority of the server itself, where a service listens to it past PgBouncer. Takes root. */}}
+{{- define "headway.listenCa" -}}
+{{- if and .root.Values.pgbouncer.enabled .root.Values.database.notify -}}
+{{ include "headway.databaseCa" (dict "root" .root "direct" true) }}
+{{- end -}}
+{{- end -}}
+
 {{/* The Secret, and the key in it, of the authority that certificates are verified by; nothing where none are. */}}
 {{- define "headway.databaseCa" -}}
 {{- $values := .root.Values -}}
@@ -86,6 +106,22 @@ items: [{key: {{ $values.database.tls.caSecret.key }}, path: ca.crt}]
 {{- define "headway.databaseVolumes" -}}
 {{- with include "headway.databaseCa" . | trim }}
 - name: database-ca
+  secret:
+    {{- . | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{- define "headway.listenMounts" -}}
+{{- if include "headway.listenCa" . }}
+- name: server-ca
+  mountPath: /etc/headway/server-ca
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "headway.listenVolumes" -}}
+{{- with include "headway.listenCa" . | trim }}
+- name: server-ca
   secret:
     {{- . | nindent 4 }}
 {{- end }}

@@ -41,7 +41,7 @@ spec:
       protocol: TCP
 {{- end -}}
 
-{{/* What whoever logs in needs: names, PgBouncer where there is one, and Postgres. */}}
+{{/* What a service needs to log in: names, PgBouncer where there is one, and Postgres, by which it listens. */}}
 {{- define "headway.databaseEgress" -}}
 {{ include "headway.dnsEgress" . }}
 {{- if .Values.pgbouncer.enabled }}

@@ -56,6 +56,7 @@ spec:
         - name: HEADWAY_HOME
           value: /var/lib/headway
         {{- include "headway.databaseEnv" $database | nindent 8 }}
+        {{- include "headway.listenEnv" $database | nindent 8 }}
         - name: HEADWAY_{{ upper .service }}_HTTP_PORT
           value: {{ $root.Values.http.port | quote }}
         {{- include "headway.settings" . | nindent 8 }}
@@ -82,6 +83,7 @@ spec:
         - name: tmp
           mountPath: /tmp
         {{- include "headway.databaseMounts" $database | nindent 8 }}
+        {{- include "headway.listenMounts" $database | nindent 8 }}
         {{- if .forker }}
         - name: forker
           mountPath: /run/forker
@@ -97,6 +99,7 @@ spec:
       emptyDir:
         sizeLimit: {{ dig "volumes" "tmp" "1Gi" $values }}
     {{- include "headway.databaseVolumes" $database | nindent 4 }}
+    {{- include "headway.listenVolumes" $database | nindent 4 }}
     {{- if .forker }}
     - name: forker
       emptyDir:

@@ -47,6 +47,9 @@
 {{- end -}}
 
 {{- define "headway.wrongServices" -}}
+{{- if and .Values.metrics.podMonitor.enabled .Values.networkPolicy.enabled (not .Values.metrics.from) }}
+- "metrics.podMonitor.enabled is true, but no NetworkPolicy lets Prometheus in; name its namespace in metrics.from."
+{{- end }}
 {{- with .Values.scheduler.settings }}
 {{- if and (eq (toString .use_row_level_locking) "false") (gt (int $.Values.scheduler.replicas) 1) }}
 - scheduler.settings.use_row_level_locking is false, which is for one scheduler alone; set scheduler.replicas to 1.
