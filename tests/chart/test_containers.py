@@ -179,3 +179,31 @@ def test_a_service_to_come_is_a_block_of_values_and_one_call(tmp_path: Path) -> 
         *("Deployment", "PodDisruptionBudget", "ServiceAccount", "NetworkPolicy")
     }
     assert [*invalid(new), *violations(objects), *loose_ends(objects)] == []
+
+
+def test_large_numbers_are_written_as_they_were(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(
+        "uid: 1000650000\n"
+        "migration: {ttlSecondsAfterFinished: 2592000}\n"
+        "logs: {keepBytes: 21474836480}\n"
+        "workers:\n"
+        "  - name: default\n"
+        "    drainGrace: 2000000\n"
+        "    heartbeatInterval: 1.5\n"
+        "    settings: {max_attempt_memory_bytes: 4294967296}\n"
+    )
+
+    objects = render(SETS["least"], values)
+
+    [(_, worker)] = [it for it in pods(objects) if it[0].endswith("-worker-default")]
+    given = variables(worker["spec"]["containers"][0])
+    assert given["HEADWAY_WORKER_DRAIN_GRACE"] == "2000000"
+    assert given["HEADWAY_WORKER_HEARTBEAT_INTERVAL"] == "1.5"
+    assert given["HEADWAY_WORKER_MAX_ATTEMPT_MEMORY_BYTES"] == "4294967296"
+    assert given["HEADWAY_LOGS_KEEP_BYTES"] == "21474836480"
+    assert worker["spec"]["terminationGracePeriodSeconds"] == 2000035
+    assert worker["spec"]["securityContext"]["runAsUser"] == 1000650000
+    [job] = of_kind(objects, "Job")
+    assert job["spec"]["ttlSecondsAfterFinished"] == 2592000
+    assert invalid(objects) == []

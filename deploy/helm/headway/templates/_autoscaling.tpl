@@ -14,8 +14,8 @@ spec:
     name: {{ $name }}
   minReplicaCount: {{ $scaling.minReplicas }}
   maxReplicaCount: {{ $scaling.maxReplicas }}
-  pollingInterval: {{ $scaling.keda.pollingInterval }}
-  cooldownPeriod: {{ $scaling.keda.cooldownPeriod }}
+  pollingInterval: {{ int64 $scaling.keda.pollingInterval }}
+  cooldownPeriod: {{ int64 $scaling.keda.cooldownPeriod }}
   triggers:
     - type: postgresql
       metricType: AverageValue

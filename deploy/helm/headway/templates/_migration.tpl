@@ -2,8 +2,8 @@
 {{- define "headway.migrationSpec" -}}
 {{- $it := dict "root" . "component" "migration" -}}
 {{- $database := dict "root" . "role" "owner" "direct" true -}}
-ttlSecondsAfterFinished: {{ .Values.migration.ttlSecondsAfterFinished }}
-backoffLimit: {{ .Values.migration.backoffLimit }}
+ttlSecondsAfterFinished: {{ int64 .Values.migration.ttlSecondsAfterFinished }}
+backoffLimit: {{ int64 .Values.migration.backoffLimit }}
 template:
   metadata:
     labels:

@@ -1,4 +1,4 @@
-{{/* Names, labels and images. */}}
+{{/* Names, labels, images, numbers. */}}
 
 {{- define "headway.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
@@ -38,5 +38,14 @@ labels:
 {{ .image.repository }}@{{ .image.digest }}
 {{- else -}}
 {{ .image.repository }}:{{ default .root.Chart.AppVersion .image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{/* A number as it was written: Helm reads all numbers as fractions, and would write large ones as 1e+06. */}}
+{{- define "headway.number" -}}
+{{- if and (kindIs "float64" .) (eq (float64 (int64 .)) .) -}}
+{{ int64 . }}
+{{- else -}}
+{{ . }}
 {{- end -}}
 {{- end -}}

@@ -17,7 +17,7 @@ unix_socket_dir =
 pool_mode = transaction
 auth_type = scram-sha-256
 auth_file = /etc/headway/userlist/userlist.txt
-max_client_conn = {{ $its.maxClientConnections }}
+max_client_conn = {{ int64 $its.maxClientConnections }}
 ignore_startup_parameters = extra_float_digits
 server_tls_sslmode = {{ $mode }}
 {{- if hasPrefix "verify" $mode }}

@@ -31,13 +31,13 @@ spec:
     - name: {{ . }}
     {{- end }}
   {{- end }}
-  terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
+  terminationGracePeriodSeconds: {{ int64 $values.terminationGracePeriodSeconds }}
   {{- include "headway.placement" . | nindent 2 }}
   initContainers:
     - name: await-migration
       image: {{ $image }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-      args: [db, wait, --timeout, {{ $root.Values.migration.waitSeconds | quote }}]
+      args: [db, wait, --timeout, {{ int64 $root.Values.migration.waitSeconds | quote }}]
       env:
         {{- include "headway.databaseEnv" $database | nindent 8 }}
       {{- include "headway.containerSecurity" $root | nindent 6 }}
@@ -74,7 +74,7 @@ spec:
       lifecycle:
         preStop:
           sleep:
-            seconds: {{ $values.preStopSleepSeconds }}
+            seconds: {{ int64 $values.preStopSleepSeconds }}
       {{- end }}
       {{- include "headway.containerSecurity" $root | nindent 6 }}
       resources:
@@ -172,7 +172,7 @@ readinessProbe:
 {{- define "headway.settings" -}}
 {{- range $name, $value := .values.settings }}
 - name: HEADWAY_{{ upper $.service }}_{{ upper $name }}
-  value: {{ kindIs "map" $value | ternary (toJson $value) (toString $value) | quote }}
+  value: {{ kindIs "map" $value | ternary (toJson $value) (include "headway.number" $value) | quote }}
 {{- end }}
 {{- end -}}
 

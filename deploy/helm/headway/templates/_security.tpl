@@ -7,9 +7,9 @@ automountServiceAccountToken: false
 shareProcessNamespace: false
 securityContext:
   runAsNonRoot: true
-  runAsUser: {{ .uid }}
-  runAsGroup: {{ .uid }}
-  fsGroup: {{ .uid }}
+  runAsUser: {{ int64 .uid }}
+  runAsGroup: {{ int64 .uid }}
+  fsGroup: {{ int64 .uid }}
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile:
     type: RuntimeDefault

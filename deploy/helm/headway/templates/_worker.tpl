@@ -26,19 +26,19 @@
 - name: HEADWAY_WORKER_QUEUES
   value: {{ join "," .values.queues | quote }}
 - name: HEADWAY_WORKER_SLOTS
-  value: {{ .values.slots | quote }}
+  value: {{ include "headway.number" .values.slots | quote }}
 - name: HEADWAY_WORKER_CALLBACK_SLOTS
-  value: {{ .values.callbackSlots | quote }}
+  value: {{ include "headway.number" .values.callbackSlots | quote }}
 - name: HEADWAY_WORKER_LEASE_DURATION
-  value: {{ .values.leaseDuration | quote }}
+  value: {{ include "headway.number" .values.leaseDuration | quote }}
 - name: HEADWAY_WORKER_HEARTBEAT_INTERVAL
-  value: {{ .values.heartbeatInterval | quote }}
+  value: {{ include "headway.number" .values.heartbeatInterval | quote }}
 - name: HEADWAY_WORKER_KILL_GRACE
-  value: {{ .values.killGrace | quote }}
+  value: {{ include "headway.number" .values.killGrace | quote }}
 - name: HEADWAY_WORKER_DRAIN_GRACE
-  value: {{ .values.drainGrace | quote }}
+  value: {{ include "headway.number" .values.drainGrace | quote }}
 - name: HEADWAY_LOGS_KEEP_BYTES
-  value: {{ $values.logs.keepBytes | int64 | quote }}
+  value: {{ int64 $values.logs.keepBytes | quote }}
 {{- with include "headway.logsRemote" .root }}
 - name: HEADWAY_LOGS_REMOTE
   value: {{ . }}
