@@ -146,6 +146,7 @@ def worker(**more: object) -> Schema:
         settings=ref("workerSettings"),
         **dict.fromkeys(("connections", "variables"), ref("secretsById")),
         **dict.fromkeys(("plainResources", "embeddedSparkResources"), ref("resources")),
+        dataVolumes=many(ref("dataVolume")),
         forker=forker(),
         volumes=fields(**dict.fromkeys(("home", "code", "scratch", "tmp"), ref("size"))),
         spark=ref("spark"),

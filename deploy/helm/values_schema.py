@@ -57,6 +57,9 @@ def definitions() -> Schema:
         subdir=TEXT,
         refreshInterval=POSITIVE,
     )
+    data = fields(
+        name=matching("^[a-z0-9-]{1,50}$"), claim=NAME, path=matching("^/."), readOnly=TRUTH
+    )
     group = matching("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$") | {"maxLength": 18}
     secret = fields(name=NAME, key=NAME)
     return {
@@ -76,6 +79,7 @@ def definitions() -> Schema:
             keys=many(NAME), whenUnsatisfiable=one_of("ScheduleAnyway", "DoNotSchedule")
         ),
         "bundle": requiring(bundle, "name", "url"),
+        "dataVolume": requiring(data, "name", "claim", "path"),
         "schedulerSettings": settings_of(SchedulerSettings),
         "parserSettings": settings_of(ParserSettings),
         "workerSettings": settings_of(WorkerSettings),

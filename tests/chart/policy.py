@@ -29,7 +29,7 @@ def violations(objects: Sequence[Object]) -> list[str]:
         for problem in (*_of_pod(pod), *exposures(pod), *_of_volumes(pod), *_of_containers(pod))
     ]
     found += [f"{where}: {it}" for where, pod in executors(objects) for it in _of_pod(pod)]
-    return [*found, *_of_objects(objects)]
+    return [*found, *_of_objects(objects), *_of_networks(objects)]
 
 
 def _of_pod(pod: Object) -> Iterator[str]:
@@ -98,6 +98,16 @@ def _in_clear(container: Object) -> Iterator[str]:
 def _is_plain(name: str, value: str) -> bool:
     """Whether a value is a path, or a connection without a login."""
     return value.startswith("/") or (name.startswith("HEADWAY_CONN_") and "token" not in value)
+
+
+def _of_networks(objects: Sequence[Object]) -> Iterator[str]:
+    for each in of_kind(objects, "NetworkPolicy"):
+        if sorted(each["spec"].get("policyTypes", [])) != ["Egress", "Ingress"]:
+            yield f"{title(each)}: it leaves one direction open"
+        for direction, peers in (("ingress", "from"), ("egress", "to")):
+            for rule in each["spec"].get(direction) or []:
+                if not rule.get(peers) and not rule.get("ports"):
+                    yield f"{title(each)}: {direction} is open"
 
 
 def _of_objects(objects: Sequence[Object]) -> Iterator[str]:

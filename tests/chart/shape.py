@@ -1,10 +1,11 @@
 """What the containers of the chart are given, in a form that can be read and compared."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.chart.rendering import Object, containers, pods
+from tests.chart.rendering import Object, containers, of_kind, pods, title
 
 FOLDER: Final = Path(__file__).with_name("golden")
 """A file for each value set whose shape is kept."""
@@ -13,8 +14,10 @@ KEPT: Final = ("least", "everything", "trial")
 
 
 def shape(objects: Sequence[Object]) -> str:
-    """Return a line for each container: its variables, its mounts, its probes, its hooks."""
-    return "\n".join(line for where, pod in pods(objects) for line in _of_pod(where, pod)) + "\n"
+    """Return what each container is given and asked, and what each NetworkPolicy allows."""
+    lines = [line for where, pod in pods(objects) for line in _of_pod(where, pod)]
+    lines += [it for each in of_kind(objects, "NetworkPolicy") for it in _of_policy(each)]
+    return "\n".join(lines) + "\n"
 
 
 def _of_pod(where: str, pod: Object) -> Iterator[str]:
@@ -30,6 +33,15 @@ def _of_pod(where: str, pod: Object) -> Iterator[str]:
         for name in sorted(container):
             if name.endswith("Probe") or name == "lifecycle":
                 yield f"    {name}: {_asks(container[name])}"
+
+
+def _of_policy(policy: Object) -> Iterator[str]:
+    yield title(policy)
+    for direction, ways in (("ingress", "from"), ("egress", "to")):
+        for rule in policy["spec"].get(direction) or []:
+            peers = json.dumps(rule.get(ways) or "anywhere")
+            ports = ", ".join(str(it["port"]) for it in rule.get("ports", [])) or "any port"
+            yield f"  {direction} {ways} {peers}, {ports}"
 
 
 def _kind(volume: Object) -> str:

@@ -144,3 +144,14 @@ def test_hooks_and_tokens_of_accounts_are_found() -> None:
             each["metadata"]["annotations"] = {"helm.sh/hook": "pre-upgrade"}
 
     assert len(violations(objects)) == 5
+
+
+def test_a_policy_that_leaves_a_network_open_is_found() -> None:
+    objects: list[Any] = deepcopy([it for it in rendered("least") if it["kind"] == "NetworkPolicy"])
+    objects[0]["spec"]["policyTypes"] = ["Ingress"]
+    objects[-1]["spec"]["egress"].append({"to": []})
+
+    assert violations(objects) == [
+        f"NetworkPolicy {objects[0]['metadata']['name']}: it leaves one direction open",
+        f"NetworkPolicy {objects[-1]['metadata']['name']}: egress is open",
+    ]

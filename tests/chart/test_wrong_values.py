@@ -103,6 +103,10 @@ WRONG = {
         "metrics: {podMonitor: {enabled: true}}",
         ["no NetworkPolicy lets Prometheus in; name its namespace in metrics.from"],
     ),
+    "data without a place": (
+        GROUP % "dataVolumes: [{name: lake, claim: lake}]",
+        ["workers.0.dataVolumes.0", "path"],
+    ),
     "no digest": ("image: {digest: latest}", ["image.digest", "pattern"]),
     "a port that needs root": ("http: {port: 80}", ["http.port"]),
     "root": ("uid: 0", ["uid", "1"]),

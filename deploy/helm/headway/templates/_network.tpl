@@ -68,15 +68,15 @@ spec:
 {{- end -}}
 {{- end -}}
 
-{{/* A rule that allows ports, at these peers or anywhere. Takes to and ports. */}}
+{{/* A rule that allows these ports, or all, at these peers, or anywhere. Takes to and ports. */}}
 {{- define "headway.egressTo" -}}
-- ports:
-    {{- range .ports }}
+- to:
+    {{- toYaml .to | nindent 4 }}
+  {{- with .ports }}
+  ports:
+    {{- range . }}
     - port: {{ . }}
     {{- end }}
-  {{- with .to }}
-  to:
-    {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end -}}
 

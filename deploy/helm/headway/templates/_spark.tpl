@@ -93,7 +93,10 @@
 {{- $spark := .values.spark -}}
 {{- if eq $spark.kind "connect" }}
 {{- $port := regexFind ":[0-9]+" $spark.connection | trimPrefix ":" | default "15002" | int }}
-{{ include "headway.egressTo" (dict "to" $spark.network.to "ports" (list $port)) }}
+{{- /* The port of a connection in a Secret is not known here: named peers may be reached at any. */}}
+{{- $ports := list $port }}
+{{- if and $spark.connectionSecret.name $spark.network.to }}{{ $ports = list }}{{ end }}
+{{ include "headway.egressTo" (dict "to" $spark.network.to "ports" $ports) }}
 {{- else if eq $spark.kind "standalone" }}
 - to:
     {{- toYaml $spark.network.to | nindent 4 }}

@@ -66,7 +66,19 @@ file:///mnt/logs
 - name: logs
   mountPath: /mnt/logs
 {{- end }}
+{{- if eq .values.spark.kind "embedded" }}
+{{- include "headway.dataMounts" . }}
+{{- end }}
 {{- include "headway.workerSecretMounts" . }}
+{{- end -}}
+
+{{/* What attempts find at paths of the group's choice; an embedded Spark, which runs beside the worker, finds it too. */}}
+{{- define "headway.dataMounts" -}}
+{{- range .values.dataVolumes }}
+- name: data-{{ .name }}
+  mountPath: {{ .path }}
+  readOnly: {{ default false .readOnly }}
+{{- end }}
 {{- end -}}
 
 {{- define "headway.workerForkerMounts" -}}
@@ -75,6 +87,7 @@ file:///mnt/logs
   readOnly: true
 - name: scratch
   mountPath: /var/lib/headway/scratch
+{{- include "headway.dataMounts" . }}
 {{- include "headway.driverMounts" . }}
 {{- end -}}
 
@@ -88,6 +101,11 @@ file:///mnt/logs
 - name: logs
   persistentVolumeClaim:
     claimName: {{ . }}
+{{- end }}
+{{- range .values.dataVolumes }}
+- name: data-{{ .name }}
+  persistentVolumeClaim:
+    claimName: {{ .claim }}
 {{- end }}
 {{- include "headway.workerSecretVolumes" . }}
 {{- include "headway.driverVolumes" . }}
