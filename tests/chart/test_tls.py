@@ -81,7 +81,7 @@ def server(folder: Path) -> Iterator[Server]:
     with PostgresServer(folder / "data", settings=given, binaries=_with_tls()) as running:
         found = Server(make_url(running.url), authority, other)
         [migration] = [it for it in every("least") if it["name"] == "migrate"]
-        done = headway(found.environment(migration), "db", "migrate")
+        done = headway(found.environment(migration), *migration["args"])
         assert done.returncode == 0, done.stderr
         yield found
 
@@ -106,6 +106,20 @@ def headway(environment: Mapping[str, str], *arguments: str) -> "subprocess.Comp
     command = [sys.executable, "-m", "headway.cli", *arguments]
     whole = {"PATH": os.environ["PATH"], **environment}
     return subprocess.run(command, env=whole, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_pod_sees_that_the_migration_is_done(server: Server, role: str) -> None:
+    [container] = [
+        container
+        for _, pod in pods(rendered("least"))
+        if pod["metadata"]["labels"]["app.kubernetes.io/component"] == role
+        for container in pod["spec"]["initContainers"]
+    ]
+
+    done = headway(server.environment(container), *container["args"])
+
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("role", ROLES)
