@@ -136,6 +136,7 @@ def databases() -> dict[str, object]:
             uid=integer(1),
             **dict.fromkeys(("existingSecret", "storageClassName"), TEXT),
             storage=matching(f"^({SIZE})?$"),
+            from_=ref("peers"),
             resources=ref("resources"),
         ),
     }

@@ -1,12 +1,14 @@
 """The policy finds what breaks it."""
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.chart.policy import violations
-from tests.chart.rendering import rendered
+from tests.chart.rendering import SETS, render, rendered
 
 Break = Callable[[dict[str, Any]], object]
 
@@ -155,3 +157,21 @@ def test_a_policy_that_leaves_a_network_open_is_found() -> None:
         f"NetworkPolicy {objects[0]['metadata']['name']}: it leaves one direction open",
         f"NetworkPolicy {objects[-1]['metadata']['name']}: egress is open",
     ]
+
+
+def test_who_is_named_may_log_in_to_the_postgres_of_the_chart(tmp_path: Path) -> None:
+    keda = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "keda"}}}
+    values = tmp_path / "values.yaml"
+    values.write_text(
+        f"postgres: {{from: [{json.dumps(keda)}]}}\n"
+        "workers: [{name: default, autoscaling: {kind: keda}}]\n"
+    )
+
+    objects = render(SETS["trial"], values)
+
+    [policy] = [
+        it["spec"]
+        for it in objects
+        if (it["kind"], it["metadata"]["name"]) == ("NetworkPolicy", "release-headway-postgres")
+    ]
+    assert policy["ingress"][1:] == [{"from": [keda], "ports": [{"port": 5432}]}]

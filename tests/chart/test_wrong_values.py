@@ -47,6 +47,14 @@ WRONG = {
     ),
     "missing authority": ("database: {tls: {caSecret: {name: ''}}}", ["tls.caSecret.name", "1"]),
     "no such mode": ("database: {tls: {mode: prefer}}", ["database.tls.mode", "verify-full"]),
+    "asleep for longer than it may take to end": (
+        "scheduler: {preStopSleepSeconds: 60}",
+        ["scheduler: terminationGracePeriodSeconds is 60, and must be at least 70"],
+    ),
+    "a parser that sleeps for too long": (
+        "parser: {preStopSleepSeconds: 21, terminationGracePeriodSeconds: 30}",
+        ["parser: terminationGracePeriodSeconds is 30, and must be at least 31"],
+    ),
     "two databases": (
         "postgres: {enabled: true}",
         ["database.host and postgres.enabled are both set; keep one."],
@@ -63,6 +71,10 @@ WRONG = {
     ),
     "a bundle without an address": ("dags: {git: [{name: a}]}", ["dags.git.0", "url"]),
     "nowhere to keep logs": ("logs: {ephemeral: false}", ["logs.remote", "1"]),
+    "two places to keep logs": (
+        "logs: {remote: 's3://logs-example', volume: {claim: logs}}",
+        ["logs.remote and logs.volume.claim are both set; keep one."],
+    ),
     "a login in the address of logs": ("logs: {remote: s3://a:b@c/d}", ["logs.remote", "pattern"]),
     "a token that nobody asked for": (GROUP % IN_POD % "", ["driverInPod"]),
     "a token that was refused": (GROUP % IN_POD % "driverInPod: false", ["driverInPod", "true"]),
@@ -79,6 +91,18 @@ WRONG = {
         GROUP % "spark: {kind: standalone, connection: 'spark://x:7077'}",
         ["workers (default): spark.network.to is empty"],
     ),
+    "a connection to no Spark": (
+        GROUP % "spark: {connection: 'sc://x:15002'}",
+        ["workers (default): spark.connection is for `connect` and `standalone`, not for `none`"],
+    ),
+    "a connection to a Spark of the worker's own": (
+        GROUP % "spark: {kind: embedded, connectionSecret: {name: x}}",
+        ["workers (default): spark.connectionSecret names another Spark", "`embedded`"],
+    ),
+    "two connections": (
+        GROUP % "spark: {kind: connect, connection: 'sc://x', connectionSecret: {name: x}}",
+        ["workers (default): spark.connection and spark.connectionSecret are both set; keep one."],
+    ),
     "two ways to scale": (
         GROUP % "autoscaling: {kind: [keda, hpa]}",
         ["workers.0.autoscaling.kind", "keda", "hpa"],
@@ -86,6 +110,10 @@ WRONG = {
     "KEDA without a login": (
         GROUP % "autoscaling: {kind: keda}",
         ["workers (default): KEDA logs in as headway_readonly"],
+    ),
+    "KEDA that the chart's Postgres does not let in": (
+        "database: {host: ''}\npostgres: {enabled: true}\n" + GROUP % "autoscaling: {kind: keda}",
+        ["workers (default): no NetworkPolicy lets KEDA in", "postgres.from"],
     ),
     "an HPA to zero": (
         GROUP % "autoscaling: {kind: hpa, minReplicas: 0}",

@@ -1,7 +1,7 @@
 {{/* What values.schema.json cannot say: what contradicts each other. All that is wrong is told at once. */}}
 {{- define "headway.validate" -}}
 {{- $wrong := list -}}
-{{- range list "headway.wrongGroups" "headway.wrongServices" "headway.wrongDags" "headway.wrongDatabase" -}}
+{{- range list "headway.wrongGroups" "headway.wrongServices" "headway.wrongDags" "headway.wrongLogs" "headway.wrongDatabase" -}}
 {{- $wrong = concat $wrong (include . $ | fromYamlArray) -}}
 {{- end -}}
 {{- if $wrong }}{{ fail (printf "\n\n- %s\n" (join "\n- " $wrong)) }}{{ end -}}
@@ -16,6 +16,22 @@
 {{- $names = append $names .name -}}
 {{- $group := include "headway.workerGroup" (dict "root" $ "group" .) | fromYaml -}}
 {{- include "headway.wrongGroup" (dict "root" $ "group" $group) }}
+{{- include "headway.wrongConnection" (dict "name" .name "kind" $group.spark.kind "given" (default dict .spark)) }}
+{{- end }}
+{{- end -}}
+
+{{/* Takes what a group says of its Spark by itself: workerDefaults may have a connection that one group has no use for. */}}
+{{- define "headway.wrongConnection" -}}
+{{- $where := printf "workers (%s): spark.connection" .name -}}
+{{- $secret := dig "connectionSecret" "name" "" .given }}
+{{- if and .given.connection (not (has .kind (list "connect" "standalone"))) }}
+- {{ printf "%s is for `connect` and `standalone`, not for `%s`; leave it out, or set spark.kind." $where .kind | quote }}
+{{- end }}
+{{- if and $secret (has .kind (list "none" "embedded")) }}
+- {{ printf "%sSecret names another Spark than `%s`; leave it out, or set spark.kind." $where .kind | quote }}
+{{- end }}
+{{- if and $secret .given.connection }}
+- {{ printf "%s and spark.connectionSecret are both set; keep one." $where | quote }}
 {{- end }}
 {{- end -}}
 
@@ -40,6 +56,9 @@
 {{- if and (eq .kind "keda") (not $.root.Values.postgres.enabled) (not $.root.Values.database.secrets.readonly.name) }}
 - {{ printf "%s KEDA logs in as headway_readonly; name its Secret in database.secrets.readonly.name." $where | quote }}
 {{- end }}
+{{- if and (eq .kind "keda") $.root.Values.postgres.enabled $.root.Values.networkPolicy.enabled (not $.root.Values.postgres.from) }}
+- {{ printf "%s no NetworkPolicy lets KEDA in to the chart's Postgres; name KEDA's namespace in postgres.from." $where | quote }}
+{{- end }}
 {{- end }}
 {{- if and (eq $group.spark.kind "standalone") .root.Values.networkPolicy.enabled (not $group.spark.network.to) }}
 - {{ printf "%s spark.network.to is empty; name the peers that master and executors are at, for the NetworkPolicy." $where | quote }}
@@ -49,6 +68,13 @@
 {{- define "headway.wrongServices" -}}
 {{- if and .Values.metrics.podMonitor.enabled .Values.networkPolicy.enabled (not .Values.metrics.from) }}
 - "metrics.podMonitor.enabled is true, but no NetworkPolicy lets Prometheus in; name its namespace in metrics.from."
+{{- end }}
+{{- range $name := list "scheduler" "parser" }}
+{{- $its := get $.Values $name }}
+{{- $least := add $its.preStopSleepSeconds 10 }}
+{{- if lt (int $its.terminationGracePeriodSeconds) (int $least) }}
+- {{ printf "%s: terminationGracePeriodSeconds is %v, and must be at least %d: preStopSleepSeconds plus 10, or it is killed before it has ended." $name $its.terminationGracePeriodSeconds $least | quote }}
+{{- end }}
 {{- end }}
 {{- with .Values.scheduler.settings }}
 {{- if and (eq (toString .use_row_level_locking) "false") (gt (int $.Values.scheduler.replicas) 1) }}
@@ -74,6 +100,12 @@
 {{- end }}
 {{- $names = append $names .name }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "headway.wrongLogs" -}}
+{{- if and .Values.logs.remote .Values.logs.volume.claim }}
+- "logs.remote and logs.volume.claim are both set; keep one."
 {{- end }}
 {{- end -}}
 
