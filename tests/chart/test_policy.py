@@ -175,3 +175,23 @@ def test_who_is_named_may_log_in_to_the_postgres_of_the_chart(tmp_path: Path) ->
         if (it["kind"], it["metadata"]["name"]) == ("NetworkPolicy", "release-headway-postgres")
     ]
     assert policy["ingress"][1:] == [{"from": [keda], "ports": [{"port": 5432}]}]
+
+
+@pytest.mark.parametrize("notify", [True, False])
+def test_behind_pgbouncer_services_reach_postgres_only_to_listen(
+    tmp_path: Path, notify: bool
+) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(f"database: {{port: 5433, notify: {json.dumps(notify)}}}")
+
+    objects = render(SETS["pgbouncer"], values)
+
+    policies = {it["metadata"]["name"]: it for it in objects if it["kind"] == "NetworkPolicy"}
+    reach = {
+        name.removeprefix("release-headway-")
+        for name, it in policies.items()
+        if {"port": 5433}
+        in [port for rule in it["spec"].get("egress", []) for port in rule["ports"]]
+    }
+    services = {"scheduler", "parser", "worker-default"}
+    assert reach == {"migrate", "pgbouncer", *(services if notify else ())}

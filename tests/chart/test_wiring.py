@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.chart.rendering import rendered
+from tests.chart.rendering import NAMESPACE, rendered
 from tests.chart.validity import invalid
 from tests.chart.wiring import loose_ends
 
@@ -78,3 +78,13 @@ def test_a_field_that_nobody_knows_is_found_deep_in_an_object(kind: str) -> None
     (deepest[0] if isinstance(deepest, list) else first["spec"])["surprise"] = 1
 
     assert any("surprise" in each for each in invalid([first]))
+
+
+def test_an_account_of_another_namespace_has_a_role_that_no_other_release_has() -> None:
+    """Two releases of one name may have their executors in one namespace."""
+    found = [it for it in rendered("everything") if it["kind"] in ("Role", "RoleBinding")]
+
+    assert {it["metadata"]["namespace"] for it in found} == {"executors"}
+    names = {it["metadata"]["name"] for it in found}
+    assert names == {f"{NAMESPACE}-release-flow-worker-kubernetes"}
+    assert {it["roleRef"]["name"] for it in found if "roleRef" in it} == names

@@ -52,7 +52,9 @@ spec:
   ports:
     - port: 5432
 {{- end }}
+{{- if or (not .Values.pgbouncer.enabled) .Values.database.notify }}
 {{ include "headway.postgresEgress" . }}
+{{- end }}
 {{- end -}}
 
 {{- define "headway.postgresEgress" -}}

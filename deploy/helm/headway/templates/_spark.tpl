@@ -152,11 +152,12 @@ data:
             capabilities:
               drop: [ALL]
 {{- if include "headway.hasToken" . }}
+{{- $role := eq $namespace .root.Release.Namespace | ternary $name (printf "%s-%s" .root.Release.Namespace $name) }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
-  name: {{ $name }}
+  name: {{ $role }}
   namespace: {{ $namespace }}
   labels:
     {{- include "headway.labels" $it | nindent 4 }}
@@ -168,14 +169,14 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
-  name: {{ $name }}
+  name: {{ $role }}
   namespace: {{ $namespace }}
   labels:
     {{- include "headway.labels" $it | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: {{ $name }}
+  name: {{ $role }}
 subjects:
   - kind: ServiceAccount
     name: {{ default $name .values.serviceAccount.name }}
