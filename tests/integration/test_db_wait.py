@@ -17,6 +17,7 @@ from headway.db import engine as engines
 from headway.db import migrate
 from headway.domain.errors import DatabaseError, NewerSchemaError
 from headway.runtime.bell import Bell
+from headway.testing.clock import ExpiringClock
 from headway.testing.machine import until
 from headway.testing.postgres import ThrowawayPostgres
 from headway.testing.relay import relay
@@ -91,21 +92,22 @@ def test_it_waits_for_the_server_and_for_the_migration(empty_url: str, tmp_path:
 
 def test_after_the_timeout_it_says_what_to_do(empty_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with waiting(empty_url, log, "--timeout", "1") as process:
+    with waiting(empty_url, log, "--timeout", "5") as process:
         process.communicate(timeout=60)
 
     assert process.returncode == 1
     assert log.read_text().splitlines()[-1] == (
-        "Error: The database is not ready after 1 s. "
+        "Error: The database is not ready after 5 s. "
         "The database has no Headway tables yet; run `headway db migrate`."
     )
 
 
 def test_a_schema_of_an_earlier_release_is_waited_for(database_url: str) -> None:
     execute(database_url, OLDER)
+    bell = Bell()
 
-    with pytest.raises(DatabaseError, match=r"not ready after 0\.5 s\. .* has schema 0001, this"):
-        wait(database_url, 0.5, Bell())
+    with pytest.raises(DatabaseError, match=r"not ready after 600 s\. .* has schema 0001, this"):
+        wait(database_url, 600, bell, ExpiringClock(bell.stopped, 600))
 
 
 def test_a_newer_schema_is_not_waited_for(database_url: str) -> None:

@@ -18,11 +18,13 @@ from headway.runtime.loop import Pace
 
 log = logging.getLogger(__name__)
 
+CLOCK: Final = SystemClock()
+
 PACE: Final = Pace(retry_longest=3.0)
 """Pods start by this wait: it must not be long over when the migration is."""
 
 
-def wait(url: str, timeout: float | None, bell: Bell) -> str:
+def wait(url: str, timeout: float | None, bell: Bell, clock: Clock = CLOCK) -> str:
     """Return the schema once the database has it; DatabaseError after `timeout` seconds without.
 
     A bell that is stopped ends the wait, too.
@@ -30,7 +32,7 @@ def wait(url: str, timeout: float | None, bell: Bell) -> str:
     NewerSchemaError at once where waiting is in vain: only another release gets along with that
     database.
     """
-    clock, told = SystemClock(), Told()
+    told = Told()
     engine = engines.connect(url, name="headway db wait", pool_size=1)
     expired = _expire(bell, clock, timeout)
     check = partial(migrate.check, engine)

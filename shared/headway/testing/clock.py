@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
+from headway.runtime.clock import SystemClock
 from headway.runtime.database_clock import DatabaseClock
 
 NOON: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -36,6 +37,26 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass."""
         self._elapsed += max(seconds, 0.0)
+
+
+class ExpiringClock(SystemClock):
+    """The machine's clock, but a wait for `event` of `seconds` is over once a shorter one begins.
+
+    A time limit of so many seconds is up then once what it limits pauses, on any machine.
+    """
+
+    def __init__(self, event: Event, seconds: float) -> None:
+        self._event, self._seconds = event, seconds
+        self._is_up = Event()
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Wait until `event` is set, at most `seconds`; return whether it is set."""
+        if event is self._event and seconds == self._seconds:
+            self._is_up.wait(seconds)
+            return event.is_set()
+        if event is self._event:
+            self._is_up.set()
+        return super().wait(event, seconds)
 
 
 class SetClock(DatabaseClock):

@@ -8,6 +8,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from headway.cli.database_wait import Told, passes, wait
 from headway.domain.errors import DatabaseError, NewerSchemaError, ReplicaError, SettingsError
 from headway.runtime.bell import Bell
+from headway.testing.clock import ExpiringClock
 
 AWAY = DatabaseError("The database does not answer:\n  refused")
 UNMIGRATED = DatabaseError("The database has no tables; run `headway db migrate`.")
@@ -53,12 +54,12 @@ def test_a_line_is_logged_for_each_change_of_what_is_waited_for(
 
 def test_after_the_timeout_it_says_what_is_missing() -> None:
     """Nobody listens at port 1."""
-    url = "postgresql://headway_worker:hidden@127.0.0.1:1/headway"
+    url, bell = "postgresql://headway_worker:hidden@127.0.0.1:1/headway", Bell()
 
     with pytest.raises(DatabaseError) as caught:
-        wait(url, 0.3, Bell())
+        wait(url, 600, bell, ExpiringClock(bell.stopped, 600))
 
-    assert str(caught.value).startswith("The database is not ready after 0.3 s. The database at ")
+    assert str(caught.value).startswith("The database is not ready after 600 s. The database at ")
     assert "Connection refused" in str(caught.value)
     assert "Start it, or set HEADWAY_DATABASE_URL" in str(caught.value)
     assert "hidden" not in str(caught.value)

@@ -43,6 +43,13 @@ class Impatient(SystemClock):
         return event.is_set()
 
 
+class Waiting(FakeClock):
+    """A clock that stands still while a look is under way."""
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        return event.wait(LONG)
+
+
 @pytest.fixture
 def slow() -> Iterator[Slow]:
     look = Slow()
@@ -51,12 +58,6 @@ def slow() -> Iterator[Slow]:
 
 
 def test_what_was_found_is_told_to_all_who_ask_soon() -> None:
-    class Waiting(FakeClock):
-        """A clock that stands still while a look is under way."""
-
-        def wait(self, event: Event, seconds: float) -> bool:
-            return event.wait(LONG)
-
     clock, looks = Waiting(), iter(range(1000))
     looking = Looking("database", lambda: [Check("database", True, str(next(looks)))], clock)
 
@@ -68,7 +69,7 @@ def test_what_was_found_is_told_to_all_who_ask_soon() -> None:
 
 
 def test_one_look_serves_all_who_ask_at_once(slow: Slow) -> None:
-    looking = Looking("database", slow, SystemClock())
+    looking = Looking("database", slow, Waiting())
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(looking, LONG) for _ in range(8)]
         slow.go.set()
