@@ -69,3 +69,23 @@ def test_data_of_a_secret_is_fixed_only_if_it_says_so() -> None:
 
     assert changes([secret], [{**secret, "data": {}}]) == []
     assert changes([fixed], [{**fixed, "data": {}}]) == ["Secret x: data may not change"]
+
+
+@pytest.mark.parametrize(
+    ("is_shared", "strategy"), [("true", "RollingUpdate"), ("false", "Recreate")]
+)
+def test_a_scheduler_that_is_to_be_alone_ends_before_the_next_one_starts(
+    tmp_path: Path, is_shared: str, strategy: str
+) -> None:
+    """The next one would refuse to run beside it, and the rollout would wait for that for ever."""
+    values = tmp_path / "values.yaml"
+    settings = f"settings: {{use_row_level_locking: {is_shared}}}"
+    values.write_text(f"scheduler: {{replicas: 1, {settings}}}")
+
+    objects = render(SETS["least"], values)
+
+    found = {
+        it["metadata"]["labels"]["app.kubernetes.io/component"]: it["spec"]["strategy"]["type"]
+        for it in of_kind(objects, "Deployment")
+    }
+    assert found == {"scheduler": strategy, "parser": "RollingUpdate", "worker": "RollingUpdate"}

@@ -21,10 +21,15 @@ spec:
   {{- end }}
   revisionHistoryLimit: 3
   strategy:
+    {{- /* A scheduler that is to be alone would wait for ever for the next one, which refuses to run beside it. */}}
+    {{- if eq (dig "settings" "use_row_level_locking" true .values | toString) "false" }}
+    type: Recreate
+    {{- else }}
     type: RollingUpdate
     rollingUpdate:
       maxSurge: 1
       maxUnavailable: 0
+    {{- end }}
   selector:
     matchLabels:
       {{- include "headway.selector" $it | nindent 6 }}
