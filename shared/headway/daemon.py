@@ -117,7 +117,7 @@ def registered(
 def _heard_at(engine: Engine) -> Engine:
     """Return where notices are heard: past a pooler in transaction mode, which cannot LISTEN."""
     given = settings.read(DatabaseSettings)
-    if not given.pooler or given.listen_url is None:
+    if not given.pooler or not given.listen_url:
         return engine
     return engines.connect(given.listen_url, name="headway listener", pool_size=1, pooler=False)
 

@@ -31,4 +31,4 @@ class DatabaseSettings(Settings):
     @property
     def wakes(self) -> bool:
         """Whether notices are sent and listened for."""
-        return self.notify and (not self.pooler or self.listen_url is not None)
+        return self.notify and (not self.pooler or bool(self.listen_url))

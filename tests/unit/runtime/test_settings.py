@@ -251,3 +251,16 @@ def test_home_is_here_unless_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("HEADWAY_HOME", "")
     monkeypatch.chdir(tmp_path)
     assert settings.home() == tmp_path / ".headway"
+
+
+@pytest.mark.parametrize(
+    ("pooler", "listen_url", "wakes"),
+    [("false", "", True), ("true", "", False), ("true", "postgresql://db/headway", True)],
+)
+def test_notices_need_the_server_itself_and_an_address_of_nothing_is_none(
+    monkeypatch: pytest.MonkeyPatch, pooler: str, listen_url: str, wakes: bool
+) -> None:
+    monkeypatch.setenv("HEADWAY_DATABASE_POOLER", pooler)
+    monkeypatch.setenv("HEADWAY_DATABASE_LISTEN_URL", listen_url)
+
+    assert settings.read(settings.DatabaseSettings).wakes is wakes
