@@ -159,6 +159,18 @@ def test_both_containers_have_shared_folders_at_the_same_paths() -> None:
                 assert "tmp" not in shared, "children of the fork server would see the service's"
 
 
+def test_what_keeps_state_may_write_to_its_home() -> None:
+    """A worker, and a parser of git: both refuse a home on the root file system, which is fixed."""
+    found = set()
+    for name, where, container in every_container():
+        given = variables(container)
+        if container["name"] == "worker" or '"git"' in given.get("HEADWAY_PARSER_BUNDLES", ""):
+            mounts = {it["mountPath"]: it.get("readOnly", False) for it in container["volumeMounts"]}
+            assert mounts.get(given["HEADWAY_HOME"]) is False, (name, where)
+            found.add(container["name"])
+    assert found == {"parser", "worker"}
+
+
 def test_a_service_to_come_is_a_block_of_values_and_one_call(tmp_path: Path) -> None:
     later = tmp_path / "headway"
     shutil.copytree(CHART, later)

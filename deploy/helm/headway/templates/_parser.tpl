@@ -44,11 +44,11 @@
 {{- end }}
 {{- end -}}
 
-{{/* Takes values, and readOnly for the container that runs DAG files. */}}
+{{/* Takes values, and readOnly for the container that runs DAG files. Checkouts are in the home, which a parser must be able to write to. */}}
 {{- define "headway.dagMounts" -}}
 {{- if .values.dags.git }}
 - name: bundles
-  mountPath: /var/lib/headway/bundles
+  mountPath: /var/lib/headway
   readOnly: {{ .readOnly }}
 {{- end }}
 {{- if .values.dags.volume.claim }}
