@@ -114,7 +114,7 @@ def databases() -> dict[str, object]:
         "database": fields(
             host=TEXT,
             port=integer(1, 65535),
-            **dict.fromkeys(("name", "owner"), NAME),
+            **dict.fromkeys(("name", "owner"), matching("^[A-Za-z0-9_][A-Za-z0-9_.-]*$")),
             notify=TRUTH,
             tls=fields(mode=modes, caSecret=ref("secretKey")),
             secrets=fields(**dict.fromkeys(ROLES, ref("secretKey"))),

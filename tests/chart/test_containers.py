@@ -165,10 +165,24 @@ def test_what_keeps_state_may_write_to_its_home() -> None:
     for name, where, container in every_container():
         given = variables(container)
         if container["name"] == "worker" or '"git"' in given.get("HEADWAY_PARSER_BUNDLES", ""):
-            mounts = {it["mountPath"]: it.get("readOnly", False) for it in container["volumeMounts"]}
+            mounts = {
+                it["mountPath"]: it.get("readOnly", False) for it in container["volumeMounts"]
+            }
             assert mounts.get(given["HEADWAY_HOME"]) is False, (name, where)
             found.add(container["name"])
     assert found == {"parser", "worker"}
+
+
+def test_names_that_look_like_numbers_stay_names(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text("database: {name: '2013', owner: '1e3'}")
+
+    objects = render(SETS["trial"], values)
+
+    [postgres] = [pod for where, pod in pods(objects) if where.startswith("StatefulSet")]
+    given = variables(postgres["spec"]["containers"][0])
+    assert (given["POSTGRES_DB"], given["POSTGRES_USER"]) == ("2013", "1e3")
+    assert invalid(objects) == []
 
 
 def test_a_service_to_come_is_a_block_of_values_and_one_call(tmp_path: Path) -> None:

@@ -41,6 +41,14 @@ WRONG = {
         ["use_row_level_locking is false", "set scheduler.replicas to 1"],
     ),
     "no host": ("database: {host: ''}", ["database.host", "1"]),
+    "a database whose name is no part of an address": (
+        "database: {name: 'flow?sslmode=disable'}",
+        ["database.name", "pattern"],
+    ),
+    "an owner whose name is no part of an address": (
+        "database: {owner: 'flow@elsewhere'}",
+        ["database.owner", "pattern"],
+    ),
     "missing secret": (
         "database: {secrets: {scheduler: {name: ''}}}",
         ["database.secrets.scheduler.name", "1"],

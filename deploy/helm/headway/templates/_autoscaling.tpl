@@ -24,7 +24,7 @@ spec:
       metadata:
         host: {{ include "headway.databaseHost" .root }}{{ if .root.Values.postgres.enabled }}.{{ .root.Release.Namespace }}.svc{{ end }}
         port: {{ .root.Values.database.port | quote }}
-        dbName: {{ .root.Values.database.name }}
+        dbName: {{ .root.Values.database.name | quote }}
         userName: headway_readonly
         sslmode: {{ .root.Values.postgres.enabled | ternary "disable" $scaling.keda.sslmode }}
         targetQueryValue: {{ default .values.slots $scaling.keda.target | quote }}
