@@ -90,6 +90,10 @@ WRONG = {
         GROUP % "spark: {kind: kubernetes, kubernetes: {deployMode: cluster}}",
         ["workers.0.spark.kubernetes", "image"],
     ),
+    "applications that nobody may submit": (
+        GROUP % IN_POD % "deployMode: cluster",
+        ["workers (default): nothing logs in to the API server", "spark.kubernetes.driverInPod"],
+    ),
     "a Connect server of another kind": (
         GROUP % "spark: {kind: connect, connection: 'spark://x:7077'}",
         ["workers.0.spark.connection", "^sc://"],
@@ -175,3 +179,21 @@ def test_all_that_contradicts_each_other_is_told_at_once(tmp_path: Path) -> None
         render(SETS["least"], values)
 
     assert str(refused.value).count("\n- ") == 3
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        "kubernetes: {driverInPod: true}",
+        "connectionSecret: {name: spark}",
+        "kubernetes: {conf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /token}}",
+    ],
+)
+def test_applications_are_submitted_by_a_login_of_any_kind(login: str, tmp_path: Path) -> None:
+    values, more = tmp_path / "values.yaml", tmp_path / "more.yaml"
+    values.write_text(
+        GROUP % "spark: {kind: kubernetes, kubernetes: {deployMode: cluster, image: x}}"
+    )
+    more.write_text(f"workerDefaults: {{spark: {{{login}}}}}")
+
+    assert render(SETS["least"], values, more)

@@ -60,6 +60,9 @@
 - {{ printf "%s no NetworkPolicy lets KEDA in to the chart's Postgres; name KEDA's namespace in postgres.from." $where | quote }}
 {{- end }}
 {{- end }}
+{{- if and (eq $group.spark.kind "kubernetes") (not $group.spark.kubernetes.driverInPod) (not $group.spark.connectionSecret.name) (not (contains "spark.kubernetes.authenticate." (toJson $group.spark.kubernetes.conf))) }}
+- {{ printf "%s nothing logs in to the API server; set spark.kubernetes.driverInPod, by which attempts get a service account token, or give another login in spark.connectionSecret or spark.kubernetes.conf." $where | quote }}
+{{- end }}
 {{- if and (eq $group.spark.kind "standalone") .root.Values.networkPolicy.enabled (not $group.spark.network.to) }}
 - {{ printf "%s spark.network.to is empty; name the peers that master and executors are at, for the NetworkPolicy." $where | quote }}
 {{- end }}
