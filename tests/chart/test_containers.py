@@ -173,6 +173,22 @@ def test_what_keeps_state_may_write_to_its_home() -> None:
     assert found == {"parser", "worker"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "measured"), [("none", ["forker"]), ("embedded", ["forker", "worker"])]
+)
+def test_an_hpa_looks_at_the_containers_that_work_for_attempts(
+    tmp_path: Path, kind: str, measured: list[str]
+) -> None:
+    values = tmp_path / "values.yaml"
+    group = f"{{name: default, spark: {{kind: {kind}}}, autoscaling: {{kind: hpa}}}}"
+    values.write_text(f"workers: [{group}]")
+
+    [hpa] = of_kind(render(SETS["least"], values), "HorizontalPodAutoscaler")
+
+    assert [it["containerResource"]["container"] for it in hpa["spec"]["metrics"]] == measured
+    assert invalid([hpa]) == []
+
+
 def test_names_that_look_like_numbers_stay_names(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
     values.write_text("database: {name: '2013', owner: '1e3'}")

@@ -52,13 +52,16 @@ spec:
   minReplicas: {{ $scaling.minReplicas }}
   maxReplicas: {{ $scaling.maxReplicas }}
   metrics:
+    {{- /* An embedded Spark works in the worker's container; the busier one of the two counts. */}}
+    {{- range eq .values.spark.kind "embedded" | ternary (list "forker" "worker") (list "forker") }}
     - type: ContainerResource
       containerResource:
         name: cpu
-        container: forker
+        container: {{ . }}
         target:
           type: Utilization
           averageUtilization: {{ $scaling.hpa.targetCPUUtilizationPercentage }}
+    {{- end }}
 {{- end }}
 {{- end -}}
 
