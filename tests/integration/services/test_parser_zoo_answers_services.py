@@ -75,7 +75,7 @@ UNSTEADY = {
     "random_ids": "with DAG('{0}'): EmptyOperator(task_id=f't{{random.randrange(10**9)}}')",
     "starts_now": "DAG('{0}', start_date=datetime.now(UTC))",
     "sets": "DAG('{0}', tags=list({{str(random.random()) for _ in range(5)}}))",
-    "addresses": "DAG('{0}', description=repr([object() for _ in range(random.randrange(9))]))",
+    "addresses": "DAG('{0}', description=repr([object()] * random.randrange(1000)))",
 }
 
 

@@ -25,9 +25,11 @@ SHAPES = {
         """,
         10_000,
     ),
-    "maps": (
+    "maps": (  # it is read in a quarter of a second: too short to edit another file meanwhile
         """
+        import time
         from headway.sdk import task
+        time.sleep(1)
         with DAG("maps_100000"):
             @task
             def work(number): ...
