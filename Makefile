@@ -66,8 +66,18 @@ compare: $(STAMP)  ## Compare with a revision: make compare OLD=<revision> NAME=
 
 install: $(STAMP)  ## Create the virtual environment and install Headway into it
 
-lock: $(STAMP)  ## Write the versions that are installed now to constraints.txt
+lock: $(STAMP)  ## Write what is installed now to constraints.txt, and hashes to deploy/requirements*.txt
 	$(BIN)/pip freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel > constraints.txt
+	$(BIN)/python deploy/lock.py
+
+wheel: $(STAMP)  ## Build the one wheel of the library and the services into dist/
+	@deploy/wheel
+
+images: wheel  ## Build the images headway and headway-spark by Docker, podman or buildah
+	@deploy/images/build $(TARGETS)
+
+sbom:  ## Write what each image is made of to dist/*.cdx.json (CycloneDX); after make images
+	@deploy/images/sbom $(TARGETS)
 
 clean:  ## Remove the virtual environment and all local state
 	rm -rf $(VENV) .headway
@@ -79,4 +89,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock clean
+.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock wheel images sbom clean

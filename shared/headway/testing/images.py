@@ -1,0 +1,101 @@
+"""The images of Headway as tests have them: built from this checkout, layers kept in between."""
+
+import fcntl
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from headway import __version__
+from headway.testing.podman import Podman
+
+ROOT: Final = Path(__file__).parents[3]
+
+_PROFILE: Final = Path("/usr/share/containers/seccomp.json")
+_NAMESPACES: Final = ("clone", "clone3", "mount", "pivot_root", "setns", "umount2", "unshare")
+_NEW_NAMESPACE: Final = 0x7E020000
+_ENOSYS: Final = 38
+_OLD: Final = "168h"
+_PATIENCE: Final = 1800.0
+
+
+def built_images(podman: Podman, *targets: str) -> list[str]:
+    """Build images for these targets of deploy/images/Dockerfile; return their names.
+
+    Steps whose input has not changed since the last time take no time.
+    """
+    with _alone(podman.store / "lock"):
+        _run(podman, "deploy/wheel")
+        _run(podman, "deploy/images/build", *targets)
+        podman("image", "prune", "--force", "--filter", f"until={_OLD}")
+    return [f"localhost/{target}:{__version__}" for target in targets]
+
+
+def built_image(podman: Podman, name: str, folder: Path, *options: str) -> str:
+    """Build an image of a test's own from the Dockerfile in a folder; return its name."""
+    with _alone(podman.store / "lock"):
+        _run(
+            podman,
+            "buildah",
+            "build",
+            "--layers",
+            "--pull=never",
+            *options,
+            "-t",
+            name,
+            str(folder),
+        )
+    return f"localhost/{name}"
+
+
+def base_image(podman: Podman) -> str:
+    """Return the name of the base image, which is made if it is not there."""
+    name = "docker.io/library/debian:bookworm-slim"
+    with _alone(podman.store / "lock"):
+        if podman("image", "exists", name, check=False).returncode != 0:
+            _run(podman, "deploy/images/base", name)
+    return name
+
+
+def namespaces_refused(folder: Path) -> Path:
+    """Write a profile of system calls like the default one of Docker and of containerd.
+
+    Podman's own lets programs make user namespaces, which those two refuse.
+    """
+    profile = json.loads(_PROFILE.read_text())
+    for rule in profile["syscalls"]:
+        rule["names"] = [name for name in rule["names"] if name not in _NAMESPACES]
+    same = {"index": 0, "value": _NEW_NAMESPACE, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+    profile["syscalls"] += [
+        {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [same]},
+        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
+    ]
+    file = folder / "seccomp.json"
+    file.write_text(json.dumps(profile))
+    return file
+
+
+def _run(podman: Podman, *command: str) -> None:
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**podman.environment, "PYTHON": sys.executable, "ENGINE": "buildah"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}"
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Wait until no other process of tests builds."""
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
