@@ -46,10 +46,10 @@ def normalized(name: str) -> str:
 
 def licences(found: Distribution) -> list[dict[str, Any]]:
     """Return the licence that a package names: as an expression, or in its own words."""
-    expression = found.metadata.get("License-Expression")
-    if expression:
-        return [{"expression": expression}]
-    words = (found.metadata.get("License") or "").strip()
+    told = found.metadata
+    if "License-Expression" in told:
+        return [{"expression": told["License-Expression"]}]
+    words = told["License"].strip() if "License" in told else ""
     return [{"license": {"name": words}}] if words and "\n" not in words else []
 
 

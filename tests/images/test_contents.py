@@ -97,7 +97,9 @@ def test_no_program_brings_rights(podman: Podman, image: str) -> None:
 
 
 def test_the_account_can_change_no_file_of_it(podman: Podman, image: str) -> None:
-    found = in_image(podman, image, "find / -xdev -writable ! -type l 2> /dev/null", user="10001")
+    found = in_image(
+        podman, image, "find / -xdev -writable ! -type l 2> /dev/null || true", user="10001"
+    )
 
     assert set(found) <= PLACES
 

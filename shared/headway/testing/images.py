@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from headway import __version__
@@ -36,19 +37,34 @@ def built_images(podman: Podman, *targets: str) -> list[str]:
 
 def built_image(podman: Podman, name: str, folder: Path, *options: str) -> str:
     """Build an image of a test's own from the Dockerfile in a folder; return its name."""
+    base_image(podman)
     with _alone(podman.store / "lock"):
-        _run(
-            podman,
-            "buildah",
-            "build",
-            "--layers",
-            "--pull=never",
-            *options,
-            "-t",
-            name,
-            str(folder),
-        )
-    return f"localhost/{name}"
+        command = ["buildah", "build", "--layers", "--pull=never", *options, f"--tag={name}"]
+        _run(podman, *command, str(folder))
+    return name if "/" in name else f"localhost/{name}"
+
+
+def image_with_packages(podman: Podman, name: str, image: str, requirements: str) -> str:
+    """Build an image upon another one, with further packages; return its name."""
+    with TemporaryDirectory() as folder, TemporaryDirectory() as secrets:
+        Path(folder, "requirements.txt").write_text(requirements)
+        _run(podman, "deploy/images/pip-conf", secrets)
+        options = [f"--secret=id={it},src={secrets}/{it}" for it in ("pip.conf", "ca.crt")]
+        options += ["--file=deploy/images/packages.Dockerfile", f"--build-arg=IMAGE={image}"]
+        return built_image(podman, name, Path(folder), *options)
+
+
+def postgres_image(podman: Podman) -> str:
+    """Build an image with Debian's PostgreSQL 15, used like the official one; return its name."""
+    return built_image(podman, "postgres-for-tests:15", ROOT / "tests" / "images" / "postgres")
+
+
+def bill_of_materials(podman: Podman, image: str) -> Path:
+    """Write what an image of `built_images` is made of; return the file, in dist/."""
+    target = image.rpartition("/")[2].partition(":")[0]
+    with _alone(podman.store / "lock"):
+        _run(podman, "deploy/images/sbom", target)
+    return ROOT / "dist" / f"{target}-{__version__}.cdx.json"
 
 
 def base_image(podman: Podman) -> str:

@@ -49,12 +49,13 @@ ISOLATED: Final = (*RESTRICTED, "--network=none")
 # what this process may give.
 _CONTAINERS: Final = """\
 [containers]
-default_ulimits = ["nofile={files}:{files}"]
+default_ulimits = ["nofile={files}:{files}", "nproc={processes}:{processes}"]
 [engine]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 """
+_PLENTY: Final = 32768
 _STORAGE: Final = """\
 [storage]
 driver = "{driver}"
@@ -154,8 +155,15 @@ class Container:
 
 
 def _containers() -> str:
-    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _CONTAINERS.format(files=files)
+    return _CONTAINERS.format(
+        files=_most(resource.RLIMIT_NOFILE), processes=_most(resource.RLIMIT_NPROC)
+    )
+
+
+def _most(limit: int) -> int:
+    """Return how much of something a container can get from this process."""
+    _, most = resource.getrlimit(limit)
+    return _PLENTY if most == resource.RLIM_INFINITY else min(most, _PLENTY)
 
 
 def _storage(store: Path) -> str:

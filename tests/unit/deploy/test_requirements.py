@@ -26,7 +26,7 @@ def names(file: Path) -> set[str]:
 
 def needed(name: str, extra: str = "") -> set[str]:
     """Return all that an installed package needs on Linux, itself included."""
-    found = {canonicalize_name(name)}
+    found: set[str] = {canonicalize_name(name)}
     for line in requires(name) or ():
         wanted = Requirement(line)
         if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
