@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from headway.db import public_rights
 from headway.db.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
+from headway.testing.machine import until
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +120,30 @@ def test_a_person_reads_what_to_do_only_where_something_is_wrong(
     assert any(line.startswith("ok    schema: ") for line in lines)
     wrong = sum(line.startswith("WRONG") for line in lines)
     assert sum(line.startswith("      remedy: ") for line in lines) == wrong
+
+
+def test_the_fork_server_that_parses_elsewhere_is_asked_for_its_sandbox(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = tmp_path / "forker"
+    monkeypatch.setenv("HEADWAY_PARSER_FORKER", str(place))
+    command = [sys.executable, "-m", "headway.cli", "forker", "--socket", str(place)]
+
+    _, without = doctor()
+    with subprocess.Popen(command) as forker:
+        until(lambda: listens(place), "a fork server")
+        _, with_it = doctor()
+        forker.terminate()
+
+    assert not without["sandbox"]["ok"]
+    assert str(place) in without["sandbox"]["found"]
+    assert "headway forker" in without["sandbox"]["remedy"]
+    assert with_it["sandbox"]["ok"]
+
+
+def listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")

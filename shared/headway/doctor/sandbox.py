@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -44,9 +43,14 @@ def layers(_subject: Subject) -> Iterator[Finding]:
     try:
         found = _isolation()
     except ForkerError as error:
-        remedy = "Start `headway forker` at the socket that HEADWAY_PARSER_FORKER names."
+        remedy = "Start `headway forker --for parser` at the socket of HEADWAY_PARSER_FORKER."
         yield Finding("sandbox", False, str(error), "a fork server that answers", remedy)
-        return
+    else:
+        yield from walls(found)
+
+
+def walls(found: Isolation) -> Iterator[Finding]:
+    """Judge the sandbox as a whole, and tell of each layer that is missing."""
     lacking = (_ALWAYS - found.in_force) or not (_OF_FILES & found.in_force)
     yield judged("sandbox", found.describe(), _WANTED, _REMEDY if lacking else None)
     for layer, why in found.missing.items():
@@ -68,7 +72,7 @@ def _isolation() -> Isolation:
     """Return what holds here, or where the parser's fork server is."""
     socket = _fork_server()
     if socket is not None:
-        with closing(Forker.connect(socket, sandbox=Sandbox())) as forker:
+        with Forker.connect(socket, sandbox=Sandbox()) as forker:
             assert forker.isolation is not None
             return forker.isolation
     with tempfile.TemporaryDirectory() as scratch:
