@@ -43,6 +43,18 @@ def test_the_doctor_misses_nothing_but_a_database(podman: Podman, image: str) ->
     assert [name for name, row in rows.items() if not row["ok"]] == ["database"]
 
 
+def test_the_doctor_says_which_mounts_are_missing(podman: Podman, headway: str) -> None:
+    bare = [it for it in ISOLATED if not it.startswith("--tmpfs")]
+
+    told = podman.run(bare, headway, "doctor", "-o", "json", check=False)
+
+    rows = {row["check"]: row for row in json.loads(told)}
+    assert not rows["disk of home"]["ok"]
+    assert "/tmp cannot be written to" in rows["disk of temporary files"]["found"]
+    assert "a writable volume at /var/lib/headway/home" in rows["disk of home"]["remedy"]
+    assert "sandbox" not in rows
+
+
 def test_the_doctor_knows_which_image_has_spark(
     podman: Podman, headway: str, headway_spark: str
 ) -> None:

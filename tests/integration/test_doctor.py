@@ -172,4 +172,4 @@ def test_a_home_of_another_account_is_a_row(tmp_path: Path) -> None:
 
     assert done.stderr == ""
     assert "secret-keys False this account may not look at it" in done.stdout
-    assert "disk of home True" in done.stdout
+    assert "disk of home False" in done.stdout

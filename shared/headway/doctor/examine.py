@@ -16,10 +16,11 @@ HERE: Final[tuple[Check, ...]] = (
     *settings.CHECKS,
     *state.CHECKS,
     *disk.CHECKS,
-    *sandbox.CHECKS,
-    *spark.CHECKS,
 )
 """What can be looked at without the database."""
+
+WITH_FILES: Final[tuple[Check, ...]] = (*sandbox.CHECKS, *spark.CHECKS)
+"""What is tried out with files; left out if none can be written."""
 
 IN_DATABASE: Final[tuple[DatabaseCheck, ...]] = (
     *database.CHECKS,
@@ -38,7 +39,7 @@ def examine(subject: Subject, connect: Callable[[], Engine]) -> Iterator[Finding
     A database that does not answer is a finding, and so is a check that this role may not make.
     """
     yield from _ask_database(subject, connect)
-    for check in HERE:
+    for check in (*HERE, *(WITH_FILES if disk.temporary_folder() else ())):
         yield from check(subject)
 
 
