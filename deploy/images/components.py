@@ -1,7 +1,7 @@
 """Print what the image that this runs in is made of: CycloneDX 1.6, in JSON.
 
-Arguments: the image's name and version.  Components are the Python packages of Headway's virtual
-environment, the packages of Debian, and the libraries in the archives that Spark consists of.
+Arguments: the image's name and version, and when it was made.  Components are the Python packages
+of Headway's virtual environment, the packages of Debian, and the libraries in Spark's archives.
 """
 
 import json
@@ -20,6 +20,7 @@ Component = dict[str, Any]
 
 POM = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 NAME = re.compile(r"[A-Za-z0-9._-]+")
+TOOL = {"type": "application", "name": "components.py of Headway"}
 DEBIAN = "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\n"
 
 
@@ -88,7 +89,7 @@ def of_archive(archive: Path) -> Iterator[Component]:
         yield component(named[1], named[2])
 
 
-def bill(name: str, version: str) -> dict[str, Any]:
+def bill(name: str, version: str, created: str) -> dict[str, Any]:
     """Return the bill of materials of an image."""
     python = list(python_packages())
     references = {each["name"]: each["bom-ref"] for each, _ in python}
@@ -103,7 +104,7 @@ def bill(name: str, version: str) -> dict[str, Any]:
         "specVersion": "1.6",
         "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, content)}",
         "version": 1,
-        "metadata": {"component": image},
+        "metadata": {"timestamp": created, "tools": {"components": [TOOL]}, "component": image},
         "components": sorted(components, key=lambda it: it["bom-ref"]),
         "dependencies": [{"ref": ref, "dependsOn": needs[ref]} for ref in sorted(needs)],
     }

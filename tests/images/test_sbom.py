@@ -76,9 +76,11 @@ def test_it_says_what_it_is_of_and_what_needs_what(podman: Podman, headway: str)
     content = json.loads(bill_of_materials(podman, headway).read_text())
 
     image = content["metadata"]["component"]
+    label = podman.inspect(headway)["Labels"]["org.opencontainers.image.created"]
     needs = {it["ref"]: it["dependsOn"] for it in content["dependencies"]}
     pydantic = next(it for it in content["components"] if it["name"] == "pydantic")
     assert (image["name"], image["version"]) == ("headway", __version__)
+    assert content["metadata"]["timestamp"] == label
     assert len(needs[image["bom-ref"]]) == len(content["components"])
     assert pydantic["bom-ref"] in needs[f"pkg:pypi/headway@{__version__}"]
     assert pydantic["licenses"] == [{"expression": "MIT"}]
