@@ -13,8 +13,11 @@ help:  ## Show what there is to make
 demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
 	@$(BIN)/headway demo
 
-test: $(STAMP)  ## Run all tests: unit, integration, the real services
-	$(TESTS)
+test: $(STAMP)  ## Run all tests but those of images: unit, integration, the real services
+	$(TESTS) -m "not images"
+
+test-images: $(STAMP)  ## Build the images and run containers of them, as root
+	$(BIN)/pytest tests/images
 
 test-polling: $(STAMP)  ## Run the integration tests with NOTIFY off
 	TEST_NOTIFY=off $(TESTS) tests/integration
@@ -89,4 +92,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock wheel images sbom clean
