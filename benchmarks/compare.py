@@ -20,7 +20,7 @@ from rich.table import Table
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import RESULTS
 from benchmarks.revision import ROOT, commit_of, installed
-from benchmarks.side import CannotCompareError, Side, runnable
+from benchmarks.side import AS_USUAL, CannotCompareError, Side, runnable
 from benchmarks.verdict import Compared, Round, compared
 
 USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7"
@@ -81,9 +81,10 @@ def _compare(folder: Path, names: Sequence[str], count: int) -> list[Compared]:
         ignored = shutil.ignore_patterns("results", "__pycache__")
         shutil.copytree(ROOT / "benchmarks", code / "benchmarks", ignore=ignored)
         python = folder / ".venv" / "bin" / "python"
-        new = Side(Path(sys.executable), code)
+        ours = Side(Path(sys.executable), code)
         for bench in names:
-            old = runnable(bench, Side(python, code), Side(python, folder))
+            old = runnable(bench, Side(python, code), Side(python, folder, AS_USUAL))
+            new = ours.beside(old)
             rounds, noise = measured(bench, old, new, count)
             rows += compared(rounds, noise, new.better(bench))
             _publish(rows)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,9 @@ from benchmarks.verdict import Figures, Metric
 
 ONCE: Final = {"HEADWAY_BENCH_REPEAT": "1"}
 """A run of a benchmark repeats nothing: the rounds are the repetitions."""
+
+AS_USUAL: Final[Mapping[str, str]] = {}
+"""A run repeats as often as the benchmark does by itself; an older one may know no other way."""
 
 
 class CannotCompareError(Exception):
@@ -24,6 +27,11 @@ class Side:
 
     python: Path
     code: Path
+    repeat: Mapping[str, str] = field(default_factory=lambda: ONCE)
+
+    def beside(self, other: "Side") -> "Side":
+        """Return this side so that it repeats as often as the other one."""
+        return replace(self, repeat=other.repeat)
 
     def run(self, bench: str) -> Figures:
         """Run a benchmark; return the median of each metric."""
@@ -38,7 +46,7 @@ class Side:
         subprocess.run(
             [str(self.python), "-m", "benchmarks", bench],
             cwd=self.code,
-            env={**os.environ, **ONCE},
+            env={**os.environ, **self.repeat},
             check=True,
         )
         return self._read(bench)

@@ -70,6 +70,18 @@ def test_the_old_side_runs_its_own_code_where_it_must(side: ModuleType, runs: Ru
     assert chosen.code == OWN
 
 
+def test_both_sides_repeat_alike(side: ModuleType, runs: Runs) -> None:
+    """A first repetition is slower than the median of five: an old benchmark may know no other."""
+    runs.failing = [(OLD_PYTHON, OURS)]
+    own = side.Side(OLD_PYTHON, OWN, side.AS_USUAL)
+
+    old = side.runnable("tasks", side.Side(OLD_PYTHON, OURS), own)
+    new = side.Side(NEW_PYTHON, OURS).beside(old)
+
+    assert (old.repeat, new.repeat) == (side.AS_USUAL, side.AS_USUAL)
+    assert side.Side(NEW_PYTHON, OURS).repeat == side.ONCE
+
+
 def test_a_benchmark_that_the_old_side_cannot_run_at_all_is_named(
     side: ModuleType, runs: Runs
 ) -> None:
