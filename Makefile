@@ -42,6 +42,9 @@ chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20
 	$(BIN)/python -m tests.chaos $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(STALL),--stall $(STALL)) $(if $(SKEW),--skew $(SKEW)) $(ARGS)
 
+pods: $(STAMP)  ## Run the chart's production release as pods of podman, as root, and disturb it
+	$(BIN)/python -m tests.pods $(ARGS)
+
 mutants: $(STAMP)  ## Sample small changes of the code that tests must catch: make mutants NAME=decide N=60 SEED=1
 	$(BIN)/python -m tests.mutants $(if $(NAME),--name $(NAME)) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
@@ -92,4 +95,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos pods chart chart-files check bench compare install lock wheel images sbom clean

@@ -154,6 +154,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
     (dags / "place.py").write_text(
         f"RECORDS = {str(root / 'records.jsonl')!r}\nLEASE = {LEASE}\n"
         f"START = {int(start.timestamp())}\nEND = {int(end.timestamp())}\n"
+        'QUEUE = SPARK_QUEUE = "default"\n'
     )
     with ExitStack() as ending:
         postgres = ending.enter_context(PostgresServer(root / "postgres"))

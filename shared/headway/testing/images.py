@@ -23,16 +23,18 @@ _OLD: Final = "168h"
 _PATIENCE: Final = 1800.0
 
 
-def built_images(podman: Podman, *targets: str) -> list[str]:
+def built_images(
+    podman: Podman, *targets: str, checkout: Path = ROOT, prefix: str = ""
+) -> list[str]:
     """Build images for these targets of deploy/images/Dockerfile; return their names.
 
     Steps whose input has not changed since the last time take no time.
     """
     with _alone(podman.store / "lock"):
-        _run(podman, "deploy/wheel")
-        _run(podman, "deploy/images/build", *targets)
+        _run(podman, "deploy/wheel", checkout=checkout)
+        _run(podman, "deploy/images/build", *targets, checkout=checkout, PREFIX=prefix)
         podman("image", "prune", "--force", "--filter", f"until={_OLD}")
-    return [f"localhost/{target}:{__version__}" for target in targets]
+    return [f"localhost/{prefix}{target}:{__version__}" for target in targets]
 
 
 def built_image(podman: Podman, name: str, folder: Path, *options: str) -> str:
@@ -94,11 +96,12 @@ def namespaces_refused(folder: Path) -> Path:
     return file
 
 
-def _run(podman: Podman, *command: str) -> None:
+def _run(podman: Podman, *command: str, checkout: Path = ROOT, **variables: str) -> None:
+    own = {"PYTHON": sys.executable, "ENGINE": "buildah", **variables}
     done = subprocess.run(
         command,
-        cwd=ROOT,
-        env={**podman.environment, "PYTHON": sys.executable, "ENGINE": "buildah"},
+        cwd=checkout,
+        env={**podman.environment, **own},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

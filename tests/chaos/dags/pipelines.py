@@ -1,7 +1,7 @@
 """DAGs under chaos: short and long tasks, mapped, retried, on Spark, with callbacks.
 
-`place.py` is written when chaos begins: where records go, when schedules start and end, and how
-long a lease is.
+`place.py` is written when chaos begins: where records go, when schedules start and end, how long a
+lease is, and which queues have workers without and with Spark.
 """
 
 from datetime import timedelta
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pendulum
-from place import END, LEASE, START
+from place import END, LEASE, QUEUE, SPARK_QUEUE, START
 from recorder import Name, name, recorded, work, write
 
 from headway.sdk import DAG, task
@@ -19,7 +19,7 @@ scheduled = partial(
     start_date=pendulum.from_timestamp(START, tz="UTC"),
     end_date=pendulum.from_timestamp(END, tz="UTC"),
     catchup=True,
-    default_args={"retries": 50, "retry_delay": timedelta(seconds=0.5)},
+    default_args={"retries": 50, "retry_delay": timedelta(seconds=0.5), "queue": QUEUE},
 )
 
 
@@ -99,12 +99,12 @@ def beat_from_spark(of: Name, seconds: float) -> Any:
 
 with scheduled("spark", schedule=timedelta(seconds=30)):
 
-    @task.pyspark
+    @task.pyspark(queue=SPARK_QUEUE)
     def quick(spark: Any, **context: Any) -> None:
         with recorded(name(context)):
             spark.range(0, 2, 1, 1).foreachPartition(beat_from_spark(name(context), 1))
 
-    @task.pyspark
+    @task.pyspark(queue=SPARK_QUEUE)
     def slow(spark: Any, **context: Any) -> None:
         with recorded(name(context)):
             spark.range(0, 2, 1, 1).foreachPartition(beat_from_spark(name(context), 2 * LEASE))
@@ -113,7 +113,7 @@ with scheduled("spark", schedule=timedelta(seconds=30)):
 
 with scheduled("driver", schedule=timedelta(seconds=90)):
 
-    @task.pyspark(mode="driver")
+    @task.pyspark(mode="driver", queue=SPARK_QUEUE)
     def own_driver(spark: Any, **context: Any) -> None:
         with recorded(name(context)):
             spark.range(0, 2, 1, 1).foreachPartition(beat_from_spark(name(context), 2 * LEASE))

@@ -4,3 +4,5 @@ RECORDS = "/dev/null"
 LEASE = 8.0
 START = 0
 END = 0
+QUEUE = "default"
+SPARK_QUEUE = "default"

@@ -1,0 +1,58 @@
+"""Run a release as pods on this machine, disturb it while DAGs run, and check what happened.
+
+    python -m tests.pods [--short] [--earlier REVISION]
+
+The last line is `violations=V executions=N`; the exit status is 0 if there is no violation.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.pods.play import Options, Result, play
+
+from headway.testing.podman import Podman
+
+_MOST_TOLD = 50
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(prog="make pods", description=__doc__.partition("\n")[0])
+    parser.add_argument("--short", action="store_true", help="Fewer disturbances, for CI.")
+    parser.add_argument("--earlier", default="HEAD~1", help="The revision to upgrade from.")
+    parser.add_argument("--keep", type=Path, help="An empty folder for all that is made.")
+    given = parser.parse_args(arguments)
+    root = (given.keep or Path(tempfile.mkdtemp(prefix="headway-pods-"))).resolve()
+    root.mkdir(parents=True, exist_ok=True)
+    print(f"all that is made is in {root}", flush=True)
+    result = play(Podman.here(), Options(root, given.earlier, given.short))
+    _tell(result)
+    print(f"violations={len(result.violations)} executions={result.executions}")
+    if not (given.keep or result.violations):
+        shutil.rmtree(root)
+    return int(bool(result.violations))
+
+
+def _tell(result: Result) -> None:
+    print(f"pods: {result.pods}; restarts of containers: {_counted(result.restarts)}")
+    print(f"disturbances: {', '.join(result.done)}")
+    print("flights: " + ", ".join(f"{day} {number}" for day, number in result.flights))
+    print(f"attempts by outcome: {_counted(result.outcomes)}")
+    print(f"executions by DAG: {_counted(result.by_dag)}")
+    for each in result.violations[:_MOST_TOLD]:
+        print(f"VIOLATION {each}")
+    if (more := len(result.violations) - _MOST_TOLD) > 0:
+        print(f"VIOLATION ... and {more} more")
+
+
+def _counted(what: Counter[str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(what.items())) or "none"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

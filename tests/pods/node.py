@@ -1,0 +1,97 @@
+"""The one node that pods of tests run on: podman, a network, and what is known of containers."""
+
+import itertools
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.pods.manifest import SECCOMP, Place
+
+from headway.testing.images import namespaces_refused
+from headway.testing.podman import Podman
+
+NETWORK: Final = "headway-pods"
+_SUBNET: Final = "10.213.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A container as podman sees it."""
+
+    pid: int
+    started_at: int
+    running: bool
+    exited: bool
+    exit_code: int
+
+
+@dataclass(slots=True)
+class Node:
+    """Starts and stops pods, and looks at their containers."""
+
+    podman: Podman
+    place: Place
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    """Every container by its name, as of the last look."""
+
+    _addresses: Iterator[int] = field(default_factory=lambda: iter(range(10, 250)))
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def address(self) -> str:
+        """Return an address that no pod had."""
+        return f"{_SUBNET}.{next(self._addresses)}"
+
+    def number(self) -> int:
+        """Return a number that no pod has in its name."""
+        return next(self._numbers)
+
+    def look(self) -> None:
+        """Look at all containers anew."""
+        found = json.loads(self.podman("ps", "--all", "--format=json").stdout or "[]")
+        self.seen = {
+            it["Names"][0]: Seen(
+                *(it["Pid"], it["StartedAt"], it["State"] == "running", it["Exited"]),
+                it["ExitCode"],
+            )
+            for it in found
+        }
+
+    def play(self, file: Path, address: str) -> "subprocess.Popen[str]":
+        """Begin to start the pod of a manifest; it ends when all containers are started."""
+        command = ["podman", "kube", "play", f"--network={NETWORK}", f"--ip={address}"]
+        command += [f"--seccomp-profile-root={self.place.folder}", str(file)]
+        return subprocess.Popen(
+            command,
+            env=dict(self.podman.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def in_network_of(self, pid: int, *command: str) -> None:
+        """Run a command of this machine in the network of a container."""
+        subprocess.run(["nsenter", f"--target={pid}", "--net", *command], check=True)
+
+
+@contextmanager
+def node(podman: Podman, place: Place) -> Iterator[Node]:
+    """Give a node with an empty network; no pod is left afterwards."""
+    place.folder.mkdir(parents=True, exist_ok=True)
+    assert namespaces_refused(place.folder).name == SECCOMP
+    _clear(podman)
+    subnet = (f"--subnet={_SUBNET}.0/24", f"--gateway={_SUBNET}.1")
+    podman("network", "create", "--disable-dns", *subnet, NETWORK)
+    try:
+        yield Node(podman, place)
+    finally:
+        _clear(podman)
+
+
+def _clear(podman: Podman) -> None:
+    """Remove the network with every pod in it, also one that a killed test has left."""
+    podman("network", "rm", "--force", "--time=0", NETWORK, check=False)

