@@ -1,5 +1,6 @@
 """The children that parse files, a few at a time."""
 
+import logging
 import selectors
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,6 +15,8 @@ from headway.runtime.health import Check
 from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
+
+log = logging.getLogger(__name__)
 
 SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
@@ -65,14 +68,22 @@ class Parsing:
 
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it."""
-        self._take_over()
+        if self.starting is not None:
+            self._take_over()
+            self._tell()
         if self._forker is None or not self._forker.alive():
             self._is_missing = True
             if self._forker is not None:
                 self._forker.close()
             self._forker = self.start_forker()
             self._is_missing = False
+            self._tell()
         return self._forker
+
+    def recover(self) -> None:
+        """Ask again for a fork server that was missing; ForkerError if it still is."""
+        if self._is_missing:
+            self.warm_up()
 
     def check(self) -> Check:
         """Tell whether the last file had a fork server to be parsed by; any thread may ask."""
@@ -115,6 +126,10 @@ class Parsing:
             for _, processor in self.running.values():
                 ending.callback(processor.close)
             self.running.clear()
+
+    def _tell(self) -> None:
+        if self._forker is not None and (isolation := self._forker.isolation) is not None:
+            log.info("action=isolate %s", isolation.describe())
 
     def _take_over(self) -> None:
         if self.starting is not None:

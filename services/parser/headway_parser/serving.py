@@ -15,6 +15,7 @@ from headway.runtime.loop import Found, Loop, Pace, cause_of
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import Surroundings
+from headway_parser.parsing import Parsing
 
 log = logging.getLogger(__name__)
 
@@ -40,14 +41,25 @@ def serve(
         process.show_skew(manager.theirs)
         process.health.others.append(parsing.check)
         look_early(manager.look)  # which takes a while, as does the start of the fork server
-        isolation = parsing.warm_up().isolation
-        log.info("action=isolate %s", isolation and isolation.describe())
+        begin(parsing, elsewhere=given.forker is not None)
 
         def step() -> Found:
-            return Found.MORE if manager.step() else Found.NOTHING
+            found = Found.MORE if manager.step() else Found.NOTHING
+            parsing.recover()
+            return found
 
         moved = process.health.moved
         Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell, moved=moved).run()
+
+
+def begin(parsing: Parsing, *, elsewhere: bool) -> None:
+    """Have the fork server ready; one elsewhere may start later than this process."""
+    try:
+        parsing.warm_up()
+    except ForkerError as error:
+        if not elsewhere:
+            raise
+        log.warning("action=await_forker error=%s", error)
 
 
 def look_early(look: Callable[[], None]) -> None:

@@ -202,11 +202,24 @@ def test_a_worker_without_its_fork_server_is_not_ready(staff: Crew, tmp_path: Pa
     until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a worker without one")
 
     for _ in range(2):
-        with fork_server(path):
+        with fork_server(path, "worker"):
             until_ready(port)
         until(lambda: set(wrong(port)) == {"fork server"}, "a worker that has lost its own")
 
     assert probe(port, "/healthz")[0] == 200
+
+
+def test_a_parser_waits_for_its_fork_server(staff: Crew, tmp_path: Path) -> None:
+    """Containers of a pod start side by side."""
+    path = tmp_path / "socket"
+    parser, port = launch(staff, "parser", {"HEADWAY_PARSER_FORKER": str(path)})
+    until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a parser without one")
+
+    with fork_server(path, "parser"):
+        until_ready(port)
+        assert staff.end(parser) == 0
+
+    assert "action=isolate DAG files are parsed" in parser.logged()
 
 
 def test_a_worker_that_drains_is_alive_and_not_ready(database_url: str, tmp_path: Path) -> None:
@@ -232,11 +245,11 @@ def test_a_worker_that_drains_is_alive_and_not_ready(database_url: str, tmp_path
 
 
 @contextmanager
-def fork_server(path: Path) -> Iterator[None]:
-    """Run a fork server as another container would: without the worker's environment."""
+def fork_server(path: Path, supervisor: str) -> Iterator[None]:
+    """Run a fork server as another container would: without its supervisor's environment."""
     command = [sys.executable, "-m", "headway.cli", "forker", "--socket", str(path)]
     process = subprocess.Popen(
-        tethered([*command, "--for", "worker"]), env={"PATH": os.environ["PATH"]}
+        tethered([*command, "--for", supervisor]), env={"PATH": os.environ["PATH"]}
     )
     try:
         yield

@@ -8,12 +8,14 @@ from headway.runtime.forker import ForkerError
 from headway.testing.clock import FakeClock
 from headway_parser.parsing import Parsing
 from headway_parser.processor import Bounds
+from headway_parser.serving import begin
 
 
 class Started:
     """A fork server that lives until it is told not to."""
 
     living = True
+    isolation = None
 
     def alive(self) -> bool:
         return self.living
@@ -42,6 +44,25 @@ def test_probes_hear_whether_the_last_file_had_a_fork_server() -> None:
     assert not parsing.check().ok
     assert parsing.check().check == "fork server"
 
+    with pytest.raises(ForkerError):
+        parsing.recover()
+
     found.append(Started())
-    parsing.warm_up()
+    parsing.recover()
     assert parsing.check().ok
+
+
+def test_a_fork_server_of_another_container_may_come_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def start() -> Any:
+        raise ForkerError("nobody listens")
+
+    none: Any = None
+    parsing = Parsing(start, none, Bounds(1, 1, 1), 1, FakeClock())
+
+    begin(parsing, elsewhere=True)
+    assert "action=await_forker error=nobody listens" in caplog.text
+
+    with pytest.raises(ForkerError):
+        begin(parsing, elsewhere=False)
