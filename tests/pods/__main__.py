@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.pods.play import Options, Result, play
 
+from headway.cli.demo import examples_folder
 from headway.testing.podman import Podman
 
 _MOST_TOLD = 50
@@ -55,4 +56,5 @@ def _counted(what: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
+    sys.path += [str(examples_folder())]
     sys.exit(main(sys.argv[1:]))

@@ -69,7 +69,7 @@ def template(podman: Podman, image: str) -> Object:
     }
     secret = {"secretName": "postgres", "defaultMode": 0o640}
     spec = {
-        "securityContext": {"runAsUser": account, "fsGroup": account},
+        "securityContext": {"runAsUser": account, "runAsGroup": account, "fsGroup": account},
         "containers": [container],
         "volumes": [{"name": "data", "emptyDir": {}}, {"name": "certificate", "secret": secret}],
     }

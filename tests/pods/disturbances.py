@@ -10,7 +10,7 @@ from tests.pods.release import PARSER, PLAIN, SCHEDULER, SPARK, Release
 from headway.testing.machine import until
 
 if TYPE_CHECKING:
-    from tests.pods.play import Stage
+    from tests.pods.play import Options, Stage
 
 CUT_FOR: Final = 30.0
 """Seconds."""
@@ -24,13 +24,14 @@ _RULES: Final = (("INPUT", "-i"), ("OUTPUT", "-o"))
 class Disturbances:
     """Each waits until everything is as it is wanted again, and counts itself as done."""
 
-    def __init__(self, stage: "Stage", short: bool) -> None:
-        self._stage, self._short = stage, short
+    def __init__(self, stage: "Stage", options: "Options") -> None:
+        self._stage, self._options = stage, options
+        self._short = options.short
         self.done: Counter[str] = Counter()
 
     def upgrade(self, to: Release) -> None:
         """Upgrade to another release."""
-        self._stage.cluster.apply(to.objects(self._stage.root))
+        self._stage.cluster.apply(to.objects(self._stage.root, self._options.spark_workers))
         self._settle("helm upgrade")
 
     def rest(self) -> None:

@@ -18,8 +18,9 @@ from tests.pods.node import Node, Seen
 from tests.pods.probes import Health, Probe
 
 _EVERY: Final = 0.25
-_AGAIN_AFTER: Final = 5.0
-_START_WITHIN: Final = 900.0
+_AGAIN_AFTER: Final = 10.0
+"""Seconds from a start that has failed to the next one."""
+
 _GOOD: Final = range(200, 400)
 _DECLARED_DEAD: Final = 3
 _STOP_SLACK: Final = 60.0
@@ -38,7 +39,9 @@ class Pod:
         self._harmed: Counter[str] = Counter()
         self._node, self._template = node, template
         self._health: dict[str, Health] = {}
-        self._started_at: dict[str, int] = {}
+        self._due: dict[str, float] = {}
+        """When a container that has ended is started again."""
+
         self._leave = Event()
         self._thread = Thread(target=self._live, name=self.name)
         self._up = False
@@ -87,7 +90,7 @@ class Pod:
 
     def harm(self) -> None:
         """Take note that each container may now end with the status of a service declared dead."""
-        self._harmed.update(self.containers)
+        self._harmed.update(list(self.containers))
 
     def logs(self) -> Iterator[Path]:
         """Yield the logs of its containers, once it is gone."""
@@ -131,20 +134,33 @@ class Pod:
     def _look_after(self, name: str) -> None:
         """Note a restart, ask the probes that are due, and restart the container if they say so."""
         seen, now = self.seen(name), time.monotonic()
-        if seen is None or not seen.running:
+        if seen is None:
             return
-        if self._started_at.setdefault(name, seen.started_at) != seen.started_at:
-            self._started_at[name] = seen.started_at
-            self._health[name] = Health(self.containers[name], now)
-            self.restarts[name] += 1
-            if self.restarts[name] > self._harmed[name]:
-                self.complaints.append(f"{self.name}: the container {name} was restarted")
+        if seen.exited:
+            if self._restarts and self._due.get(name, now) <= now:
+                self._restart(name)
+            return
         health = self._health[name]
         for probe in health.due(now):
             health.note(probe, self._ask(name, probe), time.monotonic())
         if why := health.must_restart:
-            self.complaints.append(f"{self.name}: {name} is restarted by its {why}")
-            self._node.podman("restart", f"--time={self._grace}", f"{self.name}-{name}")
+            self.complaints.append(f"{self.name}: {name} is stopped by its {why}")
+            self._node.podman("stop", f"--time={self._grace}", f"{self.name}-{name}")
+            self._node.look()
+
+    def _restart(self, name: str) -> None:
+        """Start a container that has ended: at once, and then at most every 10 seconds."""
+        self._health[name] = Health(self.containers[name], time.monotonic())
+        self.restarts[name] += 1
+        if self.restarts[name] > self._harmed[name]:
+            self.complaints.append(f"{self.name}: the container {name} has ended by itself")
+        self._node.podman("start", f"{self.name}-{name}")
+        self._due[name] = time.monotonic() + _AGAIN_AFTER
+        self._node.look()
+
+    @property
+    def _restarts(self) -> bool:
+        return bool(self._template["spec"].get("restartPolicy", "Always") == "Always")
 
     def _ask(self, name: str, probe: Probe) -> bool:
         if "exec" in probe.manifest:
@@ -179,7 +195,9 @@ class Pod:
         if not self._up:
             return
         podman, patience = self._node.podman, self._grace + _STOP_SLACK
-        podman("pod", "stop", f"--time={self._grace}", self.name, patience=patience)
+        # `podman pod stop` would take the network away while containers still end.
+        every = [f"{self.name}-{name}" for name in self.containers]
+        podman("stop", f"--time={self._grace}", *every, patience=patience)
         for name in self.containers:
             full = f"{self.name}-{name}"
             self._judge(name, podman.inspect(full, "container")["State"]["ExitCode"])

@@ -30,7 +30,6 @@ KNOWN: Final = frozenset(
 _UNUSED: Final = frozenset({*KINDS, "resources", "ports"})
 """The fields of a container that podman does not get."""
 
-_PASSED_ON: Final = ("restartPolicy", "terminationGracePeriodSeconds")
 SECCOMP: Final = "seccomp.json"
 
 
@@ -52,9 +51,10 @@ def pod(name: str, template: Object, place: Place) -> Object:
     spec = template["spec"]
     if unknown := sorted(spec.keys() - KNOWN):
         raise ValueError(f"Pods of tests know nothing of {', '.join(unknown)}: extend {__file__}.")
-    group = spec.get("securityContext", {}).get("fsGroup", 0)
+    security = spec.get("securityContext", {})
+    if (group := security.get("fsGroup", 0)) != security.get("runAsGroup", 0):
+        raise ValueError("Podman gives a process no fsGroup: it has to be the pod's runAsGroup.")
     volumes = [_volume(it, place, place.folder / name, group) for it in spec.get("volumes", [])]
-    passed = {key: spec[key] for key in _PASSED_ON if key in spec}
     aliases = [{"ip": address, "hostnames": [host]} for host, address in place.hosts.items()]
     # Podman's own profile of system calls lets programs make user namespaces. Kubernetes'
     # RuntimeDefault does not: the profile in the place does not either.
@@ -64,7 +64,7 @@ def pod(name: str, template: Object, place: Place) -> Object:
         "kind": "Pod",
         "metadata": {"name": name, "annotations": annotations},
         "spec": {
-            **passed,
+            "restartPolicy": "Never",  # podman would start init containers anew too
             "hostAliases": aliases,
             "securityContext": _user(spec),
             "initContainers": [_container(it, place) for it in spec.get("initContainers", [])],

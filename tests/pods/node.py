@@ -23,7 +23,6 @@ class Seen:
     """A container as podman sees it."""
 
     pid: int
-    started_at: int
     running: bool
     exited: bool
     exit_code: int
@@ -53,10 +52,7 @@ class Node:
         """Look at all containers anew."""
         found = json.loads(self.podman("ps", "--all", "--format=json").stdout or "[]")
         self.seen = {
-            it["Names"][0]: Seen(
-                *(it["Pid"], it["StartedAt"], it["State"] == "running", it["Exited"]),
-                it["ExitCode"],
-            )
+            it["Names"][0]: Seen(it["Pid"], it["State"] == "running", it["Exited"], it["ExitCode"])
             for it in found
         }
 

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import verify
 from sqlalchemy import Engine, text
 from tests.chaos import checker
 from tests.chaos.history import History, read_history
@@ -51,6 +50,11 @@ class Options:
     """The revision that is installed first, and upgraded."""
 
     short: bool
+
+    @property
+    def spark_workers(self) -> int:
+        """How many workers with a Spark of their own there are: each takes a core to start."""
+        return 1 if self.short else 2
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ def play(podman: Podman, options: Options) -> Result:
         first = ending.enter_context(release.earlier(podman, options.earlier))
         stage, start = ending.enter_context(_stage(podman, options, postgres, first))
         backfill = _begin_load(stage)
-        disturbances = Disturbances(stage, options.short)
+        disturbances = Disturbances(stage, options)
         disturbances.upgrade(newest)
         disturbances.rest()
         end = _end_schedules(stage, start)
@@ -157,7 +161,7 @@ def _stage(
         environment = environment_for(root / "user", {"HEADWAY_DATABASE_URL": user})
         stage = Stage(root, cluster, engine, environment)
         ending.enter_context(cluster.running())
-        cluster.apply(first.objects(root))
+        cluster.apply(first.objects(root, options.spark_workers))
         stage.settle("helm install")
         wanted = len(DAGS) + 1
         until(lambda: stage.scalar(str(ACTIVE)) == wanted, "all DAGs in force")
@@ -223,6 +227,8 @@ def _come_to_rest(stage: Stage, backfill: "subprocess.Popen[bytes]") -> bool:
 
 def _judge(stage: Stage, options: Options, start: datetime, end: datetime) -> Result:
     """Look at what happened while all pods still run."""
+    import verify  # of the example; shares no code with the pipeline
+
     whole = read_history(stage.engine, options.root / "claims" / "shared" / "records.jsonl")
     history = History(
         whole.records,

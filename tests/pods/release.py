@@ -32,10 +32,10 @@ class Release:
     image: str
     spark_image: str
 
-    def objects(self, folder: Path) -> tuple[Object, ...]:
+    def objects(self, folder: Path, spark_workers: int) -> tuple[Object, ...]:
         """Return what Helm makes of the chart and the production values, as pods can have them."""
         values = folder / "values.yaml"
-        values.write_text(yaml.safe_dump(_own_values(self)))
+        values.write_text(yaml.safe_dump(_own_values(self, spark_workers)))
         chart = self.checkout / "deploy" / "helm" / "headway"
         return render(self.checkout / _PRODUCTION, values, chart=chart)
 
@@ -65,7 +65,7 @@ def _git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True)
 
 
-def _own_values(release: Release) -> dict[str, Any]:
+def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
     """Return what of the production values cannot be had here, and shorter leases.
 
     There is no registry, no git server and no object store: images are those built here, DAG files
@@ -98,7 +98,7 @@ def _own_values(release: Release) -> dict[str, Any]:
             {
                 "name": "spark",
                 "queues": ["default"],
-                "replicas": 2,
+                "replicas": spark_workers,
                 "slots": 4,
                 "settings": {"spark_driver_memory": "1g", "spark_java_options": ""},
                 "spark": {"kind": "embedded"},
