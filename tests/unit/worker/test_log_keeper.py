@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from typing import IO, Any
 
 import pytest
@@ -125,6 +125,36 @@ class Sleeping(SystemClock):
 
     def wait(self, event: Event, seconds: float) -> bool:
         self._slept.set()
+        return super().wait(event, seconds)
+
+
+def test_news_wakes_the_thread_once_and_then_it_rests_again(tmp_path: Path) -> None:
+    clock = Waits()
+    scene = Scene(tmp_path, Store(), clock)
+    scene.keeper.interval = 60.0
+    scene.keeper.began(ONE)
+    scene.write(ONE, b"a\n")
+    scene.keeper.start([])
+    assert clock.begun.acquire(timeout=60)
+
+    scene.keeper.ended(ONE)
+
+    assert clock.begun.acquire(timeout=60)
+    assert scene.store.copies == {ONE: b"a\n"}
+    assert clock.are_rests[:2] == [True, True]
+    scene.keeper.close()
+
+
+class Waits(SystemClock):
+    """Tells of each wait when it begins, and whether there was no news to end it at once."""
+
+    def __init__(self) -> None:
+        self.begun = Semaphore(0)
+        self.are_rests: list[bool] = []
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        self.are_rests.append(not event.is_set())
+        self.begun.release()
         return super().wait(event, seconds)
 
 
