@@ -104,6 +104,18 @@ def test_an_attempt_that_is_over_holds_no_pipe_open(task: Task) -> None:
         os.fstat(pipe)
 
 
+def test_there_may_be_more_output_until_the_task_closes_it(task: Task) -> None:
+    [pipe] = task.attempt.output
+    os.write(task.out, b"one\n")
+    assert task.attempt.drain(pipe)
+
+    os.close(task.out)
+    assert not task.attempt.drain(pipe)
+    task.attempt.close()
+    task.channel.close()
+    assert "one" in task.log()
+
+
 def test_the_log_of_an_attempt_that_takes_too_long_says_why_it_is_stopped(task: Task) -> None:
     task.attempt.deadline = 10.0
     task.attempt.enforce_timeout(9.9, kill_grace=1.0)
