@@ -99,6 +99,7 @@ def test_a_uri_is_read_as_airflow_reads_it(uri: str, expected: dict[str, JsonVal
             "my-db://a:b%2Fc@/s",
         ),
         ({"conn_type": "sc", "host": "h", "extra": {"token": "t"}}, "sc://h/?token=t"),
+        ({"conn_type": "sc", "host": "h", "extra": {"a": "", "b": "t"}}, "sc://h/?a=&b=t"),
     ],
 )
 def test_a_uri_is_written_as_airflow_writes_it(fields: dict[str, JsonValue], uri: str) -> None:
