@@ -392,6 +392,12 @@ def test_without_a_start_date_nothing_is_left_out(catchup: Catchup) -> None:
     assert (found.following, found.passed) == (day(5), [])
 
 
+def test_without_a_start_date_the_latest_is_the_last_one_before_the_end_date() -> None:
+    found = decide(dag(), rules(Catchup.LATEST, earliest=None, latest=jan(5, 12)), TENTH)
+
+    assert (days_due(found), found.following, found.passed) == ([5], None, [])
+
+
 @pytest.mark.parametrize("catchup", [Catchup.NONE, Catchup.LATEST])
 @pytest.mark.parametrize(
     ("timetable", "first"),
