@@ -285,6 +285,19 @@ def test_a_rollup_is_one_run_for_each_of_its_dates(engine: Engine, replica: Repl
     assert progress(engine, 2).queued == progress(engine, 2).planned == 2
 
 
+def test_the_rollups_of_one_dag_leave_the_schedule_of_another_alone(
+    engine: Engine, replica: Replica
+) -> None:
+    for dag_id in ("etl", "other"):
+        seed.store(engine, seed.dag(dag_id=dag_id))
+    backfill(engine, ask_for(0, 6, Way(rollup=3)))
+
+    create_runs(replica, day(9))
+
+    assert days(engine, "run_type = 'scheduled' AND dag_id = 'etl'") == [7, 8]
+    assert days(engine, "run_type = 'scheduled' AND dag_id = 'other'") == [*range(9)]
+
+
 EXACT = TimetableSpec(name="cron", arguments={"cron": "0 9 * * *", "timezone": "UTC"})
 
 
