@@ -68,6 +68,16 @@ def test_no_run_comes_after_the_end(timetable: Timetable) -> None:
                     assert start < END
 
 
+def test_the_last_run_of_all_comes_at_the_end() -> None:
+    daily, bounds = DataTimetable("@daily"), TimeRestriction(END - DAY, None, catchup=True)
+
+    last = daily.next_dagrun_info(None, bounds, END)
+
+    assert last is not None
+    assert last.run_after == END
+    assert daily.next_dagrun_info(last.data_interval, bounds, END + DAY) is None
+
+
 @pytest.mark.regression
 @pytest.mark.parametrize(
     "timetable",
