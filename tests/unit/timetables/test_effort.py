@@ -4,13 +4,14 @@ from datetime import datetime
 
 import pytest
 
+from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction
 from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
 from headway.timetables.boolean_pattern import BooleanPattern
 from headway.timetables.combined import Union
 from headway.timetables.cron import CronTimetable, MultipleCronTimetable
 from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.effort import MOST_WORK, limited
+from headway.timetables.effort import MOST_WORK, limited, spend
 from headway.timetables.paydays import LastWorkdayOnOrBefore
 from headway.timetables.recurring import Recurring
 from headway.timetables.solar import Sunset
@@ -92,6 +93,25 @@ def test_in_a_union_what_is_hopeless_does_not_stop_the_others() -> None:
 
             assert found is not None
             assert found.run_after == at("2026-11-22T10:00Z")
+
+
+class Hard(CronTimetable):
+    """Takes most of the work of a question."""
+
+    def first_from(self, earliest: datetime) -> DataInterval | None:
+        spend(MOST_WORK * 8 // 10)
+        return super().first_from(earliest)
+
+
+def test_in_a_union_the_last_one_has_what_is_left_and_the_first_one_a_share() -> None:
+    hard, bounds = Hard("0 9 * * *"), TimeRestriction(NOW, None, catchup=True)
+
+    last = (TEN | hard).next_dagrun_info(None, bounds, NOW)
+    first = (hard | TEN).next_dagrun_info(None, bounds, NOW)
+
+    assert last is not None
+    assert first is not None
+    assert (last.run_after, first.run_after) == (at("2026-11-23T09:00Z"), at("2026-11-23T10:00Z"))
 
 
 def test_blocks_share_a_limit_unless_they_have_shares_of_it() -> None:
