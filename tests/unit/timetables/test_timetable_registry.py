@@ -122,6 +122,8 @@ NINE: list[JsonValue] = ["hours", "9"]
         ("sunset", {"lat": 91, "lon": 0, "offset": 0}, "lat must be a number of degrees"),
         ("sunset", {"lat": 0, "lon": 0, "offset": 50_000}, "at most 12 hours"),
         ("delayed", {"timetable": "once", "by": 5}, "'timetable' must be a timetable"),
+        ("delayed", {"timetable": {"name": "once"}, "by": 5}, "'timetable' must be a timetable"),
+        ("delayed", {"timetable": ONCE | {"at": 1}, "by": 5}, "'timetable' must be a timetable"),
         ("delayed", {"timetable": {"name": "null", "arguments": {}}, "by": "P1M"}, "of seconds"),
         (
             "delayed",
