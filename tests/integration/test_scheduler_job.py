@@ -433,6 +433,17 @@ def test_pools_are_measured(engine: Engine) -> None:
     assert 'headway_pool_slots{pool="default_pool",state="running"} 0.0' in shown
 
 
+def test_the_free_slots_of_a_pool_are_those_that_no_attempt_takes(engine: Engine) -> None:
+    seed.make_pool(engine, "small", 5)
+    seed.queued(engine, seed.in_pool(seed.wide(3), "small"))
+
+    measure_pools(engine)
+
+    shown = generate_latest(REGISTRY).decode()
+    for state, slots in (("total", 5.0), ("queued", 3.0), ("free", 2.0)):
+        assert f'headway_pool_slots{{pool="small",state="{state}"}} {slots}\n' in shown
+
+
 @pytest.mark.parametrize(("state", "status"), [("success", 0), ("failed", 1), (None, 1)])
 def test_running_a_backfill_exits_with_0_only_if_all_of_it_went_well(
     engine: Engine,
