@@ -149,12 +149,20 @@ class Pod:
             self._node.look()
 
     def _restart(self, name: str) -> None:
-        """Start a container that has ended: at once, and then at most every 10 seconds."""
+        """Start a container that has ended: at once, and then at most every 10 seconds.
+
+        When the last container of a pod ends, podman stops the one that holds the network too.
+        """
+        seen = [self.seen(it) for it in self.containers]
+        whole = all(it is not None and it.exited for it in seen)
+        if whole and ((infra := self.seen("infra")) is None or not infra.exited):
+            return
         self._health[name] = Health(self.containers[name], time.monotonic())
         self.restarts[name] += 1
         if self.restarts[name] > self._harmed[name]:
             self.complaints.append(f"{self.name}: the container {name} has ended by itself")
-        self._node.podman("start", f"{self.name}-{name}")
+        start = ("pod", "start", self.name) if whole else ("start", f"{self.name}-{name}")
+        self._node.podman(*start)
         self._due[name] = time.monotonic() + _AGAIN_AFTER
         self._node.look()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.pods.manifest import SECCOMP, Place
 
@@ -35,7 +35,7 @@ class Node:
     podman: Podman
     place: Place
     seen: Mapping[str, Seen] = field(default_factory=dict)
-    """Every container by its name, as of the last look."""
+    """Every container by its name, as of the last look; `POD-infra` holds the network of a pod."""
 
     _addresses: Iterator[int] = field(default_factory=lambda: iter(range(10, 250)))
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -50,9 +50,9 @@ class Node:
 
     def look(self) -> None:
         """Look at all containers anew."""
-        found = json.loads(self.podman("ps", "--all", "--format=json").stdout or "[]")
+        found = json.loads(self.podman("ps", "--all", "--pod", "--format=json").stdout or "[]")
         self.seen = {
-            it["Names"][0]: Seen(it["Pid"], it["State"] == "running", it["Exited"], it["ExitCode"])
+            _name(it): Seen(it["Pid"], it["State"] == "running", it["Exited"], it["ExitCode"])
             for it in found
         }
 
@@ -72,6 +72,11 @@ class Node:
     def in_network_of(self, pid: int, *command: str) -> None:
         """Run a command of this machine in the network of a container."""
         subprocess.run(["nsenter", f"--target={pid}", "--net", *command], check=True)
+
+
+def _name(container: Mapping[str, Any]) -> str:
+    own: str = container["Names"][0]
+    return f"{container['PodName']}-infra" if container["IsInfra"] else own
 
 
 @contextmanager
