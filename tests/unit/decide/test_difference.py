@@ -134,6 +134,13 @@ def test_entries_of_a_zip_file() -> None:
     assert found.entries == {"b": Fate.CHANGED, "c": Fate.REMOVED, "d": Fate.ADDED}
 
 
+def test_all_entries_of_a_zip_file_come_and_go_with_it() -> None:
+    [came] = difference.code({}, {"dags.zip": zipped(a="1")})
+    [went] = difference.code({"dags.zip": zipped(a="1")}, {})
+
+    assert (came.entries, went.entries) == ({"a": Fate.ADDED}, {"a": Fate.REMOVED})
+
+
 @pytest.mark.parametrize("broken", [b"PK\x03\x04\0\0", zipped(a="1")[:-10]], ids=["head", "cut"])
 def test_a_broken_zip_file_has_no_entries(broken: bytes) -> None:
     [found] = difference.code({"x.zip": zipped(a="1")}, {"x.zip": broken})
