@@ -1,5 +1,6 @@
 """A service stops when it is told to, whatever the signal interrupts."""
 
+import signal
 import subprocess
 import sys
 
@@ -27,3 +28,22 @@ def test_a_signal_may_come_while_the_bell_is_locked(name: str, event: str) -> No
     program = INTERRUPTED_WAIT.format(name=name, event=event)
 
     subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_python_ends_does_not_change_the_exit_status(number: int) -> None:
+    """Objects are freed after Python has given up the handlers of signals."""
+    program = f"""
+import os
+from headway.runtime.service import stop_on_signals
+
+class Freed:
+    def __del__(self, kill=os.kill, me=os.getpid()):
+        kill(me, {int(number)})
+
+stop_on_signals()
+freed = Freed()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+
+    assert done.returncode == 0

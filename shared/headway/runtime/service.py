@@ -1,5 +1,6 @@
 """What the processes of all services share: how they start, say so, and stop."""
 
+import atexit
 import logging
 import os
 import signal
@@ -18,7 +19,10 @@ GATE: Final = "HEADWAY_GATE"
 
 
 def stop_on_signals() -> Bell:
-    """Return a bell that SIGTERM and SIGINT stop; nothing else happens in the handler."""
+    """Return a bell that SIGTERM and SIGINT stop; nothing else happens in the handler.
+
+    One that comes again while Python ends is ignored: the process has ended in good order then.
+    """
     bell = Bell()
 
     def handle(_number: int, _frame: FrameType | None) -> None:
@@ -27,6 +31,9 @@ def stop_on_signals() -> Bell:
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
+    # Python gives up handlers before it frees objects, but leaves alone what is ignored.
+    atexit.register(signal.signal, signal.SIGTERM, signal.SIG_IGN)
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     return bell
 
 
