@@ -84,7 +84,7 @@ def _compare(folder: Path, names: Sequence[str], count: int) -> list[Compared]:
         ours = Side(Path(sys.executable), code)
         for bench in names:
             old = runnable(bench, Side(python, code), Side(python, folder, AS_USUAL))
-            new = ours.beside(old)
+            new = ours.repeating_like(old)
             rounds, noise = measured(bench, old, new, count)
             rows += compared(rounds, noise, new.better(bench))
             _publish(rows)

@@ -14,7 +14,7 @@ ONCE: Final = {"HEADWAY_BENCH_REPEAT": "1"}
 """A run of a benchmark repeats nothing: the rounds are the repetitions."""
 
 AS_USUAL: Final[Mapping[str, str]] = {}
-"""A run repeats as often as the benchmark does by itself; an older one may know no other way."""
+"""A run repeats as often as the benchmark does by itself: older ones do not know the variable."""
 
 
 class CannotCompareError(Exception):
@@ -29,7 +29,7 @@ class Side:
     code: Path
     repeat: Mapping[str, str] = field(default_factory=lambda: ONCE)
 
-    def beside(self, other: "Side") -> "Side":
+    def repeating_like(self, other: "Side") -> "Side":
         """Return this side so that it repeats as often as the other one."""
         return replace(self, repeat=other.repeat)
 

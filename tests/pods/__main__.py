@@ -7,6 +7,7 @@ The last line is `violations=V executions=N`; the exit status is 0 if there is n
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     root = (given.keep or Path(tempfile.mkdtemp(prefix="headway-pods-"))).resolve()
     root.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     print(f"all that is made is in {root}", flush=True)
     result = play(Podman.here(), Options(root, given.earlier, given.short))
     _tell(result)

@@ -80,6 +80,8 @@ class Cluster:
                 name, spec = each["metadata"]["name"], each["spec"]
                 job = Job(name, spec["template"], spec["backoffLimit"])
                 self.jobs.setdefault(name, job)
+            for it in self.deployments.values():
+                it.wanted = 0  # unless it is among the new ones
             for each in of_kind(objects, "Deployment"):
                 self._apply_deployment(each)
 
@@ -116,9 +118,12 @@ class Cluster:
             return all(it.settled for it in owners)
 
     def check(self) -> None:
-        """Raise what the thread has failed by, if it has."""
+        """Raise what the thread has failed by, or that of a pod."""
         if self._failure is not None:
             raise self._failure
+        for pod in self.every_pod():
+            if pod.gone and not pod.leaving:
+                raise RuntimeError(f"Nobody looks after {pod.name}: {pod.complaints}")
 
     def step(self) -> None:
         """Do the next thing for each object."""
@@ -141,10 +146,11 @@ class Cluster:
                     deployment.wanted = 0
                 for pod in self.every_pod():
                     pod.leave()
-            while any(not it.gone for it in self.every_pod()) and self._failure is None:
+            while any(not it.gone for it in self.every_pod()):
                 self._end.wait(_EVERY)
             self._end.set()
             self._thread.join()
+        self.check()
 
     def _run(self) -> None:
         while not self._end.wait(_EVERY):

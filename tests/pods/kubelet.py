@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections import Counter
@@ -23,6 +24,8 @@ _AGAIN_AFTER: Final = 10.0
 
 _GOOD: Final = range(200, 400)
 _DECLARED_DEAD: Final = 3
+_KILLED: Final = 128 + signal.SIGKILL
+_EXCUSED_FOR: Final = 60.0
 _STOP_SLACK: Final = 60.0
 
 
@@ -36,7 +39,9 @@ class Pod:
         self.complaints: list[str] = []
         """What must not happen to a pod that nobody harms."""
         self.restarts: Counter[str] = Counter()
-        self._harmed: Counter[str] = Counter()
+        self._excused: dict[str, tuple[float, int]] = {}
+        """Until when each container may end with which status, as it was harmed."""
+
         self._node, self._template = node, template
         self._health: dict[str, Health] = {}
         self._due: dict[str, float] = {}
@@ -84,13 +89,18 @@ class Pod:
         seen = self.seen(container)
         if seen is None or not seen.running or self.leaving:
             return False
-        self._harmed[container] += 1
+        self._excused[container] = time.monotonic() + _EXCUSED_FOR, _KILLED
         os.kill(seen.pid, signal.SIGKILL)
         return True
 
-    def harm(self) -> None:
-        """Take note that each container may now end with the status of a service declared dead."""
-        self._harmed.update(list(self.containers))
+    def excuse(self, seconds: float) -> None:
+        """For so long, and a minute, containers may end as services that are declared dead do."""
+        until = time.monotonic() + seconds + _EXCUSED_FOR
+        self._excused.update(dict.fromkeys(self.containers, (until, _DECLARED_DEAD)))
+
+    def complain(self, what: str) -> None:
+        """Note what must not be."""
+        self.complaints.append(f"{self.name}: {what}")
 
     def logs(self) -> Iterator[Path]:
         """Yield the logs of its containers, once it is gone."""
@@ -99,13 +109,13 @@ class Pod:
     def _live(self) -> None:
         try:
             while not self._start() and not self._leave.wait(_AGAIN_AFTER):
-                self.complaints.append(f"{self.name} was not started: {self._said[-500:]}")
+                self.complain(f"it was not started: {self._said[-500:]}")
             while not self._leave.wait(_EVERY):
                 for name in self.containers:
                     self._look_after(name)
             self._stop()
         except Exception as error:  # a thread has nobody else to tell
-            self.complaints.append(f"{self.name}: {type(error).__name__}: {error}")
+            self.complain(f"{type(error).__name__}: {error}")
             raise
 
     def _start(self) -> bool:
@@ -144,7 +154,7 @@ class Pod:
         for probe in health.due(now):
             health.note(probe, self._ask(name, probe), time.monotonic())
         if why := health.must_restart:
-            self.complaints.append(f"{self.name}: {name} is stopped by its {why}")
+            self.complain(f"{name} is stopped by its {why}")
             self._node.podman("stop", f"--time={self._grace}", f"{self.name}-{name}")
             self._node.look()
 
@@ -157,18 +167,31 @@ class Pod:
         whole = all(it is not None and it.exited for it in seen)
         if whole and ((infra := self.seen("infra")) is None or not infra.exited):
             return
-        self._health[name] = Health(self.containers[name], time.monotonic())
-        self.restarts[name] += 1
-        if self.restarts[name] > self._harmed[name]:
-            self.complaints.append(f"{self.name}: the container {name} has ended by itself")
+        started = list(self.containers) if whole else [name]
+        for it in started:
+            self._health[it] = Health(self.containers[it], time.monotonic())
+            self._due[it] = time.monotonic() + _AGAIN_AFTER
+            self.restarts[it] += 1
+            ended = self.seen(it)
+            if ended is not None and not self._is_excused(it, ended.exit_code):
+                self.complain(f"{it} has ended by itself with status {ended.exit_code}")
         start = ("pod", "start", self.name) if whole else ("start", f"{self.name}-{name}")
         self._node.podman(*start)
-        self._due[name] = time.monotonic() + _AGAIN_AFTER
         self._node.look()
+
+    def _is_excused(self, name: str, status: int) -> bool:
+        until, allowed = self._excused.get(name, (0.0, 0))
+        return status == allowed and time.monotonic() < until
 
     @property
     def _restarts(self) -> bool:
         return bool(self._template["spec"].get("restartPolicy", "Always") == "Always")
+
+    def answers(self) -> bool:
+        """Return whether the pod can be reached: by any answer at the ports of its probes."""
+        named = [it for it in self.containers.values() if "ports" in it]
+        ports = [port["containerPort"] for it in named for port in it["ports"]]
+        return all(_answers(self.address, port) for port in ports)
 
     def _ask(self, name: str, probe: Probe) -> bool:
         if "exec" in probe.manifest:
@@ -215,22 +238,51 @@ class Pod:
 
     def _judge(self, name: str, status: int) -> None:
         """Complain of a container that has not ended by itself within the grace, and well."""
-        allowed = {0, _DECLARED_DEAD} if self._harmed[name] else {0}
-        if status not in allowed:
-            self.complaints.append(f"{self.name}: {name} ended with status {status}")
+        if status != 0 and not self._is_excused(name, status):
+            self.complain(f"{name} ended with status {status}")
+
+
+def _answers(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def exposed(seen: Seen) -> Iterator[str]:
-    """Yield what a container has that a restricted pod must not have, as the kernel tells it."""
-    lines = Path(f"/proc/{seen.pid}/status").read_text().splitlines()
+    """Yield what processes of a container have that no restricted pod may have, by the kernel.
+
+    These are the processes in the container's own namespace of process ids.
+    """
+    own = _namespace(seen.pid)
+    for folder in Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        if own is not None and _namespace(pid) == own:
+            try:
+                yield from (f"process {pid}: {it}" for it in _exposed(folder))
+            except (FileNotFoundError, ProcessLookupError):  # it has ended
+                continue
+
+
+def _namespace(pid: int) -> str | None:
+    try:
+        return str(Path(f"/proc/{pid}/ns/pid").readlink())
+    except OSError:
+        return None
+
+
+def _exposed(folder: Path) -> Iterator[str]:
+    lines = (folder / "status").read_text().splitlines()
     status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-    if "0" in status["Uid"].split():
-        yield "it runs as root"
+    if "0" in (*status["Uid"].split(), *status["Gid"].split(), *status["Groups"].split()):
+        yield "it has the rights of root, or of root's group"
     if int(status["CapEff"], 16) or int(status["CapBnd"], 16):
         yield f"it has the capabilities {status['CapEff']} of {status['CapBnd']}"
     if status["NoNewPrivs"] != "1":
         yield "it may gain privileges"
-    mounts = Path(f"/proc/{seen.pid}/mountinfo").read_text().splitlines()
-    [root] = (it.split()[5] for it in mounts if it.split()[4] == "/")
-    if "ro" not in root.split(","):
+    if status["Seccomp"] != "2":
+        yield "its system calls are not filtered"
+    mounts = (it.split() for it in (folder / "mountinfo").read_text().splitlines())
+    if any(it[4] == "/" and "ro" not in it[5].split(",") for it in mounts):
         yield "its root can be written to"

@@ -27,6 +27,15 @@ KNOWN: Final = frozenset(
 )
 """The fields of a pod that are heeded here, or that have no meaning without an API server."""
 
+KNOWN_OF_CONTAINERS: Final = frozenset(
+    {
+        *("name", "image", "imagePullPolicy", "args", "env", "volumeMounts", "securityContext"),
+        *("resources", "ports", *KINDS),
+    }
+)
+KNOWN_OF_PROBES: Final = frozenset(
+    {"exec", "httpGet", "periodSeconds", "timeoutSeconds", "failureThreshold"}
+)
 _UNUSED: Final = frozenset({*KINDS, "resources", "ports"})
 """The fields of a container that podman does not get."""
 
@@ -49,7 +58,7 @@ class Place:
 def pod(name: str, template: Object, place: Place) -> Object:
     """Return the Pod for `podman kube play`, and make the folders of its volumes."""
     spec = template["spec"]
-    if unknown := sorted(spec.keys() - KNOWN):
+    if unknown := sorted(unheeded(spec)):
         raise ValueError(f"Pods of tests know nothing of {', '.join(unknown)}: extend {__file__}.")
     security = spec.get("securityContext", {})
     if (group := security.get("fsGroup", 0)) != security.get("runAsGroup", 0):
@@ -71,6 +80,17 @@ def pod(name: str, template: Object, place: Place) -> Object:
             "containers": [_container(it, place) for it in spec["containers"]],
             "volumes": volumes,
         },
+    }
+
+
+def unheeded(spec: Object) -> set[str]:
+    """Return the fields of a pod, its containers and their probes that mean nothing here."""
+    containers = [*spec.get("initContainers", []), *spec["containers"]]
+    probes = [it[kind] for it in containers for kind in KINDS if kind in it]
+    return {
+        *(spec.keys() - KNOWN),
+        *(key for it in containers for key in it.keys() - KNOWN_OF_CONTAINERS),
+        *(key for it in probes for key in it.keys() - KNOWN_OF_PROBES),
     }
 
 

@@ -1,5 +1,6 @@
 """The one node that pods of tests run on: podman, a network, and what is known of containers."""
 
+import fcntl
 import itertools
 import json
 import subprocess
@@ -16,6 +17,7 @@ from headway.testing.podman import Podman
 
 NETWORK: Final = "headway-pods"
 _SUBNET: Final = "10.213.0"
+_RULES: Final = (("INPUT", "-i"), ("OUTPUT", "-o"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,22 @@ class Node:
             text=True,
         )
 
-    def in_network_of(self, pid: int, *command: str) -> None:
-        """Run a command of this machine in the network of a container."""
-        subprocess.run(["nsenter", f"--target={pid}", "--net", *command], check=True)
+    @contextmanager
+    def cut_off(self, pid: int) -> Iterator[None]:
+        """Drop every packet from and to the network of this process, so that nobody is told."""
+        with open(f"/proc/{pid}/ns/net") as network:  # noqa: PTH123 - a descriptor to pass on
+
+            def filtering(action: str) -> None:
+                for chain, interface in _RULES:
+                    rule = (action, chain, interface, "eth0", "--jump", "DROP")
+                    command = ["nsenter", f"--net=/proc/self/fd/{network.fileno()}", "iptables"]
+                    subprocess.run([*command, *rule], pass_fds=[network.fileno()], check=True)
+
+            filtering("--append")
+            try:
+                yield
+            finally:
+                filtering("--delete")
 
 
 def _name(container: Mapping[str, Any]) -> str:
@@ -84,13 +99,15 @@ def node(podman: Podman, place: Place) -> Iterator[Node]:
     """Give a node with an empty network; no pod is left afterwards."""
     place.folder.mkdir(parents=True, exist_ok=True)
     assert namespaces_refused(place.folder).name == SECCOMP
-    _clear(podman)
-    subnet = (f"--subnet={_SUBNET}.0/24", f"--gateway={_SUBNET}.1")
-    podman("network", "create", "--disable-dns", *subnet, NETWORK)
-    try:
-        yield Node(podman, place)
-    finally:
+    with (podman.store / "pods.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another play has the same network
         _clear(podman)
+        subnet = (f"--subnet={_SUBNET}.0/24", f"--gateway={_SUBNET}.1")
+        podman("network", "create", "--disable-dns", *subnet, NETWORK)
+        try:
+            yield Node(podman, place)
+        finally:
+            _clear(podman)
 
 
 def _clear(podman: Podman) -> None:

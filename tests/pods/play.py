@@ -6,24 +6,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, TextClause
 from tests.chaos import checker
 from tests.chaos.history import History, read_history
 from tests.chaos.play import ACTIVE, DAGS, TO_DO
+from tests.chart.rendering import Object
 from tests.pods import database, release
 from tests.pods.controller import Cluster
 from tests.pods.disturbances import Disturbances
 from tests.pods.kubelet import Pod, exposed
 from tests.pods.manifest import Place
 from tests.pods.node import Node, node
-from tests.pods.release import Release
 
 from headway.db import engine as engines
 from headway.runtime import keyring
@@ -35,6 +35,10 @@ from headway.testing.stack import environment_for
 
 DAYS: Final = tuple(f"2013-01-0{day}" for day in range(1, 8))
 _CONF: Final = json.dumps({"output": "/data/flights", "picture": False})
+_DAYS: Final = ("--from", DAYS[0], "--to", DAYS[-1])
+_FLIGHTS: Final = ("backfill", "create", "flights_daily", *_DAYS, "--conf", _CONF)
+_LIMITS_EVERY: Final = 2.0
+_LOOK: Final = 0.2
 _SETTLE_WITHIN: Final = 600.0
 _OVER_WITHIN: Final = 600.0
 _LAST_INTERVALS: Final = 30
@@ -77,30 +81,92 @@ class Stage:
 
     root: Path
     cluster: Cluster
+    postgres: Pod
     engine: Engine
     user: Mapping[str, str] = field(repr=False)
+    violations: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+    _limits: set[str] = field(default_factory=set)
+    _looked_at: float = 0.0
+
+    @property
+    def records(self) -> Path:
+        """What tasks have written while they ran."""
+        return self.root / "claims" / "shared" / "records.jsonl"
 
     def say(self, what: str) -> None:
         """Print what goes on, and since when."""
         print(f"{time.monotonic() - self.started:6.0f} s  {what}", flush=True)
 
-    def scalar(self, query: str) -> int:
+    def scalar(self, query: TextClause, **given: object) -> float:
         """Return the number that a query gives."""
         with self.engine.connect() as conn:
-            return int(conn.execute(text(query)).scalar_one())
+            return float(conn.execute(query, given).scalar_one())
+
+    def look(self) -> None:
+        """Fail if nobody looks after a pod; note limits that are exceeded now."""
+        self.cluster.check()
+        if time.monotonic() - self._looked_at > _LIMITS_EVERY:
+            self._looked_at = time.monotonic()
+            found = invariants.violations(self.engine, invariants.LIMITS)
+            self.violations += sorted(set(found) - self._limits)
+            self._limits.update(found)
+
+    def rest(self, seconds: float) -> None:
+        """Look on for so long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.look()
+            time.sleep(_LOOK)
 
     def settle(self, what: str) -> None:
-        """Wait until all pods are as they are wanted."""
-        until(self.cluster.settled, f"{what}: pods as wanted", _SETTLE_WITHIN)
+        """Wait until all pods are as they are wanted, and a task is begun after that."""
+        self._until(self.cluster.settled, f"{what}: pods as wanted")
+        before = self._begun()
+        self.violations += self._exposed()
+        self._until(lambda: self._begun() > before, f"{what}: a task that is begun")
         self.say(f"{what}: done")
 
-    def headway(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Begin a user's command."""
+    def install(self, objects: Sequence[Object]) -> None:
+        """Install a release, and wait until all DAGs are in force."""
+        self.cluster.apply(objects)
+        self._until(self.cluster.settled, "helm install: pods as wanted")
+        self._until(lambda: self.scalar(ACTIVE) == len(DAGS) + 1, "all DAGs in force")
+        self.say("helm install: done")
+
+    @contextmanager
+    def command(self, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+        """Begin a user's command; it is gone when the context ends."""
         command = [sys.executable, "-m", "headway.cli", *arguments]
-        log = (self.root / "user.log").open("ab")
-        with log:
-            return subprocess.Popen(command, env=dict(self.user), stdout=log, stderr=log)
+        with (self.root / "user.log").open("ab") as log:
+            process = subprocess.Popen(command, env=dict(self.user), stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def every_pod(self) -> list[Pod]:
+        """Return all pods that there were and are."""
+        return [*self.cluster.every_pod(), self.postgres]
+
+    def _until(self, look: Callable[[], bool], what: str) -> None:
+        def looked() -> bool:
+            self.look()
+            return look()
+
+        until(looked, what, _SETTLE_WITHIN)
+
+    def _begun(self) -> int:
+        return self.records.read_text().count('"what": "start"')
+
+    def _exposed(self) -> Iterator[str]:
+        for pod in self.cluster.pods():
+            for name in pod.containers:
+                if (seen := pod.seen(name)) is None:
+                    yield f"{pod.name}: nothing is known of {name}"
+                else:
+                    yield from (f"{pod.name}: {name}: {it}" for it in exposed(seen))
 
 
 def play(podman: Podman, options: Options) -> Result:
@@ -109,39 +175,39 @@ def play(podman: Podman, options: Options) -> Result:
     with ExitStack() as ending:
         newest = release.built(podman)
         first = ending.enter_context(release.earlier(podman, options.earlier))
-        stage, start = ending.enter_context(_stage(podman, options, postgres, first))
-        backfill = _begin_load(stage)
+        start = datetime.fromtimestamp(int(time.time()), UTC)
+        stage = ending.enter_context(_stage(podman, options, postgres, start))
+        stage.install(first.objects(options.root, options.spark_workers))
+        backfill = ending.enter_context(stage.command(*_FLIGHTS))
         disturbances = Disturbances(stage, options)
         disturbances.upgrade(newest)
-        disturbances.rest()
+        disturbances.all_others()
         end = _end_schedules(stage, start)
-        over = _come_to_rest(stage, backfill)
-        result = _judge(stage, options, start, end)
+        _come_to_rest(stage, backfill)
+        result = _judge(stage, start, end)
         result.done = disturbances.done
-        if not over:
-            result.violations.append(f"runs were open {_OVER_WITHIN:g} s after the schedules' end")
-        if backfill.wait() != 0:
-            result.violations.append(f"the backfill ended with status {backfill.returncode}")
-    pods = stage.cluster.every_pod()
-    result.violations += [complaint for pod in pods for complaint in pod.complaints]
-    result.violations += [said for pod in pods for said in _tracebacks(pod)]
+    pods = stage.every_pod()
+    result.violations += [
+        *stage.violations,
+        *(complaint for pod in pods for complaint in pod.complaints),
+        *(f"{pod.name} was never stopped" for pod in pods if not pod.gone),
+        *(said for pod in pods for said in _tracebacks(pod.logs())),
+        *_tracebacks([options.root / "user.log"]),
+    ]
     result.restarts = sum((pod.restarts for pod in pods), Counter())
     result.pods = len(pods)
     return result
 
 
 @contextmanager
-def _stage(
-    podman: Podman, options: Options, postgres: str, first: Release
-) -> Iterator[tuple[Stage, datetime]]:
-    """Give the cluster with a release whose pods are all ready and whose DAGs are in force."""
+def _stage(podman: Podman, options: Options, postgres: str, start: datetime) -> Iterator[Stage]:
+    """Give a cluster with a database and nothing else, whose pods go when the context ends."""
     root = options.root
     secrets = database.new_secrets(root)
     secrets["headway-keys"] = {"secret-keys": keyring.new_key().to_line()}
     claims = {name: root / "claims" / name for name in ("dags", "logs", "shared")}
     hosts: dict[str, str] = {}
     place = Place(root / "pods", secrets, claims, hosts)
-    start = datetime.fromtimestamp(int(datetime.now(UTC).timestamp()), UTC)
     _write_dags(claims["dags"])
     _write_place(claims["dags"], start, None)
     claims["shared"].mkdir(parents=True)
@@ -149,34 +215,28 @@ def _stage(
     (claims["shared"] / "records.jsonl").chmod(0o666)
     with ExitStack() as ending:
         here = ending.enter_context(node(podman, place))
-        address = ending.enter_context(_postgres(here, podman, postgres))
-        hosts[release.DATABASE_HOST] = address
+        server = ending.enter_context(_postgres(here, podman, postgres))
+        hosts[release.DATABASE_HOST] = server.address
         superuser = secrets["postgres"]["password"]
         engine = engines.connect(
-            database.url(address, database.SUPERUSER, superuser), name="pods", pool_size=3
+            database.url(server.address, database.SUPERUSER, superuser), name="pods", pool_size=3
         )
         ending.callback(engine.dispose)
-        user = database.url(address, "headway_user", secrets["headway-user"]["password"])
-        cluster = Cluster(here)
+        user = database.url(server.address, "headway_user", secrets["headway-user"]["password"])
         environment = environment_for(root / "user", {"HEADWAY_DATABASE_URL": user})
-        stage = Stage(root, cluster, engine, environment)
-        ending.enter_context(cluster.running())
-        cluster.apply(first.objects(root, options.spark_workers))
-        stage.settle("helm install")
-        wanted = len(DAGS) + 1
-        until(lambda: stage.scalar(str(ACTIVE)) == wanted, "all DAGs in force")
-        yield stage, start
+        cluster = ending.enter_context(Cluster(here).running())
+        yield Stage(root, cluster, server, engine, environment)
 
 
 @contextmanager
-def _postgres(here: Node, podman: Podman, image: str) -> Iterator[str]:
-    """Run the database's pod; give its address."""
+def _postgres(here: Node, podman: Podman, image: str) -> Iterator[Pod]:
+    """Run the database's pod."""
     pod = Pod(here, "postgres", database.template(podman, image), "0")
     pod.begin()
     try:
         until(lambda: database.answers(pod.address, here.place.secrets), "Postgres in its pod")
         database.prepare(pod.address, here.place.secrets)
-        yield pod.address
+        yield pod
     finally:
         pod.leave()
         until(lambda: pod.gone, "the end of Postgres")
@@ -199,12 +259,6 @@ def _write_place(folder: Path, start: datetime, end: datetime | None) -> None:
     draft.replace(folder / "place.py")
 
 
-def _begin_load(stage: Stage) -> "subprocess.Popen[bytes]":
-    """Run the flights of a week while everything else goes on."""
-    days = ("--from", DAYS[0], "--to", DAYS[-1])
-    return stage.headway("backfill", "create", "flights_daily", *days, "--conf", _CONF)
-
-
 def _end_schedules(stage: Stage, start: datetime) -> datetime:
     """Have the schedules end a little later; return when."""
     end = datetime.fromtimestamp(int(time.time()) + _LAST_INTERVALS, UTC)
@@ -212,48 +266,49 @@ def _end_schedules(stage: Stage, start: datetime) -> datetime:
     return end
 
 
-def _come_to_rest(stage: Stage, backfill: "subprocess.Popen[bytes]") -> bool:
-    """Wait until all runs have ended; return whether they have."""
+def _come_to_rest(stage: Stage, backfill: "subprocess.Popen[bytes]") -> None:
+    """Wait until all runs have ended; note it if they do not, or the backfill ends badly."""
     deadline = time.monotonic() + _OVER_WITHIN
-    while stage.scalar(str(TO_DO)) != 0 or backfill.poll() is None:
-        stage.cluster.check()
+    while stage.scalar(TO_DO) != 0 or backfill.poll() is None:
         if time.monotonic() > deadline:
-            backfill.kill()
-            return False
-        time.sleep(1)
+            what = f"runs were open {_OVER_WITHIN:g} s after the schedules' end"
+            stage.violations.append(what)
+            return
+        stage.rest(1)
     stage.say("all runs have ended")
-    return True
+    if backfill.returncode != 0:
+        stage.violations.append(f"the backfill ended with status {backfill.returncode}")
 
 
-def _judge(stage: Stage, options: Options, start: datetime, end: datetime) -> Result:
+def _judge(stage: Stage, start: datetime, end: datetime) -> Result:
     """Look at what happened while all pods still run."""
     import verify  # of the example; shares no code with the pipeline
 
-    whole = read_history(stage.engine, options.root / "claims" / "shared" / "records.jsonl")
+    whole = read_history(stage.engine, stage.records)
     history = History(
         whole.records,
         [it for it in whole.attempts if it.task.dag_id in DAGS],
         [it for it in whole.runs if it.dag_id in DAGS],
         [it for it in whole.skipped if it.dag_id in DAGS],
     )
+    expected = checker.Expected(start, end, DAGS, set())
     result = Result(executions=checker.executions(history))
-    result.violations += checker.violations(history, checker.Expected(start, end, DAGS, set()))
+    result.violations += checker.violations(history, expected)
+    flights = History([], [it for it in whole.attempts if it.task.dag_id not in DAGS], [], [])
+    result.violations += checker.after_success(flights, expected)
     result.violations += invariants.violations(stage.engine)
-    output = options.root / "claims" / "shared" / "flights"
+    output = stage.root / "claims" / "shared" / "flights"
     result.violations += verify.compare(output, list(DAYS))
     for day in DAYS:
-        summary = json.loads((output / "summary" / f"day={day}.json").read_text())
-        result.flights.append((day, summary["flights"]))
-    for pod in stage.cluster.pods():
-        for name in pod.containers:
-            if (seen := pod.seen(name)) is not None:
-                result.violations += [f"{pod.name}-{name}: {it}" for it in exposed(seen)]
+        summary = output / "summary" / f"day={day}.json"
+        if summary.exists():
+            result.flights.append((day, json.loads(summary.read_text())["flights"]))
     result.outcomes = Counter(str(it.outcome) for it in whole.attempts)
     result.by_dag = Counter(it.task.dag_id for it in whole.records if it.what == "start")
     return result
 
 
-def _tracebacks(pod: Pod) -> Iterator[str]:
-    for log in pod.logs():
+def _tracebacks(logs: Iterable[Path]) -> Iterator[str]:
+    for log in logs:
         if count := log.read_text(errors="replace").count("Traceback (most recent call last)"):
-            yield f"{pod.name}: {log.stem} has logged {count} tracebacks"
+            yield f"{log.parent.name}: {log.stem} has logged {count} tracebacks"

@@ -1,11 +1,11 @@
 """A release of Headway, built from a checkout: its images, and the objects of its chart."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import yaml
@@ -18,6 +18,9 @@ DATABASE_HOST: Final = "postgres.example.org"
 """The name that production-values.yaml has."""
 
 LEASE: Final = 8.0
+DRAIN: Final = 120
+"""Seconds that attempts get when their worker goes, as the production values have it."""
+
 PLAIN, SPARK = "release-headway-worker-default", "release-headway-worker-spark"
 SCHEDULER, PARSER = "release-headway-scheduler", "release-headway-parser"
 _PRODUCTION: Final = Path("deploy", "helm", "headway", "ci", "production-values.yaml")
@@ -40,7 +43,7 @@ class Release:
         return render(self.checkout / _PRODUCTION, values, chart=chart)
 
 
-def built(podman: Podman, checkout: Path = ROOT, prefix: str = "") -> Release:
+def built(podman: Podman, checkout: Path = ROOT, prefix: str = "pods/") -> Release:
     """Build the images of a checkout, the one with Spark with the flights' data besides."""
     image, spark = built_images(
         podman, "headway", "headway-spark", checkout=checkout, prefix=prefix
@@ -52,13 +55,18 @@ def built(podman: Podman, checkout: Path = ROOT, prefix: str = "") -> Release:
 @contextmanager
 def earlier(podman: Podman, revision: str) -> Iterator[Release]:
     """Build the release of an earlier commit, in a checkout that goes when the context ends."""
-    with TemporaryDirectory() as folder:
-        checkout = Path(folder, "checkout")
-        _git("worktree", "add", "--detach", str(checkout), revision)
-        try:
-            yield built(podman, checkout, "earlier/")
-        finally:
-            _git("worktree", "remove", "--force", str(checkout))
+    checkout = ROOT / ".headway" / "pods" / "earlier"
+    _forget(checkout)
+    _git("worktree", "add", "--force", "--detach", str(checkout), revision)
+    try:
+        yield built(podman, checkout, "pods/earlier/")
+    finally:
+        _forget(checkout)
+
+
+def _forget(checkout: Path) -> None:
+    shutil.rmtree(checkout, ignore_errors=True)
+    _git("worktree", "prune")
 
 
 def _git(*arguments: str) -> None:
@@ -94,12 +102,13 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
         "parser": {"settings": {**impatient, "dag_dir_list_interval": 5}},
         "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
         "workers": [
-            {"name": "default", "queues": ["plain"], "replicas": 2},
+            {"name": "default", "queues": ["plain"], "replicas": 2, "drainGrace": DRAIN},
             {
                 "name": "spark",
                 "queues": ["default"],
                 "replicas": spark_workers,
                 "slots": 4,
+                "drainGrace": DRAIN,
                 "settings": {"spark_driver_memory": "1g", "spark_java_options": ""},
                 "spark": {"kind": "embedded"},
             },

@@ -26,7 +26,7 @@ class Step:
 def next_step(
     pods: Sequence[Replica], revision: str, wanted: int, surge: int, unavailable: int
 ) -> Step:
-    """Decide for a Deployment that wants so many pods of this revision.
+    """Decide for a Deployment that wants so many pods of this revision; the oldest pod is first.
 
     At most `surge` pods more than wanted exist, and at most `unavailable` fewer are ready, but for
     those that are not ready by themselves.
@@ -37,12 +37,14 @@ def next_step(
     room = wanted + surge - len(pods) if old else missing
     if missing < 0:
         return Step(0, _first(new, -missing))
+    most = len(pods) - (wanted - unavailable) - sum(not it.ready for it in new)
+    broken = [it.name for it in old if not it.ready][: max(most, 0)]
     spare = sum(it.ready for it in pods) - (wanted - unavailable)
-    broken = [it.name for it in old if not it.ready]
     ready = [it.name for it in old if it.ready][: max(spare, 0)]
     return Step(max(min(room, missing), 0), (*broken, *ready))
 
 
 def _first(pods: Sequence[Replica], number: int) -> tuple[str, ...]:
-    """Return those that go first: the ones that are not ready."""
-    return tuple(it.name for it in sorted(pods, key=lambda it: it.ready)[:number])
+    """Return those that go first: the ones that are not ready, and then the youngest."""
+    youngest_first = list(reversed(pods))
+    return tuple(it.name for it in sorted(youngest_first, key=lambda it: it.ready)[:number])

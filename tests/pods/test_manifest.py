@@ -76,7 +76,20 @@ def test_what_is_not_heeded_is_refused(place: Place) -> None:
         manifest.pod("a", template(volumes=[{"name": "host", "hostPath": {}}]), place)
 
 
-def test_production_has_nothing_that_is_not_heeded() -> None:
-    known = manifest.KNOWN | {"imagePullSecrets"}
+def test_fields_of_containers_and_probes_are_refused_too(place: Place) -> None:
+    strange: list[dict[str, Any]] = [
+        {"lifecycle": {}},
+        {"livenessProbe": {"initialDelaySeconds": 1}},
+    ]
+    for more in strange:
+        given = template()
+        given["spec"]["containers"][0] |= more
 
-    assert {key for _, it in pods(rendered("production")) for key in it["spec"]} <= known
+        with pytest.raises(ValueError, match="know nothing of"):
+            manifest.pod("a", given, place)
+
+
+def test_every_field_of_production_is_heeded() -> None:
+    found = {key for _, it in pods(rendered("production")) for key in manifest.unheeded(it["spec"])}
+
+    assert found == {"imagePullSecrets"}

@@ -25,7 +25,10 @@ def replicas(*pods: str) -> list[Replica]:
         (["a:old:ready", "b:old:ready", "c:new:ready"], Step(0, ("a",))),
         (["b:old:ready", "c:new:ready"], Step(1, ())),
         (["b:old:ready", "c:new:ready", "d:new:ready"], Step(0, ("b",))),
-        (["a:old:not", "b:old:ready"], Step(1, ("a",))),
+        (["a:old:not", "b:old:ready"], Step(1, ())),
+        (["a:old:not", "b:old:ready", "c:new:not"], Step(0, ())),
+        (["a:old:not", "b:old:ready", "c:new:ready"], Step(0, ("a",))),
+        (["a:new:ready", "b:new:ready", "c:new:ready"], Step(0, ("c",))),
         (["a:new:ready", "b:new:not", "c:new:ready"], Step(0, ("b",))),
     ],
 )

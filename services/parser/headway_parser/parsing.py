@@ -18,6 +18,9 @@ from headway_parser.processor import Bounds, DagFileProcessor
 
 log = logging.getLogger(__name__)
 
+ASKED_AGAIN: Final = 2.0
+"""Seconds from asking for a missing fork server to asking for it again."""
+
 SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
 
@@ -50,46 +53,63 @@ class Parsing:
     starting: Future[Forker] | None = None
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
-    _is_missing: bool = False
+    _missing: str = ""
+    """Why there is no fork server; nothing while there is one."""
+
+    _again_at: float = 0.0
 
     @property
     def free(self) -> int:
         """How many more files may be parsed now."""
+        if self._missing:
+            return 0
         return self.places - len(self.running) + min(self._slow, self.places)
 
     @property
     def soon_free(self) -> bool:
         """Whether more files may be parsed now, or in a moment: as long as none is slow."""
-        return self.free > 0 or not self._slow
+        return self.free > 0 or not (self._slow or self._missing)
 
     @property
     def _slow(self) -> int:
         return sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
 
     def warm_up(self) -> Forker:
-        """Have the fork server ready, and return it."""
+        """Have the fork server ready, and return it; ForkerError if there is none."""
         if self.starting is not None:
             self._take_over()
-            self._tell()
+            self._log_isolation()
         if self._forker is None or not self._forker.alive():
-            self._is_missing = True
+            self._missing = "it is being asked for"
             if self._forker is not None:
                 self._forker.close()
-            self._forker = self.start_forker()
-            self._is_missing = False
-            self._tell()
+            try:
+                self._forker = self.start_forker()
+            except ForkerError as error:
+                self._missing = str(error)
+                self._again_at = self.clock.monotonic() + ASKED_AGAIN
+                raise
+            self._missing = ""
+            self._log_isolation()
         return self._forker
 
     def recover(self) -> None:
-        """Ask again for a fork server that was missing; ForkerError if it still is."""
-        if self._is_missing:
-            self.warm_up()
+        """Ask again, from time to time, for a fork server that is missing.
+
+        Meanwhile nothing is parsed here, and the process goes on to say that it is alive.
+        """
+        if self._missing and self.clock.monotonic() >= self._again_at:
+            try:
+                self.warm_up()
+            except ForkerError as error:
+                log.warning("action=await_forker next_try=%.1f error=%s", ASKED_AGAIN, error)
 
     def check(self) -> Check:
         """Tell whether the last file had a fork server to be parsed by; any thread may ask."""
-        missing = self._is_missing
-        found = "is missing; it is asked for again and again" if missing else "is there"
-        return Check("fork server", not missing, found)
+        missing = self._missing
+        return Check(
+            "fork server", not missing, f"is missing: {missing}" if missing else "is there"
+        )
 
     def start(self, job: Job) -> None:
         """Begin to parse a file."""
@@ -127,7 +147,7 @@ class Parsing:
                 ending.callback(processor.close)
             self.running.clear()
 
-    def _tell(self) -> None:
+    def _log_isolation(self) -> None:
         if self._forker is not None and (isolation := self._forker.isolation) is not None:
             log.info("action=isolate %s", isolation.describe())
 

@@ -41,7 +41,7 @@ def serve(
         process.show_skew(manager.theirs)
         process.health.others.append(parsing.check)
         look_early(manager.look)  # which takes a while, as does the start of the fork server
-        begin(parsing, elsewhere=given.forker is not None)
+        warm_up_or_wait(parsing, elsewhere=given.forker is not None)
 
         def step() -> Found:
             found = Found.MORE if manager.step() else Found.NOTHING
@@ -52,7 +52,7 @@ def serve(
         Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell, moved=moved).run()
 
 
-def begin(parsing: Parsing, *, elsewhere: bool) -> None:
+def warm_up_or_wait(parsing: Parsing, *, elsewhere: bool) -> None:
     """Have the fork server ready; one elsewhere may start later than this process."""
     try:
         parsing.warm_up()

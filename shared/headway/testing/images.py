@@ -34,7 +34,9 @@ def built_images(
         _run(podman, "deploy/wheel", checkout=checkout)
         _run(podman, "deploy/images/build", *targets, checkout=checkout, PREFIX=prefix)
         podman("image", "prune", "--force", "--filter", f"until={_OLD}")
-    return [f"localhost/{prefix}{target}:{__version__}" for target in targets]
+        [wheel] = (checkout / "dist").glob("headway-*.whl")
+    version = wheel.name.split("-")[1]
+    return [f"localhost/{prefix}{target}:{version}" for target in targets]
 
 
 def built_image(podman: Podman, name: str, folder: Path, *options: str) -> str:

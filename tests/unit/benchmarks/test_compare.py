@@ -76,7 +76,7 @@ def test_both_sides_repeat_alike(side: ModuleType, runs: Runs) -> None:
     own = side.Side(OLD_PYTHON, OWN, side.AS_USUAL)
 
     old = side.runnable("tasks", side.Side(OLD_PYTHON, OURS), own)
-    new = side.Side(NEW_PYTHON, OURS).beside(old)
+    new = side.Side(NEW_PYTHON, OURS).repeating_like(old)
 
     assert (old.repeat, new.repeat) == (side.AS_USUAL, side.AS_USUAL)
     assert side.Side(NEW_PYTHON, OURS).repeat == side.ONCE
