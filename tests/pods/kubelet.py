@@ -261,7 +261,7 @@ def exposed(seen: Seen) -> Iterator[str]:
         if own is not None and _namespace(pid) == own:
             try:
                 yield from (f"process {pid}: {it}" for it in _exposed(folder))
-            except (FileNotFoundError, ProcessLookupError):  # it has ended
+            except OSError:  # it has ended
                 continue
 
 

@@ -130,7 +130,7 @@ class Stage:
     def install(self, objects: Sequence[Object]) -> None:
         """Install a release, and wait until all DAGs are in force."""
         self.cluster.apply(objects)
-        self._until(self.cluster.settled, "helm install: pods as wanted")
+        until(self.cluster.settled, "helm install: pods as wanted", _SETTLE_WITHIN)
         self._until(lambda: self.scalar(ACTIVE) == len(DAGS) + 1, "all DAGs in force")
         self.say("helm install: done")
 
