@@ -10,13 +10,12 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.chaos.play import Options, Result, play
+from tests.chaos.telling import counted, tell_violations
 
-_MOST_TOLD = 50
 STALLS = ("supervisor", "forker", "nanny")
 
 
@@ -52,18 +51,11 @@ def _tell(result: Result) -> None:
     kinds = sorted(result.done | result.missed)
     for kind in kinds:
         print(f"fault {kind:<20} seen {result.done[kind]:>4}  not seen {result.missed[kind]:>4}")
-    print(f"attempts by outcome: {_counted(result.outcomes)}")
-    print(f"executions by DAG: {_counted(result.by_dag)}")
-    for each in result.violations[:_MOST_TOLD]:
-        print(f"VIOLATION {each}")
-    if (more := len(result.violations) - _MOST_TOLD) > 0:
-        print(f"VIOLATION ... and {more} more")
+    print(f"attempts by outcome: {counted(result.outcomes)}")
+    print(f"executions by DAG: {counted(result.by_dag)}")
+    tell_violations(result.violations)
     for kind in result.never_seen:
         print(f"NEVER SEEN {kind}: the fault had no effect, so this proves nothing about it")
-
-
-def _counted(what: Counter[str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in sorted(what.items())) or "none"
 
 
 if __name__ == "__main__":

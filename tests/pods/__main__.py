@@ -10,16 +10,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.chaos.telling import counted, tell_violations
 from tests.pods.play import Options, Result, play
 
 from headway.cli.demo import examples_folder
 from headway.testing.podman import Podman
-
-_MOST_TOLD = 50
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,19 +40,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _tell(result: Result) -> None:
-    print(f"pods: {result.pods}; restarts of containers: {_counted(result.restarts)}")
+    print(f"pods: {result.pods}; restarts of containers: {counted(result.restarts)}")
     print(f"disturbances: {', '.join(result.done)}")
     print("flights: " + ", ".join(f"{day} {number}" for day, number in result.flights))
-    print(f"attempts by outcome: {_counted(result.outcomes)}")
-    print(f"executions by DAG: {_counted(result.by_dag)}")
-    for each in result.violations[:_MOST_TOLD]:
-        print(f"VIOLATION {each}")
-    if (more := len(result.violations) - _MOST_TOLD) > 0:
-        print(f"VIOLATION ... and {more} more")
-
-
-def _counted(what: Counter[str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in sorted(what.items())) or "none"
+    print(f"attempts by outcome: {counted(result.outcomes)}")
+    print(f"executions by DAG: {counted(result.by_dag)}")
+    tell_violations(result.violations)
 
 
 if __name__ == "__main__":

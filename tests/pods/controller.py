@@ -59,7 +59,7 @@ class Job:
 
 
 class Cluster:
-    """What `kubectl` would talk to.  A thread does what is wanted; `until_settled` waits for it."""
+    """What `kubectl` would talk to.  A thread does what is wanted; `settled` tells the end."""
 
     def __init__(self, node: Node) -> None:
         self.node = node

@@ -142,7 +142,7 @@ class Pod:
         return True
 
     def _look_after(self, name: str) -> None:
-        """Note a restart, ask the probes that are due, and restart the container if they say so."""
+        """Start a container anew that has ended; ask its due probes, and stop it if they say so."""
         seen, now = self.seen(name), time.monotonic()
         if seen is None:
             return

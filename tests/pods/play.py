@@ -17,6 +17,7 @@ from sqlalchemy import Engine, TextClause
 from tests.chaos import checker
 from tests.chaos.history import History, read_history
 from tests.chaos.play import ACTIVE, DAGS, TO_DO
+from tests.chaos.scene import LEASE
 from tests.chart.rendering import Object
 from tests.pods import database, release
 from tests.pods.controller import Cluster
@@ -252,7 +253,7 @@ def _write_place(folder: Path, start: datetime, end: datetime | None) -> None:
     last = int(end.timestamp()) if end else int(start.timestamp()) + 86400
     draft = folder / "place.draft"
     draft.write_text(
-        f"RECORDS = '/data/records.jsonl'\nLEASE = {release.LEASE}\n"
+        f"RECORDS = '/data/records.jsonl'\nLEASE = {LEASE}\n"
         f"START = {int(start.timestamp())}\nEND = {last}\n"
         "QUEUE = 'plain'\nSPARK_QUEUE = 'default'\n"
     )

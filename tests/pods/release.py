@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from tests.chaos.scene import LEASE, LEASE_GRACE, THRESHOLD
 from tests.chart.rendering import Object, render
 
 from headway.testing.images import ROOT, built_images, image_with_packages
@@ -17,7 +18,6 @@ from headway.testing.podman import Podman
 DATABASE_HOST: Final = "postgres.example.org"
 """The name that production-values.yaml has."""
 
-LEASE: Final = 8.0
 DRAIN: Final = 120
 """Seconds that attempts get when their worker goes, as the production values have it."""
 
@@ -80,7 +80,6 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
     and logs are on volumes.
     """
     data = [{"name": "shared", "claim": "shared", "path": "/data"}]
-    impatient = {"heartbeat_interval": 1, "health_check_threshold": 6}
     return {
         "image": _image(release.image),
         "sparkImage": _image(release.spark_image),
@@ -94,12 +93,18 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
         "scheduler": {
             "settings": {
                 "heartbeat_interval": 1,
-                "scheduler_health_check_threshold": 6,
+                "scheduler_health_check_threshold": THRESHOLD,
                 "orphaned_tasks_check_interval": 0.5,
-                "lease_grace": 2,
+                "lease_grace": LEASE_GRACE,
             }
         },
-        "parser": {"settings": {**impatient, "dag_dir_list_interval": 5}},
+        "parser": {
+            "settings": {
+                "heartbeat_interval": 1,
+                "health_check_threshold": THRESHOLD,
+                "dag_dir_list_interval": 5,
+            }
+        },
         "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
         "workers": [
             {"name": "default", "queues": ["plain"], "replicas": 2, "drainGrace": DRAIN},

@@ -21,7 +21,7 @@ GATE: Final = "HEADWAY_GATE"
 def stop_on_signals() -> Bell:
     """Return a bell that SIGTERM and SIGINT stop; nothing else happens in the handler.
 
-    One that comes again while Python ends is ignored: the process has ended in good order then.
+    A signal that comes while Python ends is ignored, so that it does not change the exit status.
     """
     bell = Bell()
 
