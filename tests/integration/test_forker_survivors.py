@@ -330,3 +330,21 @@ def test_a_fork_server_whose_supervisor_dies_while_it_starts_ends_without_a_word
     _, said = program.communicate(timeout=LONG)
 
     assert (program.returncode, said) == (0, b"")
+
+
+_ALL_HAVE_ENDED = """
+import os
+
+from headway.runtime.forker.tree import kill_stopped
+
+ended = os.spawnlp(os.P_NOWAIT, "true", "true")
+os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
+kill_stopped({ended})
+assert os.waitpid(ended, 0) == (ended, 0)
+"""
+
+
+@pytest.mark.regression
+def test_the_last_nanny_may_end_while_stopped_ones_are_looked_for() -> None:
+    """The kernel has no child then that could have stopped, and says that there is none."""
+    subprocess.run([sys.executable, "-c", _ALL_HAVE_ENDED], check=True)

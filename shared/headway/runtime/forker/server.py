@@ -179,8 +179,8 @@ class _Server:
         Its child dies with it and the rest of that tree falls to this process.
         The supervisor is told only when all are dead.
         """
-        if reap(self._bury):
-            kill_stopped(self._nannies)
+        reap(self._bury)
+        kill_stopped(self._nannies)
         while self._fallen:
             kill_descendants(self._bury, spared=self._nannies)
             nanny = self._fallen.pop()

@@ -79,13 +79,14 @@ def see_off(children: Collection[int], wakeup: Wakeup, on_exit: OnExit, seconds:
 def kill_stopped(children: Collection[int]) -> None:
     """Kill those of these children that somebody has stopped: they obey no order any more.
 
-    Some child of this process must be there.  Linux only.
+    Linux only.
     """
     if sys.platform != "linux":
         return
-    while (news := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WNOHANG)) is not None:
-        if news.si_pid in children:
-            _signal(news.si_pid, signal.SIGKILL)
+    with suppress(ChildProcessError):  # all have ended and wait to be buried, or there is none
+        while (news := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WNOHANG)) is not None:
+            if news.si_pid in children:
+                _signal(news.si_pid, signal.SIGKILL)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
