@@ -13,8 +13,8 @@ help:  ## Show what there is to make
 demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
 	@$(BIN)/headway demo
 
-test: $(STAMP)  ## Run all tests but those of images: unit, integration, the real services
-	$(TESTS) -m "not images"
+test: $(STAMP)  ## Run all tests but those of images and acceptance: unit, integration, the real services
+	$(TESTS) -m "not images and not acceptance"
 
 test-images: $(STAMP)  ## Build the images and run containers of them, as root
 	$(BIN)/pytest tests/images
@@ -35,7 +35,8 @@ DEBIAN_TESTS := $(addprefix tests/integration/, test_db_engine.py test_db_attemp
 test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian's PostgreSQL 15 as installed
 	.ci/debian-postgres $(TESTS) -m 'not history' $(DEBIAN_TESTS)
 
-acceptance: $(STAMP)  ## Backfill a year of flights four ways, and compare the tables (an hour or two)
+acceptance: $(STAMP)  ## Run flights on each kind of Spark; backfill a year of them four ways (an hour or two)
+	$(BIN)/pytest -m acceptance tests/acceptance
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
 
 chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20 SEED=1 STALL=supervisor SKEW=600

@@ -344,7 +344,6 @@ assert os.waitpid(ended, 0) == (ended, 0)
 """
 
 
-@pytest.mark.regression
 def test_the_last_nanny_may_end_while_stopped_ones_are_looked_for() -> None:
     """The kernel has no child then that could have stopped, and says that there is none."""
     subprocess.run([sys.executable, "-c", _ALL_HAVE_ENDED], check=True)

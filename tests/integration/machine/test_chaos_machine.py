@@ -1,4 +1,4 @@
-"""A week is backfilled while a scheduler, the worker and Postgres are killed in its middle."""
+"""Five days are backfilled while a scheduler, the worker and Postgres are killed in its middle."""
 
 import json
 import os
@@ -15,6 +15,7 @@ import pytest
 import verify
 from sqlalchemy import Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
+from tests.acceptance.flights_backfill import LIGHT_WORK
 
 from headway.cli.demo import examples_folder
 from headway.db.engine import is_transient
@@ -23,7 +24,7 @@ from headway.testing.machine import Command, Machine, until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 
-DAYS = [f"2013-01-0{number}" for number in range(1, 8)]
+DAYS = [f"2013-01-0{number}" for number in range(1, 6)]
 TASKS = 8
 LONG = 300.0
 """Seconds for the whole backfill, with all that is lost on the way."""
@@ -60,13 +61,14 @@ class Aftermath:
 
 @pytest.fixture(scope="module")
 def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Aftermath:
-    machine = Machine.new(tmp_path_factory.mktemp("chaos"))
+    given = {"HEADWAY_WORKER_SPARK_CONF": json.dumps(LIGHT_WORK)}
+    machine = Machine.new(tmp_path_factory.mktemp("chaos"), given)
     output = machine.root / "output"
     dags = examples_folder() / "dags"
     with machine.standalone(dags, "--schedulers", "2") as (standalone, engine):
         until(lambda: _row(engine, ACTIVE_DAGS) == (1,), "the DAG in force")
-        week = ["--from", DAYS[0], "--to", DAYS[-1], "--conf", json.dumps({"output": str(output)})]
-        created = machine.run("backfill", "create", "flights_daily", *week, "--no-wait")
+        days = ["--from", DAYS[0], "--to", DAYS[-1], "--conf", json.dumps({"output": str(output)})]
+        created = machine.run("backfill", "create", "flights_daily", *days, "--no-wait")
         assert created.returncode == 0, created.stderr
         with LiveAttempts.recorded(machine.home / "scratch") as seen:
             _do_harm(machine, engine)

