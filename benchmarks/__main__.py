@@ -16,6 +16,7 @@ BENCHMARKS: Final = (
     "parsing",  # about four minutes
     "masking",  # about two minutes
     "footprint",  # about two minutes
+    "cli",  # about two minutes
     "timetables",  # about half a minute
     "zones",  # about ten minutes
     "spark",  # about three minutes

@@ -16,7 +16,7 @@ from headway.db.logins import Login
 from headway.embedded.postgres import PostgresServer
 from headway.testing.postgres import ThrowawayPostgres
 
-ROLES: Final = (Login.PARSER, Login.SCHEDULER, Login.WORKER)
+ROLES: Final = (Login.PARSER, Login.SCHEDULER, Login.WORKER, Login.USER)
 PASSWORD: Final = "benchmark"
 
 # What the embedded server has for its users, fsync and synchronous_commit on, and

@@ -95,7 +95,9 @@ def services() -> dict[str, object]:
     volumes = fields(bundles=ref("size"), tmp=ref("size"))
     parser = {"settings": ref("parserSettings"), "forker": forker(), "volumes": volumes}
     return {
-        "scheduler": fields(replicas=integer(1), settings=ref("schedulerSettings"), **pod()),
+        "scheduler": fields(
+            replicas=integer(1), settings=ref("schedulerSettings"), userLogin=TRUTH, **pod()
+        ),
         "parser": fields(replicas=integer(1), **parser, **pod()),
         "workers": {"type": "array", "minItems": 1, "items": ref("worker")},
         "workerDefaults": ref("workerDefaults"),

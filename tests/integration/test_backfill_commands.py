@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from headway.actions import backfill
 from headway.actions.backfill import BackfillRequest, CreatedBackfill, plan
 from headway.actions.backfill_control import progress_of
-from headway.cli import acting, session, watch
+from headway.cli import session, watch
 from headway.cli.main import app
 from headway.db import runs
 from headway.domain.errors import ConflictError, DagError, NotFoundError
@@ -24,8 +24,7 @@ DEADLOCK = text("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test."""
-    for module in (acting, session, watch):
-        monkeypatch.setattr(module, "database_url", lambda: database_url)
+    monkeypatch.setattr(session, "database_url", lambda: database_url)
 
 
 def say(*arguments: str) -> str:

@@ -29,7 +29,6 @@ PATIENT = text("SET LOCAL deadlock_timeout = '1min'")
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test."""
-    monkeypatch.setattr(acting, "database_url", lambda: database_url)
     monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
 
 
@@ -175,16 +174,15 @@ def test_the_user_is_asked(monkeypatch: pytest.MonkeyPatch, answer: str, agreed:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     asked: list[str] = []
 
-    def confirm(question: str, *, abort: bool) -> None:
+    def confirm(question: str) -> bool:
         asked.append(question)
-        if abort and answer != "y":
-            raise typer.Abort
+        return answer == "y"
 
     monkeypatch.setattr(typer, "confirm", confirm)
     if agreed:
         ask("It would change.")
     else:
-        with pytest.raises(typer.Abort):
+        with pytest.raises(ConflictError, match="Nothing is changed"):
             ask("It would change.")
     assert asked == ["It would change. Go on?"]
 

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.cli import acting
 from headway.cli.main import app
 from headway.domain.catchup import Catchup
 from headway.domain.spec import TimetableSpec
@@ -30,7 +29,6 @@ WEEKDAYS = replace(
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test, on 7 March 2026."""
-    monkeypatch.setattr(acting, "database_url", lambda: database_url)
     monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
     monkeypatch.setattr("headway.db.server.now", lambda _: NOW)
 

@@ -7,58 +7,92 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.engine import make_url
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from headway.cli import acting, session, watch
 from headway.cli.main import app
 from headway.cli.output import Format
+from headway.db.logins import Login
 from headway.domain.errors import HeadwayError
-from headway.testing import seed
+from headway.testing import logins, seed
 
 RUN = f"scheduled__{seed.START.isoformat()}"
+BACKFILL = "backfill create"
 COMMANDS = {
-    "backfill create": "etl --from 2024-01-02 --to 2024-01-03 --no-wait",
+    "backfill cancel": "1 --yes",
+    BACKFILL: "etl --from 2024-01-02 --to 2024-01-03 --no-wait",
     "backfill list": "",
+    "backfill pause": "1",
+    "backfill resume": "1",
     "backfill show": "1 --dates",
+    "bundles forget": "main --yes",
     "bundles list": "",
     "callbacks list": "",
     "connections get": "dwh",
     "connections list": "",
+    "dags delete": "etl --yes --anyway",
     "dags diff": "etl 1 2",
     "dags list": "",
     "dags next": "etl",
+    "dags pause": "etl",
+    "dags reparse": "etl",
     "dags show": "etl",
+    "dags trigger": "etl",
+    "dags unpause": "etl",
     "dags versions": "etl",
+    "db check": "",
     "db roles": "",
     "doctor": "",
     "events": "",
     "explain": f"etl {RUN} work",
     "health": "forker --socket /nowhere",
+    "pools delete": "spare",
     "pools list": "",
+    "pools set": "spare 3",
+    "runs cancel": f"etl {RUN} --yes",
+    "runs clear": f"etl {RUN} --yes",
+    "runs delete": f"etl {RUN} --yes",
     "runs list": "",
+    "runs mark": f"etl {RUN} --as failed --yes",
     "runs show": f"etl {RUN}",
     "settings": "",
     "simulate": "",
     "spark cost": "",
+    "status": "",
+    "tasks cancel": f"etl {RUN} work --yes",
+    "tasks clear": f"etl {RUN} work --yes",
     "tasks list": f"etl {RUN}",
+    "tasks mark": f"etl {RUN} work --as failed --yes",
     "timetable preview": "@daily",
     "variables get": "region",
     "variables list": "",
+    "version": "",
+    "worker drain": "1",
     "worker list": "",
 }
-FINDS_FAULTS = ("doctor", "health")
+BEFORE = {
+    **{f"backfill {it}": [BACKFILL] for it in ("cancel", "pause", "resume", "show")},
+    "dags delete": ["runs cancel", "runs delete"],
+    "pools delete": ["pools set"],
+    "runs delete": ["runs cancel"],
+}
+"""What has to be done before a command."""
+
+FINDS_FAULTS = ("doctor", "health", "status")
 """Commands that end with status 1 where something is not well."""
 
+FILE = text("INSERT INTO dag_file (bundle, relative_path) VALUES ('main', 'etl.py')")
 BAD = "\x1b]0;owned\x07"
 
 
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
-    """The commands reach the database of the test."""
-    for module in (acting, session, watch):
-        monkeypatch.setattr(module, "database_url", lambda: database_url)
-    monkeypatch.setenv("HEADWAY_DATABASE_URL", database_url)
+    """The commands have the environment of a scheduler's pod: its login, and the one of users."""
+    user = make_url(logins.address(database_url, Login.USER))
+    monkeypatch.setenv("HEADWAY_DATABASE_URL", logins.address(database_url, Login.SCHEDULER))
+    monkeypatch.setenv("HEADWAY_DATABASE_USER_URL", user._replace(password=None).render_as_string())
+    monkeypatch.setenv("HEADWAY_DATABASE_USER_PASSWORD", str(user.password))
 
 
 def run(*arguments: str) -> Result:
@@ -90,13 +124,15 @@ def test_json_is_one_document(
     command: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.store(engine, seed.dag())
-    seed.store(engine, replace(seed.dag(), description="other"))
-    seed.create_runs(engine, 2, [0])
+    seed.start_run(engine, replace(seed.dag(), description="other"))
+    assert seed.register(engine, "worker").id == 1
     monkeypatch.setenv("HEADWAY_SECRETS_KEYS", run("secrets", "new-key").stdout.strip())
     run("connections", "add", "dwh", "--conn-type", "http")
     CliRunner().invoke(app, ["variables", "set", "region", "--from", "-"], input="eu")
-    if command == "backfill show":
-        run("backfill", "create", *COMMANDS["backfill create"].split())
+    with engine.begin() as conn:
+        conn.execute(FILE)
+    for before in BEFORE.get(command, ()):
+        assert run(*before.split(), *COMMANDS[before].split()).exit_code == 0
 
     result = run(*command.split(), *COMMANDS[command].split(), "-o", "json")
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.cli import acting, terminal
+from headway.cli import terminal
 from headway.cli.main import app
 from headway.db import versions
 from headway.db.versions import NewVersion
@@ -26,7 +26,6 @@ NEW = seed.dag(seed.task("a"), replace(seed.task("b", "a"), retries=2), seed.tas
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test."""
-    monkeypatch.setattr(acting, "database_url", lambda: database_url)
     monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
 
 

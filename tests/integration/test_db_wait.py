@@ -95,7 +95,7 @@ def test_after_the_timeout_it_says_what_to_do(empty_url: str, tmp_path: Path) ->
     with waiting(empty_url, log, "--timeout", "5") as process:
         process.communicate(timeout=60)
 
-    assert process.returncode == 1
+    assert process.returncode == 6
     assert log.read_text().splitlines()[-1] == (
         "Error: The database is not ready after 5 s. "
         "The database has no Headway tables yet; run `headway db migrate`."

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.actions import situations
+from headway.actions import processes, situations
 from headway.actions.lookup import check_tasks, current_dag, run_of
 from headway.actions.situations import Surroundings
 from headway.db import explain as reads
@@ -38,9 +38,6 @@ TRIES: Final = 3
 
 DEEPEST: Final = 4
 """How far it is followed what a task waits for."""
-
-KINDS: Final = ("scheduler", "backfill", "worker", "parser")
-"""The processes whose clocks are compared."""
 
 _SCHEDULED: Final = f"{RunType.SCHEDULED}__"
 
@@ -82,7 +79,7 @@ def explain(
     told = _follow(around, wanted, DEEPEST)
     if told.reason is Reason.ENDED:
         return told
-    differing = clocks_that_differ(around.processes(*KINDS))
+    differing = clocks_that_differ(around.processes(*processes.KINDS))
     return replace(told, facts=(*told.facts, *differing))
 
 

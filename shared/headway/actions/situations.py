@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from headway.actions import processes
 from headway.db import explain, explain_line, explain_run, runs, standings, xcoms
 from headway.db.reservations import Scope
 from headway.db.standings import Past
@@ -34,12 +35,7 @@ class Surroundings:
         self, *kinds: str, queue: str | None = None, number: int | None = None
     ) -> list[ProcessRow]:
         """Return those processes of these kinds, or the one, that have not ended."""
-        known: Mapping[str, float] = {
-            "threshold": self.settings.scheduler_health_check_threshold,
-            "parallelism": self.settings.parallelism,
-            "max_clock_skew": self.settings.max_clock_skew,
-        }
-        return explain.processes(self.conn, known, kinds, queue=queue, number=number)
+        return processes.unended(self.conn, self.settings, *kinds, queue=queue, number=number)
 
     def schedulers(self) -> list[ProcessRow]:
         """Return the processes that queue tasks."""

@@ -1,20 +1,18 @@
 """Carry out what a user asks for: after a question, in one transaction, with word to services."""
 
 import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from threading import Event
 from typing import Final, TypeVar
 
 import typer
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
-from headway.cli.session import database_url
-from headway.db import engine as engines
-from headway.db import migrate, notices
+from headway.cli.session import connected
+from headway.db import notices
 from headway.db.notices import Notice
-from headway.domain.errors import ConflictError, DatabaseError
+from headway.domain.errors import ConflictError
 from headway.runtime.clock import SystemClock
 
 T = TypeVar("T")
@@ -30,9 +28,6 @@ TOLD: Final = (notices.SCHEDULER, notices.STOP)
 _MADE_WAY: Final = frozenset({"40001", "40P01", "55P03"})
 """Errors by which the database says that nothing was done, for another transaction's sake."""
 
-_REFUSED: Final = frozenset({"42501", "25006"})
-"""Errors by which the database says that this account may not: no privilege, or read-only."""
-
 
 def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
     """Do `work` in one transaction, and then tell schedulers and workers, or others, of it.
@@ -40,7 +35,7 @@ def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
     It is done again when the database had it make way for another transaction.  Any other
     failure of the database is a DatabaseError.
     """
-    with _engine() as engine:
+    with connected() as engine:
         for tries_left in reversed(range(TRIES)):
             try:
                 with engine.begin() as conn:
@@ -56,32 +51,13 @@ def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
 
 def rehearse(work: Callable[[Connection], T]) -> T:
     """Return what `work` would return, and leave nothing of it behind."""
-    with _engine() as engine, engine.connect() as conn:
+    with connected() as engine, engine.connect() as conn:
         return work(conn)
 
 
 def ask(what: str) -> None:
-    """Have the user agree to what is about to be done; ConflictError where nobody can be asked."""
+    """Have the user agree to what is about to be done; ConflictError without a yes."""
     if not sys.stdin.isatty():
         raise ConflictError(f"{what} Nobody can be asked here whether that is meant: add --yes.")
-    typer.confirm(f"{what} Go on?", abort=True)
-
-
-@contextmanager
-def _engine() -> Iterator[Engine]:
-    engine = engines.connect(database_url(), name="headway", pool_size=1)
-    try:
-        migrate.check(engine)
-        yield engine
-    except DBAPIError as error:
-        said = str(error.orig).strip()
-        if getattr(error.orig, "pgcode", None) in _REFUSED:
-            raise DatabaseError(
-                f"The account that HEADWAY_DATABASE_URL names may not do that ({said}); log in "
-                "as headway_user."
-            ) from error
-        if isinstance(error, OperationalError):
-            raise DatabaseError(f"The database failed: {said}") from error
-        raise
-    finally:
-        engine.dispose()
+    if not typer.confirm(f"{what} Go on?"):
+        raise ConflictError("Nothing is changed.")

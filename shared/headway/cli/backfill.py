@@ -7,6 +7,7 @@ import typer
 
 from headway.cli import backfill_control
 from headway.cli import backfill_options as options
+from headway.cli.ending import ExitStatus
 from headway.cli.escaping import visible
 from headway.cli.output import Format, Output
 from headway.cli.values import Reason, parse_conf
@@ -68,7 +69,7 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
     if dry_run:
         _rehearse(request, (from_date, to_date, dates), output)
     elif not _create(request, (from_date, to_date, dates), reason, (wait, output)):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 @app.command()

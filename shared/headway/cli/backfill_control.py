@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.backfill_options import Number
+from headway.cli.ending import ExitStatus
 from headway.cli.escaping import say
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason, Yes
 
 if TYPE_CHECKING:
@@ -79,21 +80,25 @@ def watch(backfill_id: Number) -> None:
     if hold is not None and hold.why is not None:
         say(hold.why)
     if watch_backfill(backfill_id).state != "success":
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
-def pause(backfill_id: Number, reason: Reason = None) -> None:
+def pause(backfill_id: Number, reason: Reason = None, output: Output = Format.TABLE) -> None:
     """Start no more runs of a backfill; what runs goes on to its end."""
-    _set_paused(backfill_id, reason, paused=True)
+    _set_paused(backfill_id, reason, output, paused=True)
 
 
-def resume(backfill_id: Number, reason: Reason = None) -> None:
+def resume(backfill_id: Number, reason: Reason = None, output: Output = Format.TABLE) -> None:
     """Let a paused backfill go on."""
-    _set_paused(backfill_id, reason, paused=False)
+    _set_paused(backfill_id, reason, output, paused=False)
 
 
-def cancel(backfill_id: Number, reason: Reason = None, yes: Yes = False) -> None:
+def cancel(
+    backfill_id: Number, reason: Reason = None, yes: Yes = False, output: Output = Format.TABLE
+) -> None:
     """End a backfill: runs that have not begun are deleted, all others cancelled."""
+    from dataclasses import asdict
+
     from headway.actions.backfill_control import cancel_backfill
     from headway.actions.intervene import Author
     from headway.cli.acting import act, ask, rehearse
@@ -112,18 +117,19 @@ def cancel(backfill_id: Number, reason: Reason = None, yes: Yes = False) -> None
             f"begun deleted, {counted(would.ended, 'run')} ended."
         )
     done = act(work)
-    print(
+    said = (
         f"Backfill {backfill_id} is cancelled. Runs that had not begun and are deleted: "
         f"{done.dropped}; that are ended: {done.ended}."
     )
     if done.passed:
-        print(
-            f"The schedule has gone past {done.passed} of their intervals, and leaves them out: "
+        said += (
+            f"\nThe schedule has gone past {done.passed} of their intervals, and leaves them out: "
             "only another backfill runs these."
         )
+    tell(said, {"id": backfill_id, **asdict(done)}, output)
 
 
-def _set_paused(backfill_id: int, reason: str | None, *, paused: bool) -> None:
+def _set_paused(backfill_id: int, reason: str | None, output: Format, *, paused: bool) -> None:
     from headway.actions.backfill_control import set_backfill_paused
     from headway.actions.intervene import Author
     from headway.cli.acting import act
@@ -132,7 +138,8 @@ def _set_paused(backfill_id: int, reason: str | None, *, paused: bool) -> None:
     author = Author(actor(), reason)
     changed = act(lambda conn: set_backfill_paused(conn, backfill_id, author, paused=paused))
     state = "paused" if paused else "running"
-    print(f"Backfill {backfill_id} is {state}{'' if changed else ' already'}.")
+    row = {"id": backfill_id, "paused": paused, "changed": changed}
+    tell(f"Backfill {backfill_id} is {state}{'' if changed else ' already'}.", row, output)
 
 
 def row_of(progress: "Progress") -> dict[str, object]:

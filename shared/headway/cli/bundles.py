@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason, Yes
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def forget(
     name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Deactivate the DAGs of a bundle that no parser looks at any more; their history stays."""
     from headway.actions.bundles import forget_bundle
@@ -45,4 +46,6 @@ def forget(
 
     if not yes:
         ask(f"The bundle {name} will be forgotten, and its {len(rehearse(work))} DAGs deactivated.")
-    print(f"Forgot the bundle {name}, and deactivated its {len(act(work))} DAGs.")
+    gone = act(work)
+    row = {"name": name, "deactivated": gone}
+    tell(f"Forgot the bundle {name}, and deactivated its {len(gone)} DAGs.", row, output)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from headway.cli.escaping import say
+from headway.cli.output import Format, tell
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 if TYPE_CHECKING:
@@ -28,7 +28,13 @@ def author(reason: str | None) -> "Author":
     return Author(actor(), reason)
 
 
-def change(work: "Callable[[Connection], Change]", *, where: tuple[str, str], yes: bool) -> None:
+def change(
+    work: "Callable[[Connection], Change]",
+    *,
+    where: tuple[str, str],
+    yes: bool,
+    output: Format = Format.TABLE,
+) -> None:
     """Change the run `where` (DAG and run id) and say how; ask before, unless `yes`."""
     from headway.cli.acting import act, ask, rehearse
 
@@ -43,9 +49,17 @@ def change(work: "Callable[[Connection], Change]", *, where: tuple[str, str], ye
         return done, None if done.ends or done.run not in UNFINISHED_RUN else _held(conn, dag_id)
 
     done, held = act(do)
-    say(f"Run {run_id} of {dag_id}: {told(done)}.")
-    if held is not None:
-        say(held)
+    row = {"dag_id": dag_id, "run_id": run_id, **_fields(done), "held": held}
+    lines = [f"Run {run_id} of {dag_id}: {told(done)}.", held]
+    tell("\n".join(filter(None, lines)), row, output)
+
+
+def _fields(done: "Change") -> dict[str, object]:
+    """Return what was done, for a program."""
+    from dataclasses import asdict, replace
+
+    # asdict cannot copy a Counter.
+    return asdict(replace(done, moved=dict(done.moved), stopping=dict(done.stopping)))
 
 
 def _held(conn: "Connection", dag_id: str) -> str | None:

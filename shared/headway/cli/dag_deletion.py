@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason, Yes
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from headway.db.removal import Extent
 
 
-def reparse(dag_id: str, reason: Reason = None) -> None:
+def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
     """Have the file of a DAG parsed now, even if it has not changed."""
     from headway.actions.remove_dag import reparse as ask_for_parse
     from headway.cli.acting import act
@@ -20,7 +21,8 @@ def reparse(dag_id: str, reason: Reason = None) -> None:
     from headway.db import notices
 
     path = act(lambda conn: ask_for_parse(conn, dag_id, author(reason)), [notices.PARSER])
-    print(f"A parser is asked to parse {path}.")
+    row = {"dag_id": dag_id, "relative_path": path}
+    tell(f"A parser is asked to parse {path}.", row, output)
 
 
 def delete(
@@ -33,12 +35,15 @@ def delete(
     ] = False,
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Delete a DAG with its runs and versions. Its events stay, and logs stay where they are.
 
     Its runs must have ended; it is paused meanwhile. What was interrupted is gone on with by
     the same command.
     """
+    from dataclasses import asdict
+
     from headway.actions.remove_dag import begin_deletion, continue_deletion
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.changes import author
@@ -53,7 +58,8 @@ def delete(
     while act(lambda conn: continue_deletion(conn, dag_id), [notices.PARSER]):
         pass
     again = " Its file is parsed again." if anyway else ""
-    print(f"Deleted the DAG {dag_id} with {_told(extent)}.{again}")
+    row = {"dag_id": dag_id, **asdict(extent), "parsed_again": anyway}
+    tell(f"Deleted the DAG {dag_id} with {_told(extent)}.{again}", row, output)
 
 
 def _told(extent: "Extent") -> str:

@@ -7,7 +7,7 @@ import typer
 
 from headway.cli import dag_deletion, dag_time, dag_versions
 from headway.cli.escaping import say
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,15 +107,15 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
 
 
 @app.command()
-def pause(dag_id: str) -> None:
+def pause(dag_id: str, output: Output = Format.TABLE) -> None:
     """Create no more runs of a DAG, and queue no more of its tasks."""
-    _set_paused(dag_id, paused=True)
+    _set_paused(dag_id, output, paused=True)
 
 
 @app.command()
-def unpause(dag_id: str) -> None:
+def unpause(dag_id: str, output: Output = Format.TABLE) -> None:
     """Let a paused DAG go on."""
-    _set_paused(dag_id, paused=False)
+    _set_paused(dag_id, output, paused=False)
 
 
 @app.command()
@@ -131,6 +131,7 @@ def trigger(
         tuple[str, str] | None,
         typer.Option(help="From and to: what the run is about, for example a whole month."),
     ] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Create a run of a DAG, now or as if at another time.
 
@@ -156,7 +157,8 @@ def trigger(
         request = TriggerRequest(dag_id, given, run_id, date, in_future, about)
         return create(conn, request, now(conn), actor())
 
-    print(f"Created the run {act(work)} of {dag_id}.")
+    made = act(work)
+    tell(f"Created the run {made} of {dag_id}.", {"dag_id": dag_id, "run_id": made}, output)
 
 
 @app.command("test")
@@ -199,11 +201,12 @@ def _with_problems(
     return rows
 
 
-def _set_paused(dag_id: str, *, paused: bool) -> None:
+def _set_paused(dag_id: str, output: Format, *, paused: bool) -> None:
     from headway.actions import pause as action
     from headway.cli.session import actor, transaction
 
     with transaction(changes=True) as conn:
         changed = action.set_paused(conn, dag_id, actor(), paused=paused)
     state = "paused" if paused else "not paused"
-    print(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.")
+    row = {"dag_id": dag_id, "paused": paused, "changed": changed}
+    tell(f"The DAG {dag_id} is {state}{'' if changed else ' already'}.", row, output)

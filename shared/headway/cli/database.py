@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 
 if TYPE_CHECKING:
     from headway.db.logins import Login
@@ -31,27 +31,28 @@ def migrate() -> None:
 
 
 @app.command()
-def check() -> None:
+def check(output: Output = Format.TABLE) -> None:
     """Tell whether the database answers and has the schema of this release."""
     from headway.cli.session import database_url
     from headway.db import engine as engines
     from headway.db import migrate as migrations
 
     engine = engines.connect(database_url())
-    print(f"The database answers and has schema {migrations.check(engine)}.")
+    found = migrations.check(engine)
+    tell(f"The database answers and has schema {found}.", {"schema": found}, output)
 
 
 @app.command()
 def wait(
     timeout: Annotated[
         float | None,
-        typer.Option(min=0, help="Seconds after which it gives up, with status 1; none: never."),
+        typer.Option(min=0, help="Seconds after which it gives up, with status 6; none: never."),
     ] = None,
 ) -> None:
     """Wait until the database answers and has the schema of this release.
 
     It waits for the server, for a login that the migration has yet to make, and for the migration.
-    It does not wait where the schema is newer than this release: then the status is 1 at once.
+    It does not wait where the schema is newer than this release: then the status is 6 at once.
     """
     from headway.cli import database_wait
     from headway.cli.session import database_url

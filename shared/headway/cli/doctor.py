@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from headway.cli.ending import ExitStatus
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def doctor(output: Output = Format.TABLE) -> None:
     else:
         show_lines(line for finding in findings for line in _lines(finding))
     if not all(it.ok for it in findings):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 def _connect() -> "Engine":

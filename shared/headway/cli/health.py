@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from headway.cli.ending import ExitStatus
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def health(
         found = _service(service, "/readyz" if ready else "/healthz")
     show(map(asdict, found), COLUMNS, output)
     if not all(it.ok for it in found):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 def _service(service: Service, path: str) -> "list[Check]":

@@ -20,6 +20,7 @@ from headway.cli import (
     services,
     simulate,
     spark,
+    status,
     tasks,
     timetable,
     variables,
@@ -50,6 +51,7 @@ app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")
 app.add_typer(secret_keys.app, name="secrets")
 app.command("events")(events.list_events)
+app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("health")(health.health)
 app.command("explain")(explain.explain)
@@ -66,11 +68,12 @@ def list_settings(output: Output = Format.TABLE) -> None:
 
 
 @app.command()
-def version() -> None:
+def version(output: Output = Format.TABLE) -> None:
     """Print the version of Headway."""
     from headway import __version__
+    from headway.cli.output import tell
 
-    print(__version__)
+    tell(__version__, {"version": __version__}, output)
 
 
 def main() -> None:

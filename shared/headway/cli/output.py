@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from headway.cli.escaping import visible
+from headway.cli.escaping import say, visible
 from headway.domain.gist import gist
 
 WIDEST: Final = 1000
@@ -49,6 +49,14 @@ def show(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], output: Form
     # A row is a line, however long: it can be cut, searched and copied.
     lines = [typer.style(_line(header, widths), bold=True), *(_line(row, widths) for row in cells)]
     typer.echo("\n".join(lines if found else [*lines, "(none)"]))
+
+
+def tell(sentence: str, row: Mapping[str, Any], output: Format) -> None:
+    """Print what a command has done: to a person as a sentence, to a program as a row in JSON."""
+    if output is Format.JSON:
+        show([row], (), output)
+    else:
+        say(sentence)
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 
 app = typer.Typer(help="Pools: list, set and delete them.", no_args_is_help=True)
 
@@ -33,6 +33,7 @@ def set_pool(
     include_deferred: Annotated[
         bool, typer.Option(help="Whether deferred tasks hold their slots.")
     ] = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Create a pool, or change how many slots it has."""
     from headway.actions import pools
@@ -40,15 +41,16 @@ def set_pool(
 
     with transaction(changes=True) as conn:
         pools.set_pool(conn, name, slots, description, actor(), include_deferred=include_deferred)
-    print(f"The pool {name} has {slots} slots.")
+    row = {"name": name, "slots": slots, "include_deferred": include_deferred}
+    tell(f"The pool {name} has {slots} slots.", row, output)
 
 
 @app.command()
-def delete(name: str) -> None:
+def delete(name: str, output: Output = Format.TABLE) -> None:
     """Delete a pool; tasks that name it wait until it is there again."""
     from headway.actions import pools
     from headway.cli.session import actor, transaction
 
     with transaction(changes=True) as conn:
         pools.delete_pool(conn, name, actor())
-    print(f"The pool {name} is deleted.")
+    tell(f"The pool {name} is deleted.", {"name": name}, output)

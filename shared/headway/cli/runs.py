@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.output import Format, Output
+from headway.cli.ending import ExitStatus
+from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason, Version, Yes
 from headway.domain.states import RunState
 
@@ -37,7 +38,7 @@ def list_runs(
     limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest first.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List DAG runs, the newest first."""
+    """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
     from headway.actions.lookup import current_dag
     from headway.cli.output import show
     from headway.cli.session import transaction
@@ -83,11 +84,11 @@ def watch(dag_id: str, run_id: str) -> None:
     from headway.cli.watch_run import watch_run
 
     if watch_run(dag_id, run_id) != RunState.SUCCESS:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 @app.command()
-def clear(
+def clear(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     only_failed: Annotated[
@@ -96,6 +97,7 @@ def clear(
     version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Have all tasks of a run run again, with all their retries.
 
@@ -111,7 +113,7 @@ def clear(
         selection = Selection(only_failed=only_failed)
         return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 @app.command()
@@ -121,6 +123,7 @@ def mark(
     state: Annotated[RunEnd, typer.Option("--as", help="What the run is to be.")],
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Mark a run as success or failed.
 
@@ -134,11 +137,17 @@ def mark(
 
         return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 @app.command()
-def cancel(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) -> None:
+def cancel(
+    dag_id: str,
+    run_id: str,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
     """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
     from headway.cli.changes import author, change
 
@@ -147,11 +156,17 @@ def cancel(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) ->
 
         return cancel_run(conn, dag_id, run_id, author(reason))
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 @app.command()
-def delete(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) -> None:
+def delete(
+    dag_id: str,
+    run_id: str,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
     """Delete a run with its task instances, their attempts and what these have left as XComs.
 
     It must not be running; cancel it first. Its events stay, and its logs stay where they are.
@@ -166,4 +181,6 @@ def delete(dag_id: str, run_id: str, reason: Reason = None, yes: Yes = False) ->
 
     if not yes:
         ask(f"The run {run_id} of {dag_id} with {rehearse(work)} task instances will be deleted.")
-    print(f"Deleted the run {run_id} of {dag_id} with {act(work)} task instances.")
+    instances = act(work)
+    row = {"dag_id": dag_id, "run_id": run_id, "instances": instances}
+    tell(f"Deleted the run {run_id} of {dag_id} with {instances} task instances.", row, output)

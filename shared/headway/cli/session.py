@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from headway.domain.errors import DatabaseError
 from headway.runtime import configuration
@@ -13,10 +13,13 @@ from headway.runtime.clock import SystemClock
 from headway.runtime.database_settings import DatabaseSettings
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 URL_FILE = "database-url"
 """Where a running `headway standalone` leaves the address of its database, for its user alone."""
+
+_REFUSED: Final = frozenset({"42501", "25006"})
+"""Errors by which the database says that this account may not: no privilege, or read-only."""
 
 
 def database_url() -> str:
@@ -34,35 +37,68 @@ def database_url() -> str:
     )
 
 
+def user_url() -> str:
+    """Return the address that commands of users log in by, with its password.
+
+    Where none is set for them it is the one of `database_url`; DatabaseError without either.
+    """
+    given = configuration.read(DatabaseSettings)
+    if not given.user_url:
+        return database_url()
+    if not given.user_password:
+        return given.user_url
+    from headway.db.engine import with_password
+
+    return with_password(given.user_url, given.user_password.get_secret_value())
+
+
 def url_file(home: Path) -> Path:
     """Return the file in which a running standalone leaves the address of its database."""
     return home / URL_FILE
 
 
 @contextmanager
-def transaction(*, changes: bool = False) -> "Iterator[Connection]":
-    """Open one transaction on a database that has this release's schema.
+def connected() -> "Iterator[Engine]":
+    """Give connections for one user to a database that has this release's schema.
 
-    One that `changes` something schedulers are told of when it is committed.
+    DatabaseError if the database fails, or refuses the account what is asked for.
     """
-    from sqlalchemy.exc import OperationalError
+    from sqlalchemy.exc import DBAPIError, OperationalError
 
     from headway.db import engine as engines
     from headway.db import migrate
 
-    engine = engines.connect(database_url(), name="headway", pool_size=1)
+    engine = engines.connect(user_url(), name="headway", pool_size=1)
     try:
         migrate.check(engine)
+        yield engine
+    except DBAPIError as error:
+        said = str(error.orig).strip()
+        if getattr(error.orig, "pgcode", None) in _REFUSED:
+            raise DatabaseError(
+                f"The account {engine.url.username} may not do that ({said}); let "
+                "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user."
+            ) from error
+        if isinstance(error, OperationalError):
+            raise DatabaseError(f"The database failed: {said}") from error
+        raise
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def transaction(*, changes: bool = False) -> "Iterator[Connection]":
+    """Open one transaction for a user, as `connected` does.
+
+    One that `changes` something schedulers are told of when it is committed.
+    """
+    with connected() as engine:
         with engine.begin() as conn:
             yield conn
         if changes:
             from headway.db import notices
 
             notices.tell(engine, [notices.SCHEDULER])
-    except OperationalError as error:
-        raise DatabaseError(f"The database failed: {str(error.orig).strip()}") from error
-    finally:
-        engine.dispose()
 
 
 def now() -> datetime:

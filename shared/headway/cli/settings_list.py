@@ -30,6 +30,6 @@ def rows() -> Iterator[dict[str, object]]:
 def _shown(name: str, value: object) -> str:
     if value is None:
         return ""
-    if name == "url":
+    if name.endswith("url"):
         return "(set)"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -103,12 +103,12 @@ def _looking(request: Request) -> Iterator[Callable[[], Standing]]:
     """Give out what asks the database how the task stands; one that is away is waited for."""
     from sqlalchemy.exc import DBAPIError
 
-    from headway.cli.session import database_url
+    from headway.cli.session import user_url
     from headway.db import engine as engines
 
     with transaction() as conn:
         last = _standing(conn, request)
-    engine = engines.connect(database_url(), name="headway logs", pool_size=1)
+    engine = engines.connect(user_url(), name="headway logs", pool_size=1)
 
     def look() -> Standing:
         nonlocal last

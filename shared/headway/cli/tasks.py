@@ -123,6 +123,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Have tasks of a run run again, with all their retries; one that waits for a retry, now.
 
@@ -138,7 +139,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
         selection = Selection(tasks, map_index, downstream, only_failed)
         return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 @app.command()
@@ -153,6 +154,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
     ] = True,
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Mark tasks of a run as success, failed or skipped.
 
@@ -168,17 +170,18 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
         marking = Marking(tasks, TaskState(state), map_index, downstream)
         return mark_tasks(conn, dag_id, run_id, marking, author(reason))
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 @app.command()
-def cancel(
+def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     tasks: Tasks,
     map_index: MapIndex = None,
     reason: Reason = None,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """End tasks of a run: one that is running is stopped and fails, others are skipped."""
     from headway.cli.changes import author, change
@@ -188,7 +191,7 @@ def cancel(
 
         return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))
 
-    change(work, where=(dag_id, run_id), yes=yes)
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
 def _work(row: "Mapping[str, Any] | None") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.actions.backfill_control import progress_of
 from headway.cli.progress import line
-from headway.cli.session import database_url
+from headway.cli.session import user_url
 from headway.db import engine as engines
 from headway.db.backfills import Progress
 from headway.db.engine import is_transient
@@ -36,7 +36,7 @@ def watch_backfill(
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
     NotFoundError when the backfill is gone.
     """
-    steps = _follow(backfill_id, url or database_url(), meanwhile)
+    steps = _follow(backfill_id, url or user_url(), meanwhile)
     shown = target or sys.stdout
     return _bar(steps, shown) if shown.isatty() else _lines(steps, SystemClock(), shown)
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from headway.actions.lookup import run_of
 from headway.cli import spark_figures
 from headway.cli.output import COLOURS
-from headway.cli.session import database_url
+from headway.cli.session import user_url
 from headway.db import engine as engines
 from headway.db import spark_work, views
 from headway.db.engine import is_transient
@@ -56,7 +56,7 @@ class Sight:
 
 def watch_run(dag_id: str, run_id: str) -> str:
     """Show a run until it has ended; return its state.  A database that is away is waited for."""
-    sights = _follow(dag_id, run_id, database_url())
+    sights = _follow(dag_id, run_id, user_url())
     return _live(sights) if sys.stdout.isatty() else _lines(sights)
 
 

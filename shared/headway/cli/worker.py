@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.output import Format, Output
+from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason
 
 app = typer.Typer(
@@ -72,6 +72,7 @@ def list_workers(output: Output = Format.TABLE) -> None:
 def drain(
     worker: Annotated[int, typer.Argument(help="Its id, as `headway worker list` has it.")],
     reason: Reason = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Have a worker take no more, finish what it has, and end."""
     from headway.actions.drain import drain_worker
@@ -79,7 +80,8 @@ def drain(
     from headway.cli.changes import author
 
     act(lambda conn: drain_worker(conn, worker, author(reason)))
-    print(f"Worker {worker} takes no more tasks; it ends when those that it has are done.")
+    said = f"Worker {worker} takes no more tasks; it ends when those that it has are done."
+    tell(said, {"id": worker, "draining": True}, output)
 
 
 def _cells(row: dict[str, object]) -> dict[str, object]:

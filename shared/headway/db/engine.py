@@ -123,6 +123,17 @@ def connect(
     return engine
 
 
+def with_password(url: str, password: str) -> str:
+    """Return the address with that password, unless it has one; a malformed one as it is."""
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):
+        return url  # `connect` says what is wrong
+    if address.password is None:
+        address = address.set(password=password)
+    return address.render_as_string(hide_password=False)
+
+
 def reader(engine: Engine) -> Engine:
     """Return the engine for single reads at the same address, with connections of its own.
 

@@ -28,16 +28,20 @@ FREE = hot("""
      WHERE name = :name
 """)
 
+# Few tasks take more than one slot, and these have an index of their own: the others are counted
+# in an index alone.
 LIST = text("""
     SELECT name, slots, description, include_deferred,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
              WHERE pool = pool.name AND ended_at IS NULL AND phase = 'queued') AS queued,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
              WHERE pool = pool.name AND ended_at IS NULL AND phase <> 'queued') AS running,
-           (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
+           (SELECT count(*) FROM task_instance
              WHERE pool = pool.name AND state = 'scheduled' AND limited)
-           + (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
-               WHERE pool = pool.name AND state = 'scheduled' AND NOT limited) AS scheduled,
+           + (SELECT count(*) FROM task_instance
+               WHERE pool = pool.name AND state = 'scheduled' AND NOT limited)
+           + (SELECT coalesce(sum(pool_slots - 1), 0) FROM task_instance
+               WHERE pool = pool.name AND state = 'scheduled' AND pool_slots > 1) AS scheduled,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
              WHERE pool = pool.name AND state = 'deferred') AS deferred
       FROM pool

@@ -37,10 +37,22 @@ RUNS = text("""
            run.conf, version.number AS version, run.backfill_id
       FROM dag_run AS run
       JOIN dag_version AS version ON version.id = run.version_id
-     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+     WHERE run.dag_id = :dag_id
        AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
        AND (CAST(:state AS text) IS NULL OR run.state = :state)
      ORDER BY run.schedule_date DESC, run.id DESC
+     LIMIT :limit
+""")
+
+# Of all DAGs the newest are those that were created last: they have an index.
+LATEST_RUNS = text("""
+    SELECT run.dag_id, run.run_id, run.run_type, run.state, run.interval_start,
+           run.interval_end, run.schedule_date, run.run_after, run.started_at, run.ended_at,
+           run.conf, version.number AS version, run.backfill_id
+      FROM dag_run AS run
+      JOIN dag_version AS version ON version.id = run.version_id
+     WHERE (CAST(:state AS text) IS NULL OR run.state = :state)
+     ORDER BY run.id DESC
      LIMIT :limit
 """)
 
@@ -137,9 +149,12 @@ def runs(
     state: str | None = None,
     limit: int = 100,
 ) -> list[Row]:
-    """Return runs, the newest first."""
+    """Return runs of a DAG, the latest date first, or of all DAGs, the last created first.
+
+    A `run_id` is one of a DAG.
+    """
     parameters = {"dag_id": dag_id, "run_id": run_id, "state": state, "limit": limit}
-    return _rows(conn, RUNS, parameters)
+    return _rows(conn, LATEST_RUNS if dag_id is None else RUNS, parameters)
 
 
 def tasks(conn: Connection, dag_id: str, run_id: str) -> list[Row]:

@@ -48,6 +48,10 @@ class ReplicaError(DatabaseError):
     """The database is a read-only replica; during a fail-over that passes."""
 
 
+class ClusterError(HeadwayError):
+    """kubectl is absent, or fails, or its cluster does not answer as expected."""
+
+
 class EmbeddedError(HeadwayError):
     """An embedded component (Postgres, Java) cannot be found or started."""
 

@@ -1,6 +1,6 @@
 """The settings of the database, which all services and most commands read."""
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from headway.runtime.configuration import Settings
 
@@ -12,9 +12,18 @@ class DatabaseSettings(Settings):
     secret = True
 
     url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
+    user_url: str | None = Field(
+        None,
+        description="The address that commands of users log in by, as `headway_user`, where the "
+        "one above is a service's; none: the one above.",
+    )
+    user_password: SecretStr | None = Field(
+        None, description="The password for `user_url`, if that has none."
+    )
     pooler: bool = Field(
         False,
-        description="Whether that address is of a pooler in transaction mode, such as PgBouncer.",
+        description="Whether these addresses are of a pooler in transaction mode, such as "
+        "PgBouncer.",
     )
     listen_url: str | None = Field(
         None,

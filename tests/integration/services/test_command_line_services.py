@@ -224,6 +224,13 @@ def test_version(stack: Stack) -> None:
     assert says(stack, "version") == f"{__version__}\n"
 
 
+MISSING = (
+    *("There is no DAG '", "There is no pool", "There is no backfill"),
+    *("DAG daily has no run 'nope'", "No attempt of", "Task 'work' has no attempt"),
+)
+"""How messages begin that end with status 4."""
+
+
 @pytest.mark.parametrize(
     ("command", "error"),
     [
@@ -287,12 +294,12 @@ def test_version(stack: Stack) -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_one_line_and_exit_status_1(
+def test_what_is_not_there_or_refused_is_one_line_and_its_exit_status(
     stack: Stack, run: StackRun, command: str, error: str
 ) -> None:
     done = stack.headway(*command.split())
 
-    assert done.returncode == 1
+    assert done.returncode == (4 if error.startswith(MISSING) else 5)
     assert done.stderr == f"Error: {error}\n"
     assert done.stdout == ""
 
@@ -301,7 +308,7 @@ def test_no_services_is_one_clear_message(stack: Stack, tmp_path: Path) -> None:
     alone = {**stack.environment, "HEADWAY_HOME": str(tmp_path)}
     done = Stack(tmp_path, stack.dags, alone, stack.engine, stack.service).headway("dags", "list")
 
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (6, "")
     assert done.stderr == (
         "Error: No database is known. Set HEADWAY_DATABASE_URL to "
         "postgresql://user:password@host:port/name, or start `headway standalone`, which brings "

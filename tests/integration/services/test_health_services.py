@@ -190,7 +190,7 @@ def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
 
         member = staff.launch(kind, given={variable(kind): port})
 
-        assert staff.dismiss(member) == 1
+        assert staff.dismiss(member) == 2
     message = f"Error: {variable(kind)}: this process cannot listen at port {port}: Address already"
     assert message in member.logged()
     assert "Traceback" not in member.logged()

@@ -206,7 +206,7 @@ def test_a_worker_that_cannot_reach_the_store_says_so_and_does_not_start(stack: 
 
     done = elsewhere.headway("worker")
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith(
         "Error: HEADWAY_LOGS_REMOTE: logs cannot be copied to abfs:// here:"
     )

@@ -65,7 +65,7 @@ def test_a_login_that_is_refused_is_not_waited_for(
         url = wrong.render_as_string(hide_password=False)
         member = members.launch(kind, given={"HEADWAY_DATABASE_URL": url})
 
-        assert members.dismiss(member) == 1
+        assert members.dismiss(member) == 6
 
     assert "authentication failed" in member.logged()
     assert "Traceback" not in member.logged()

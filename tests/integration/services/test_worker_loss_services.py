@@ -213,7 +213,7 @@ def test_a_list_of_workers_says_what_their_machines_have_left(staff: Crew) -> No
 def test_only_a_worker_that_runs_can_be_told_to_drain(staff: Crew) -> None:
     told = staff.headway("worker", "drain", "4711")
 
-    assert told.returncode == 1
+    assert told.returncode == 4
     assert told.stderr == "Error: There is no worker 4711 running; see `headway worker list`.\n"
 
 

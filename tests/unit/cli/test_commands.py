@@ -30,6 +30,7 @@ READING = [
     "events",
     "explain",
     "simulate",
+    "status",
 ]
 
 CHANGING = [
@@ -146,17 +147,18 @@ def test_the_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "status", "message"),
     [
-        ("dags list", "Error: No database is known. Set HEADWAY_DATABASE_URL to postgresql://"),
-        ("standalone --dags nowhere", "Error: There is no DAGs folder "),
+        ("dags list", 6, "Error: No database is known. Set HEADWAY_DATABASE_URL to postgresql://"),
+        ("standalone --dags nowhere", 2, "Error: There is no DAGs folder "),
     ],
 )
-def test_an_error_is_one_message_and_exit_status_one(
+def test_an_error_is_one_message_and_its_exit_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     arguments: str,
+    status: int,
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -166,7 +168,7 @@ def test_an_error_is_one_message_and_exit_status_one(
         main()
 
     said = capsys.readouterr()
-    assert ended.value.code == 1
+    assert ended.value.code == status
     assert said.out == ""
     assert said.err.startswith(message)
     assert len(said.err.splitlines()) == 1

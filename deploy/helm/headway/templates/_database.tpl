@@ -28,18 +28,26 @@ key: {{ $secret.key }}
 {{- end -}}
 {{- end -}}
 
-{{/* Variables of a process that logs in by itself. Takes root, role, and direct where no PgBouncer may be in between. */}}
+{{/* The address that a role logs in by, without its password. Takes root, role, and direct where no PgBouncer may be in between. */}}
+{{- define "headway.databaseUrl" -}}
+{{- $values := .root.Values -}}
+{{- $login := eq .role "owner" | ternary $values.database.owner (printf "headway_%s" .role) -}}
+{{- if and $values.pgbouncer.enabled (not .direct) -}}
+postgresql://{{ $login }}@{{ include "headway.pgbouncerName" .root }}:5432/{{ $login }}
+{{- else -}}
+postgresql://{{ $login }}@{{ include "headway.databaseHost" .root }}:{{ $values.database.port }}/{{ $values.database.name }}
+{{- end -}}
+{{- end -}}
+
+{{/* Variables of a process that logs in by itself. Takes what headway.databaseUrl takes. */}}
 {{- define "headway.databaseEnv" -}}
 {{- $values := .root.Values -}}
 {{- $pooled := and $values.pgbouncer.enabled (not .direct) -}}
-{{- $login := eq .role "owner" | ternary $values.database.owner (printf "headway_%s" .role) -}}
 - name: HEADWAY_DATABASE_URL
+  value: {{ include "headway.databaseUrl" . }}
 {{- if $pooled }}
-  value: postgresql://{{ $login }}@{{ include "headway.pgbouncerName" .root }}:5432/{{ $login }}
 - name: HEADWAY_DATABASE_POOLER
   value: "true"
-{{- else }}
-  value: postgresql://{{ $login }}@{{ include "headway.databaseHost" .root }}:{{ $values.database.port }}/{{ $values.database.name }}
 {{- end }}
 {{- if not $values.database.notify }}
 - name: HEADWAY_DATABASE_NOTIFY
@@ -59,6 +67,19 @@ key: {{ $secret.key }}
 - name: PGSSLROOTCERT
   value: /etc/headway/database-ca/ca.crt
 {{- end }}
+{{- end -}}
+
+{{/* Variables by which commands of people log in where a service runs, if the chart knows the password of their role. */}}
+{{- define "headway.userEnv" -}}
+{{- $user := dict "root" . "role" "user" -}}
+{{- if or .Values.postgres.enabled .Values.database.secrets.user.name -}}
+- name: HEADWAY_DATABASE_USER_URL
+  value: {{ include "headway.databaseUrl" $user }}
+- name: HEADWAY_DATABASE_USER_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      {{- include "headway.passwordKey" $user | nindent 6 }}
+{{- end -}}
 {{- end -}}
 
 {{/* Behind PgBouncer: where a service listens to notices. Its TLS is not that of PgBouncer. Takes root and role. */}}
