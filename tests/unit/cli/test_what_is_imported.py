@@ -56,6 +56,14 @@ def test_help_needs_neither_the_database_nor_what_services_need() -> None:
     assert modules & {*ONLY_FOR_SERVICES, *ONLY_WITH_A_DATABASE} == set()
 
 
+def test_the_plugin_of_kubectl_needs_nothing_of_a_database() -> None:
+    modules = imported(["runs"], "headway.kubectl.main")
+
+    of_typer = {"importlib.metadata", "pydantic", "zoneinfo"}
+    assert "headway.kubectl.release" in modules
+    assert modules & {*ONLY_FOR_SERVICES, *ONLY_WITH_A_DATABASE} == of_typer
+
+
 def test_a_list_needs_the_database_alone() -> None:
     modules = imported(["dags", "list"])
 
