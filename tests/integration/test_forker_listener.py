@@ -301,5 +301,5 @@ def test_a_service_that_is_not_there_is_named(path: Path) -> None:
         env=ENVIRONMENT, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "No installed service 'nobody'" in done.stderr

@@ -174,7 +174,7 @@ def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: Crew) -> N
     rows = json.loads(ready.stdout)
     assert {"check": "service", "ok": True, "found": "running"} in rows
     assert {"check": "fork server", "ok": True, "found": "is there"} in rows
-    assert (gone.returncode, nowhere.returncode) == (1, 1)
+    assert (gone.returncode, nowhere.returncode) == (1, 2)
     assert "Connection refused" in gone.stdout
     assert "HEADWAY_WORKER_HTTP_PORT is 0" in nowhere.stderr
 
