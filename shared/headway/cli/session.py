@@ -106,9 +106,14 @@ def now() -> datetime:
     return SystemClock().now()
 
 
+def account() -> str:
+    """Return the name of the account that runs the command; "unknown" if it has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
 def actor() -> str:
     """Return who is using the command, for the journal."""
-    try:
-        return f"user:{getpass.getuser()}"
-    except (OSError, KeyError):
-        return "user:unknown"
+    return f"user:{account()}"

@@ -193,7 +193,7 @@ def _of_tasks(status: Status, patience: float) -> Iterator[Problem]:
     for it in status.waiting:
         if not it.waiting:
             continue
-        tasks = f"{_tasks(it.waiting)} of pool {it.pool} and queue {it.queue}"
+        tasks = f"{counted(it.waiting, 'task')} of pool {it.pool} and queue {it.queue}"
         long = it.longest is not None and it.longest > patience
         pool = pools.get(it.pool)
         if pool is None or pool.slots <= 0:
@@ -265,7 +265,3 @@ def _unserved(queue: str, what: str) -> Problem:
         f"{what}, and no worker serves that queue.",
         f"Start a worker with HEADWAY_WORKER_QUEUES={queue}.",
     )
-
-
-def _tasks(number: int) -> str:
-    return counted(number, "task")

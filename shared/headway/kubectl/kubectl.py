@@ -1,6 +1,5 @@
 """The user's own kubectl, run as a program: its context, its credentials, its plugins."""
 
-import getpass
 import json
 import subprocess
 from collections.abc import Sequence
@@ -59,7 +58,11 @@ class Kubectl:
             name = json.loads(done.output)["status"]["userInfo"]["username"]
         except (ValueError, LookupError, TypeError):
             name = None
-        return str(name) if name else getpass.getuser()
+        if name:
+            return str(name)
+        from headway.cli.session import account
+
+        return account()
 
     def headway(self, pod: Pod, *arguments: str, user: str | None = None) -> int:
         """Run the command `headway` in a pod, on this terminal; return its exit status.
