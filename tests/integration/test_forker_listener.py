@@ -21,6 +21,7 @@ from headway.runtime.forker.listener import _MOST_NEWCOMERS
 from headway.runtime.forker.ping import ping
 from headway.runtime.frames import receive_frame
 from headway.runtime.sandbox import Sandbox
+from headway.testing.machine import until
 from headway.testing.sandboxes import LONG, outcomes, spawn
 
 HERE = Path(__file__).parent
@@ -137,6 +138,7 @@ def test_who_says_nothing_is_waited_for_by_nobody(program: Program, path: Path) 
     finally:
         for each in silent:
             each.close()
+    until(lambda: not children(program), "the server of the supervisor that left ended")
     assert ping(path) == 0
 
 
