@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, inspect, text
 
 from headway.db import (
     attempts,
@@ -219,7 +219,7 @@ def database(server: ThrowawayPostgres, template: str) -> Iterator[Engine]:
     engine = engines.connect(server.create_database(name, template), name="test")
     with engine.begin() as conn:
         conn.execute(text("UPDATE pool SET slots = 100000"))
-        for table in ("dag", "dag_task", "dag_version", "wake", "lease", *sorted(GROWING)):
+        for table in inspect(conn).get_table_names():
             conn.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = off)"))
     yield engine
     engine.dispose()
