@@ -46,6 +46,9 @@ chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20
 pods: $(STAMP)  ## Run the chart's production release as pods of podman, as root, and disturb it
 	$(BIN)/python -m tests.pods $(ARGS)
 
+machines: $(STAMP)  ## Install Headway on three machines as the guide says, as root, and fail one of them
+	$(BIN)/python -m tests.machines $(ARGS)
+
 mutants: $(STAMP)  ## Sample small changes of the code that tests must catch: make mutants NAME=decide N=60 SEED=1
 	$(BIN)/python -m tests.mutants $(if $(NAME),--name $(NAME)) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
@@ -96,4 +99,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos pods chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos pods machines chart chart-files check bench compare install lock wheel images sbom clean

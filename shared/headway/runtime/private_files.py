@@ -63,12 +63,19 @@ def _repair(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        if not path.is_symlink():
+        if not _is_symlink(path):
             log.warning(
                 "action=not_repaired file=%s error=%s; others may read or change it.",
                 path,
                 error.strerror,
             )
+        return False
+
+
+def _is_symlink(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:  # this account may not even look into its folder
         return False
 
 

@@ -93,6 +93,15 @@ def test_a_fifo_holds_up_nothing(tmp_path: Path) -> None:
     assert repair_modes(tmp_path) == []
 
 
+def test_what_cannot_even_be_looked_at_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("HEADWAY_SECRETS_KEYS_FILE", str(tmp_path / ("x" * 300)))
+
+    assert repair_modes(tmp_path) == []
+    assert "action=not_repaired" in caplog.text
+
+
 def test_what_is_right_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "secret-keys").touch(0o400)
     tmp_path.chmod(0o711)
