@@ -43,6 +43,7 @@ COMMANDS = {
     "dags versions": "etl",
     "db check": "",
     "db roles": "",
+    "deadlines list": "",
     "doctor": "",
     "events": "",
     "explain": f"etl {RUN} work",

@@ -14,9 +14,11 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from headway.db import deadlines, runs
 from headway.db import engine as engines
 from headway.db import tasks as tasks_of
 from headway.db.engine import is_transient
+from headway.domain.deadline import DeadlineSpec
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
@@ -26,6 +28,7 @@ from headway.testing.faults import TRANSIENT, Crash, crashing, failing, losing_t
 from headway.testing.postgres import ThrowawayPostgres
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.create_runs import create_runs
+from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
@@ -37,6 +40,7 @@ from headway_scheduler.specs import Specs
 NOW = seed.START + 3 * seed.DAY
 LATER = seed.START + 100_000 * seed.DAY
 FAILED = Next(TaskState.FAILED)
+HOURLY = (DeadlineSpec(seconds=3600.0),)
 
 TABLES = [
     text("SELECT dag_id, planned_version_id = version_id, next_run_after FROM dag ORDER BY 1"),
@@ -60,6 +64,10 @@ TABLES = [
     text("""
         SELECT dag_id, run_id, task_id, wake.state
           FROM wake JOIN dag_run AS run ON run.id = dag_run_id ORDER BY 1, 2, 3, 4
+    """),
+    text("""
+        SELECT dag_id, run_id, task_id, it.name, it.state
+          FROM deadline AS it JOIN dag_run AS run ON run.id = dag_run_id ORDER BY 1, 2, 3, 4
     """),
     text("SELECT action, dag_id, run_id, task_id FROM event ORDER BY 1, 2, 3, 4"),
 ]
@@ -99,12 +107,16 @@ def end_overdue(replica: Replica) -> object:
     return time_out(replica, NOW)
 
 
+def judge(replica: Replica) -> object:
+    return judge_deadlines(replica, LATER)
+
+
 def take_back(replica: Replica) -> object:
     return revoke(replica, NOW)
 
 
 def two_dags_that_are_due(engine: Engine) -> None:
-    seed.store(engine, seed.dag(dag_id="one"))
+    seed.store(engine, replace(seed.dag(dag_id="one"), deadlines=HOURLY))
     seed.store(engine, replace(seed.dag(dag_id="two"), catchup=False))
 
 
@@ -171,6 +183,21 @@ def runs_that_take_too_long(engine: Engine) -> None:
         seed.claim(engine, worker, limit=claimed)
 
 
+def deadlines_that_are_over(engine: Engine) -> None:
+    """Of a run and a task that have not ended, and of those of a run that has."""
+    spec = replace(seed.dag(replace(seed.task("a"), slas=HOURLY)), deadlines=HOURLY)
+    ids = seed.create_runs(engine, seed.store(engine, spec), [0, 1])
+    end = text("""
+        UPDATE dag_run SET state = 'success', started_at = schedule_date,
+               ended_at = schedule_date + interval '1 hour'
+         WHERE id = :run
+    """)
+    with engine.begin() as conn:
+        deadlines.enter(conn, ids)
+        runs.start(conn, ids, NOW, seed.AGING)
+        conn.execute(end, {"run": ids[0]})
+
+
 def attempts_that_nobody_claims(engine: Engine) -> None:
     seed.queued(engine, seed.wide(3))
 
@@ -206,10 +233,11 @@ PASSES = pytest.mark.parametrize(
         (retry, tasks_to_be_tried_again),
         (queue, tasks_that_are_ready),
         (end_overdue, runs_that_take_too_long),
+        (judge, deadlines_that_are_over),
         (take_back, attempts_that_nobody_claims),
         (adopt, what_the_dead_leave),
     ],
-    ids=["create", "start", "settle", "retry", "queue", "time_out", "revoke", "adopt"],
+    ids=["create", "start", "settle", "retry", "queue", "time_out", "judge", "revoke", "adopt"],
 )
 
 

@@ -1,12 +1,14 @@
-"""What a scheduler does from time to time: adopt, give back, clean, measure."""
+"""What a scheduler does from time to time: adopt, judge deadlines, give back, clean, measure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from headway.db import processes
 from headway.runtime.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
+from headway_scheduler.passes.judge_deadlines import MOST, judge_deadlines
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica
 
@@ -16,10 +18,14 @@ REVOKE_EVERY = 30.0
 
 @dataclass(slots=True)
 class Chore:
-    """Something to do every so many seconds, which returns how much it has found."""
+    """Something to do every so many seconds, which returns how much it has found.
+
+    When that is as much as it takes at once, it is done again in the next step.
+    """
 
     every: float
     call: Callable[[], int]
+    most: float = inf
     due_at: float = 0.0
 
 
@@ -38,6 +44,7 @@ class Housekeeping:
         replica, settings = self.replica, self.replica.settings
         self.chores = [
             Chore(settings.orphaned_tasks_check_interval, self._adopt),
+            Chore(settings.deadline_check_interval, self._judge_deadlines, MOST),
             Chore(REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
             Chore(settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
         ]
@@ -50,7 +57,10 @@ class Housekeeping:
         for chore in self.chores:
             if self.clock.monotonic() >= chore.due_at:
                 chore.due_at = self.clock.monotonic() + chore.every
-                found += chore.call()
+                its = chore.call()
+                found += its
+                if its >= chore.most:
+                    chore.due_at = 0.0
         return found > 0
 
     def _adopt(self) -> int:
@@ -70,6 +80,9 @@ class Housekeeping:
             found = adopt(self.replica)
         self._in_touch_at = now
         return found
+
+    def _judge_deadlines(self) -> int:
+        return judge_deadlines(self.replica, self.clock.now())
 
     def _measure_pools(self) -> int:
         from headway_scheduler.pool_metrics import measure_pools

@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions import processes, situations
+from headway.actions.explain_deadlines import with_deadlines
 from headway.actions.lookup import check_tasks, current_dag, run_of
 from headway.actions.situations import Surroundings
 from headway.db import explain as reads
@@ -76,7 +77,7 @@ def explain(
     """
     reads.read_only(conn)
     around = Surroundings(conn, settings, now)
-    told = _follow(around, wanted, DEEPEST)
+    told = with_deadlines(conn, _follow(around, wanted, DEEPEST), now)
     if told.reason is Reason.ENDED:
         return told
     differing = clocks_that_differ(around.processes(*processes.KINDS))

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
-from headway.db import events, interventions, runs
+from headway.db import deadlines, events, interventions, runs
 from headway.db.events import Event
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
@@ -58,6 +58,8 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [info], request.conf, named=[name])
     if not runs.create(conn, [new]):
         raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
+    if dag.spec.has_deadlines():
+        deadlines.enter_named(conn, [(dag_id, name)])
     if request.in_future and isinstance(timetable, NullTimetable):
         interventions.bring_forward(conn, dag_id, name, now)
     details: dict[str, JsonValue] = {"conf": dict(request.conf)}

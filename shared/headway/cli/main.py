@@ -9,6 +9,7 @@ from headway.cli import (
     connections,
     dags,
     database,
+    deadlines,
     doctor,
     ending,
     events,
@@ -42,6 +43,7 @@ app.add_typer(dags.app, name="dags")
 app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(callbacks.app, name="callbacks")
+app.add_typer(deadlines.app, name="deadlines")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
 app.add_typer(timetable.app, name="timetable")

@@ -29,6 +29,7 @@ class RunEnd(StrEnum):
 
 COLUMNS = ("dag_id", "run_id", "run_type", "state", "interval_start", "started_at", "ended_at")
 TASK_COLUMNS = ("task_id", "map_index", "state", "attempt", "started_at", "ended_at")
+DEADLINE_COLUMNS = ("deadline", "task_id", "due_at", "state", "ended_at")
 
 
 @app.command("list")
@@ -60,15 +61,17 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     from headway.cli import run_graph
     from headway.cli.session import transaction
     from headway.cli.terminal import show_lines
-    from headway.db import views
+    from headway.db import deadline_views, views
 
     with transaction() as conn:
         run = run_of(conn, dag_id, run_id)
         tasks = views.tasks(conn, dag_id, run_id)
+        due = deadline_views.deadlines(conn, dag_id, run_id)
         found = graph_of_run(conn, dag_id, run_id)
     if output is Format.JSON:
         upstream = {task.task_id: list(task.upstream) for task in found.graph.dag.tasks}
         shown = {**run, "in_force": found.in_force, "upstream": upstream, "tasks": tasks}
+        shown["deadlines"] = due
         rendering.show([shown], (), output)
         return
     rendering.show([run], COLUMNS, output)
@@ -76,6 +79,9 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     show_lines(run_graph.lines(found, tasks))
     print()
     rendering.show(tasks, TASK_COLUMNS, output)
+    if due:
+        print()
+        rendering.show(due, DEADLINE_COLUMNS, output)
 
 
 @app.command()

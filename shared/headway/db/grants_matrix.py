@@ -40,6 +40,7 @@ _READ_ALL: Final = {table: _seen(table) for table in TABLES if table != "secret"
 _NEW_CALLBACK: Final = (
     "INSERT (dag_run_id, task_id, map_index, attempt, event, reason, cause, queue)"
 )
+_NEW_DEADLINE: Final = "INSERT (dag_run_id, task_id, name, due_at, check_at)"
 _NEW_EVENT: Final = "INSERT (actor, action, dag_id, run_id, task_id, details)"
 _NEW_PROCESS: Final = "INSERT (kind, hostname, pid, version, queues, slots, proof_hash)"
 _NEW_BEAT: Final = "INSERT (process_id)"
@@ -58,6 +59,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "max_active_runs, max_active_tasks), UPDATE (bundle, relative_path, description, tags, "
         "version_id, active, max_active_runs, max_active_tasks, scheduled_since)",
         "dag_bundle": "SELECT, INSERT (name), UPDATE (commit, parser_id, asked_at)",
+        "dag_deadline": "SELECT, INSERT",
         "dag_edge": "INSERT",
         "dag_file": "SELECT, INSERT (bundle, relative_path, parser_id, claimed), DELETE, "
         "UPDATE (signature, paths, seconds, parsed_at, due_at, failures, asked, "
@@ -67,6 +69,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_version": "SELECT, INSERT (dag_id, number, fingerprint, serialized, manifest_hash, "
         "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, look_at_start, "
         "reparse_on_run, commit), DELETE, UPDATE (left_at, bundle_hash, bundle_complete)",
+        "deadline": _NEW_DEADLINE,
         "event": "INSERT (actor, action, dag_id, run_id, details)",
         "import_error": "SELECT, INSERT (bundle, relative_path, error), DELETE, UPDATE (error, at)",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, bundles)",
@@ -81,10 +84,13 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "callback": _NEW_CALLBACK,
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
         "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
+        "dag_deadline": "SELECT",
         "dag_run": f"SELECT, {_NEW_RUN}, UPDATE (state, started_at, ended_at, lock_id, "
         "unfinished, end_as, timed_out, deadline, parse_asked_at)",
         "dag_task": "SELECT",
         "dag_version": "SELECT",
+        "deadline": f"SELECT, {_NEW_DEADLINE}, UPDATE (state, due_at, check_at, judged_at, "
+        "process_id)",
         "event": _NEW_EVENT,
         "lease": "SELECT, DELETE",
         "passed_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
@@ -138,6 +144,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_run": f"SELECT, {_NEW_RUN}, DELETE, UPDATE (state, run_after, started_at, ended_at, "
         "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
         "dag_version": "SELECT, DELETE",
+        "deadline": f"SELECT, {_NEW_DEADLINE}",
         "event": f"SELECT, {_NEW_EVENT}",
         "import_error": "SELECT, DELETE",
         "lease": f"{_seen('lease')}, DELETE",

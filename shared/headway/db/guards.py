@@ -19,6 +19,7 @@ from headway.db.logins import Login
 from headway.db.row_guards import ILLEGAL, Trigger
 from headway.domain.states import (
     CALLBACK_MOVES,
+    DEADLINE_MOVES,
     INITIAL,
     MOVES,
     PHASE_MOVES,
@@ -26,6 +27,7 @@ from headway.domain.states import (
     TERMINAL,
     UNFINISHED_RUN,
     CallbackState,
+    DeadlineState,
     Phase,
     Role,
     RunState,
@@ -46,12 +48,16 @@ Moves: TypeAlias = (
     | Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]
     | Mapping[Phase, Mapping[Phase, frozenset[Role]]]
     | Mapping[CallbackState, Mapping[CallbackState, frozenset[Role]]]
+    | Mapping[DeadlineState, Mapping[DeadlineState, frozenset[Role]]]
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """What is allowed of one column: its moves, and who enters rows in which state."""
+    """What is allowed of one column: its moves, and who enters rows in which state.
+
+    Without `creators` nobody is granted to name the state of a new row.
+    """
 
     table: str
     column: str
@@ -100,6 +106,14 @@ GUARDS: Final = (
         final={CallbackState.SUCCESS, CallbackState.FAILED},
         creators={Role.SCHEDULER: {CallbackState.QUEUED}, Role.WORKER: {CallbackState.QUEUED}},
     ),
+    Guard(
+        table="deadline",
+        column="state",
+        key="id",
+        moves=DEADLINE_MOVES,
+        final=set(DeadlineState) - {DeadlineState.OPEN},
+        creators={},
+    ),
 )
 
 INSTALLED = text("""
@@ -147,8 +161,9 @@ COMMENT ON TRIGGER {name} ON {table} IS '{version}';
 
 def triggers() -> list[Trigger]:
     """Return the triggers of this release."""
-    states = [trigger for guard in GUARDS for trigger in (_on_update(guard), _on_insert(guard))]
-    return [*states, *row_guards.triggers()]
+    updates = [_on_update(guard) for guard in GUARDS]
+    inserts = [_on_insert(guard) for guard in GUARDS if guard.creators]
+    return [*updates, *inserts, *row_guards.triggers()]
 
 
 def outdated(conn: Connection) -> list[Trigger]:
@@ -165,10 +180,15 @@ def outdated(conn: Connection) -> list[Trigger]:
 def install(conn: Connection) -> None:
     """Put the guards of this release in place; those that are there already are not touched."""
     for it in outdated(conn):
-        statement = _INSTALL.format(
-            name=it.name, table=it.table, when=it.when, body=it.body, version=it.version
-        )
-        conn.exec_driver_sql(statement.replace("%", "%%"))
+        put_in_place(conn, it)
+
+
+def put_in_place(conn: Connection, it: Trigger) -> None:
+    """Put one guard in place, or another version of it in its place."""
+    statement = _INSTALL.format(
+        name=it.name, table=it.table, when=it.when, body=it.body, version=it.version
+    )
+    conn.exec_driver_sql(statement.replace("%", "%%"))
 
 
 def watch(engine: Engine) -> None:

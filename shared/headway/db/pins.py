@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db import deadlines
 from headway.db.prepared import hot
 
 ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
@@ -92,4 +93,7 @@ def pin(conn: Connection, run_ids: Sequence[int], actor: str, problem: str | Non
         return 0
     conn.execute(LOCK_DAGS, {"ids": list(run_ids)})
     parameters = {"ids": list(run_ids), "actor": actor, "problem": problem}
-    return int(conn.execute(PIN, parameters).scalar_one())
+    pinned = int(conn.execute(PIN, parameters).scalar_one())
+    if pinned:
+        deadlines.enter(conn, run_ids)  # of the version that they have now
+    return pinned

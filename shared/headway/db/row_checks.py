@@ -59,6 +59,9 @@ _IN_FORCE: Final = (
     "WHERE its.dag_id = dag_run.dag_id)"
 )
 
+_QUEUED: Final = (
+    "(SELECT its.state FROM dag_run AS its WHERE its.id = deadline.dag_run_id) = 'queued'"
+)
 
 _NO_SERVICE: Final = (
     "split_part(actor, ':', 1) NOT IN ('backfill', 'parser', 'scheduler', 'worker')"
@@ -129,6 +132,7 @@ def _all() -> Iterator[RowCheck]:
         yield RowCheck(login, "process_beat", f"process_id = {_ME}", f"process_id = {_ME}")
         yield _entered(login, "event", f"actor = '{kind}:' || {_ME}")
     yield RowCheck(Login.PARSER, "dag_run", _IN_FORCE, "state = 'queued' AND NOT pinned")
+    yield _entered(Login.PARSER, "deadline", _QUEUED)
     yield from _of_workers()
 
 

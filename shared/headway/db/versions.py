@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from headway.db import contents as stored
+from headway.db import deadlines
 from headway.decide.graph import DagGraph, starts
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.weights import priorities
@@ -152,6 +153,7 @@ def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
             "downstreams": [downstream for _, _, downstream in edges],
         },
     )
+    deadlines.add_of_versions(conn, [(ids[it.spec.dag_id], it.spec) for it in new])
     return ids
 
 

@@ -67,6 +67,11 @@ class DagGraph:
             self.holds_back or self.setups or any(task.is_teardown for task in self.dag.tasks)
         )
 
+    @cached_property
+    def has_deadlines(self) -> bool:
+        """Whether its runs, or tasks of these, have deadlines."""
+        return self.dag.has_deadlines()
+
     def look_at_start(self) -> bool:
         """Whether a run that starts is to be looked at as a whole.
 

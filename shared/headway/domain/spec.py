@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from headway.domain.arguments import JsonValue
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.catchup import Catchup, Overlap
+from headway.domain.deadline import DeadlineSpec
 from headway.domain.jitter import Jitter
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
@@ -48,7 +50,8 @@ class TaskSpec:
     A task with `mapped_over` has one instance for each combination of its inputs' items.
     `retry_on` and `fail_fast_on` name exceptions, each by its module and its name there: with
     the first only these are tried again, those of the second never are.  `callbacks` are the
-    events for which its code has functions to call.
+    events for which its code has functions to call.  `slas` are the deadlines by which all of
+    its instances are to have ended.
     """
 
     task_id: str
@@ -78,6 +81,7 @@ class TaskSpec:
     is_teardown: bool = False
     needs_spark: bool = False
     callbacks: tuple[CallbackEvent, ...] = ()
+    slas: tuple[DeadlineSpec, ...] = ()
     doc_md: str | None = None
 
 
@@ -91,7 +95,8 @@ class DagSpec:
     What is `dynamic` has a structure that comes from outside its code: its file is parsed
     every `min_file_process_interval` seconds though nothing has changed.  With
     `reparse_on_run` a run that is to start waits for a parse, and is of the version of that.
-    `callbacks` are the events of its runs for which its code has functions to call.
+    `callbacks` are the events of its runs for which its code has functions to call, and
+    `deadlines` those by which a run is to have ended.
 
     Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
     and what a release goes by that does not know the mode is `catchup`.  Those that fell due
@@ -123,11 +128,17 @@ class DagSpec:
     catchup_mode: Catchup | None = None
     catchup_window: float | None = None
     overlap: Overlap | None = None
+    deadlines: tuple[DeadlineSpec, ...] = ()
 
     @property
     def missed(self) -> Catchup:
         """Which of the runs are run that fell due while nobody scheduled the DAG."""
         return self.catchup_mode or (Catchup.ALL if self.catchup else Catchup.NONE)
+
+    def has_deadlines(self, *, backfill: bool = False) -> bool:
+        """Tell whether its runs have deadlines, or tasks of these; or those of a backfill."""
+        given = chain(self.deadlines, *(task.slas for task in self.tasks))
+        return any(it.backfills or not backfill for it in given)
 
     def task(self, task_id: str) -> TaskSpec:
         """Return the task of that id; KeyError when the DAG has none."""

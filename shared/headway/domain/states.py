@@ -81,6 +81,15 @@ class CallbackState(StrEnum):
     FAILED = "failed"
 
 
+class DeadlineState(StrEnum):
+    """The states of a deadline of a run, or of a task of it."""
+
+    OPEN = "open"
+    MET = "met"
+    MISSED = "missed"
+    WITHDRAWN = "withdrawn"
+
+
 class OnLost(StrEnum):
     """What follows when the worker of a task's attempt dies: another attempt, or failure."""
 
@@ -205,6 +214,18 @@ CALLBACK_MOVES: Final[Mapping[CallbackState, Mapping[CallbackState, frozenset[Ro
     },
     CallbackState.SUCCESS: {},
     CallbackState.FAILED: {},
+}
+
+# One is judged once; it is withdrawn when the run was given a version that does not have it.
+DEADLINE_MOVES: Final[Mapping[DeadlineState, Mapping[DeadlineState, frozenset[Role]]]] = {
+    DeadlineState.OPEN: {
+        DeadlineState.MET: _SCHEDULER,
+        DeadlineState.MISSED: _SCHEDULER,
+        DeadlineState.WITHDRAWN: _SCHEDULER,
+    },
+    DeadlineState.MET: {},
+    DeadlineState.MISSED: {},
+    DeadlineState.WITHDRAWN: {},
 }
 
 TERMINAL: Final = frozenset({_S.SUCCESS, _S.FAILED, _S.SKIPPED, _S.UPSTREAM_FAILED, _S.REMOVED})

@@ -29,3 +29,9 @@ ILLEGAL_TRANSITIONS: Final = Counter(
     "Moves that the database refused because the table of moves does not have them: bugs.",
     registry=REGISTRY,
 )
+
+DEADLINES_MISSED: Final = Counter(
+    "headway_deadlines_missed",
+    "Deadlines of runs and tasks that this scheduler has found to be missed.",
+    registry=REGISTRY,
+)

@@ -116,6 +116,9 @@ class SchedulerSettings(Settings):
     orphaned_tasks_check_interval: Seconds = Field(
         5.0, description="Seconds between two looks for dead processes and expired leases."
     )
+    deadline_check_interval: Seconds = Field(
+        5.0, description="Seconds between two looks for deadlines that are over."
+    )
     task_queued_timeout: Seconds = Field(
         600.0,
         description="Seconds after which a queued task that no worker has claimed goes back into "

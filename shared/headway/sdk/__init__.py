@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from headway.domain.trigger_rules import TriggerRule
     from headway.domain.weights import WeightRule
     from headway.sdk.context import Context, get_current_context
+    from headway.sdk.deadlines import DeadlineAlert, DeadlineReference
     from headway.sdk.decorators import setup, task, teardown
     from headway.sdk.definition import DAG, dag
     from headway.sdk.dependencies import chain, cross_downstream
@@ -54,6 +55,8 @@ __all__ = [
     "CronTimetable",
     "DataTimetable",
     "Days",
+    "DeadlineAlert",
+    "DeadlineReference",
     "Delayed",
     "EmptyOperator",
     "EventsTimetable",
@@ -97,6 +100,7 @@ _HOMES: Final = {
     "headway.domain.trigger_rules": ("TriggerRule",),
     "headway.domain.weights": ("WeightRule",),
     "headway.sdk.context": ("Context", "get_current_context"),
+    "headway.sdk.deadlines": ("DeadlineAlert", "DeadlineReference"),
     "headway.sdk.decorators": ("setup", "task", "teardown"),
     "headway.sdk.definition": ("DAG", "dag"),
     "headway.sdk.dependencies": ("chain", "cross_downstream"),

@@ -12,11 +12,12 @@ from headway.domain.catchup import Catchup, Overlap
 from headway.domain.errors import DagError, TimetableError
 from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
 from headway.sdk import callbacks, checks
+from headway.sdk.deadlines import deadlines
 from headway.sdk.exceptions import XComError
 from headway.sdk.xcom import check_json
 
 if TYPE_CHECKING:
-    from headway.sdk.options import Functions
+    from headway.sdk.options import Deadlines, Functions
     from headway.timetables.base import Timetable
 
 
@@ -36,6 +37,7 @@ class DagOptions(TypedDict, total=False):
     max_active_tasks: int
     max_active_tasks_per_dagrun: int | None
     dagrun_timeout: timedelta | float | None
+    deadline: "Deadlines"
     default_args: Mapping[str, Any] | None
     params: Mapping[str, JsonValue] | None
     tags: Iterable[str]
@@ -130,6 +132,7 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         timezone=zone,
         tasks=(),
         callbacks=_events(given, where),
+        deadlines=deadlines(given.get("deadline"), f"{where}: deadline"),
         **checked,
     )
 

@@ -9,13 +9,17 @@ from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.sdk import checks
+from headway.sdk.deadlines import deadlines
 from headway.sdk.retrying import exception_names
 
 if TYPE_CHECKING:
     from headway.sdk.callbacks import Callback
+    from headway.sdk.deadlines import DeadlineAlert
     from headway.sdk.definition import DAG
 
     Functions = Callback | Sequence[Callback] | None
+    Deadline = DeadlineAlert | timedelta | float
+    Deadlines = Deadline | Sequence[Deadline] | None
     Exceptions = type[BaseException] | str | Sequence[type[BaseException] | str] | None
 
 
@@ -31,6 +35,7 @@ class TaskOptions(TypedDict, total=False):
     retry_on: "Exceptions"
     fail_fast_on: "Exceptions"
     execution_timeout: timedelta | float | None
+    sla: "Deadlines"
     pool: str
     pool_slots: int
     priority_weight: int
@@ -60,6 +65,7 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "retry_on": exception_names,
     "fail_fast_on": exception_names,
     "execution_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
+    "sla": deadlines,
     "pool": checks.key("pool"),
     "pool_slots": checks.whole(1),
     "priority_weight": checks.whole(0),
@@ -72,11 +78,19 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "depends_on_past": checks.flag,
     "doc_md": checks.optional(checks.text),
 }
-"""The options that are part of a task's specification, under the same names."""
+"""The options that are part of a task's specification."""
 
 TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
 
 
+RENAMED: Final[Mapping[str, str]] = {"sla": "slas"}
+"""What has another name in the specification."""
+
+
 def stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options that belong to the specification, checked."""
-    return {name: STORED[name](value, name) for name, value in options.items() if name in STORED}
+    return {
+        RENAMED.get(name, name): STORED[name](value, name)
+        for name, value in options.items()
+        if name in STORED
+    }

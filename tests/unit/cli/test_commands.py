@@ -19,6 +19,7 @@ READING = [
     "dags next",
     "timetable preview",
     "dags versions",
+    "deadlines list",
     "dags diff",
     "runs list",
     "runs show",

@@ -1,7 +1,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headway.domain.arguments import JsonValue
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.catchup import Catchup, Overlap
+from headway.domain.deadline import DeadlineReference, DeadlineSpec
 from headway.domain.errors import SerializationError
 from headway.domain.jitter import Jitter
 from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
@@ -53,6 +54,15 @@ def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
     return st.lists(items, max_size=3).map(tuple)
 
 
+DEADLINES = some(
+    st.builds(
+        DeadlineSpec,
+        reference=st.sampled_from(DeadlineReference),
+        seconds=SECONDS,
+        at=DATES,
+        backfills=st.booleans(),
+    )
+)
 EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
 INPUTS = st.builds(
@@ -87,6 +97,7 @@ TASKS = st.builds(
     retry_on=some(NAMES),
     fail_fast_on=some(NAMES),
     callbacks=EVENTS,
+    slas=DEADLINES,
     doc_md=TEXTS,
 )
 DAGS = st.builds(
@@ -116,6 +127,7 @@ DAGS = st.builds(
     catchup_mode=st.none() | st.sampled_from(Catchup),
     catchup_window=st.none() | st.floats(1, 1e6),
     overlap=st.none() | st.sampled_from(Overlap),
+    deadlines=DEADLINES,
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -268,6 +280,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         retry_on=("builtins.OSError",),
         fail_fast_on=("builtins.KeyError",),
         callbacks=events,
+        slas=(DeadlineSpec(seconds=60.0),),
     )
     spec = replace(
         SMALL,
@@ -279,6 +292,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         catchup_mode=Catchup.ROLLUP,
         catchup_window=60.0,
         overlap=Overlap.SKIP,
+        deadlines=(DeadlineSpec(at=datetime(2024, 1, 1, tzinfo=UTC)),),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import dags, events, passed, processes, runs
+from headway.db import dags, deadlines, events, passed, processes, runs
 from headway.db.choice import Choice
 from headway.db.dags import DueDag
 from headway.db.events import Event
@@ -211,12 +211,21 @@ def _create(conn: Connection, decided: Sequence[Decided]) -> dict[tuple[str, Dag
         left = [(it, _left(it, created)) for it in decided]
         new = [it.new(infos, long=long) for it, infos in left if infos]
         found = runs.create(conn, new) if new else set()
+        _enter_deadlines(conn, decided, found)
         for it in new:
             names = zip(it.infos, it.run_ids(), strict=True)
             made = {(it.dag_id, run): name for run, name in names if (it.dag_id, name) in found}
             created |= made
             _log_created(it.dag_id, list(made.values()))
     return created
+
+
+def _enter_deadlines(
+    conn: Connection, decided: Sequence[Decided], created: set[tuple[str, str]]
+) -> None:
+    having = {it.dag.dag_id for it in decided if it.graph.has_deadlines}
+    if having:
+        deadlines.enter_named(conn, [name for name in created if name[0] in having])
 
 
 def _left(it: Decided, created: Container[tuple[str, DagRunInfo]]) -> list[DagRunInfo]:

@@ -1,0 +1,74 @@
+"""The pass that judges deadlines which are over: met or missed, each recorded once."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.db import deadlines, events, processes
+from headway.db.engine import reader
+from headway.db.events import Event
+from headway.db.processes import Identity
+from headway.decide.judge import Judgement, judge
+from headway.domain.states import DeadlineState
+from headway.runtime.seam import nothing
+from headway_scheduler.replica import Replica
+
+log = logging.getLogger(__name__)
+
+MOST: Final = 500
+"""Deadlines that are judged in one transaction."""
+
+
+def judge_deadlines(
+    replica: Replica, now: datetime, before_commit: Callable[[], None] = nothing
+) -> int:
+    """Judge deadlines that are over, and look again at those that may be; return how many.
+
+    Nothing tells a deadline that its run has ended: what has ended, and when, is read when the
+    deadline is over.  One that another scheduler judges, or whose run another transaction has, is
+    left for the next pass.
+    """
+    with reader(replica.engine).connect() as conn:
+        if not deadlines.any_due(conn, now):
+            return 0
+    with replica.engine.begin() as conn:
+        processes.confirm(conn, replica.me)
+        due = deadlines.lock_due(conn, now, MOST)
+        if due:
+            ended = deadlines.write(conn, replica.me, [judge(it, now) for it in due])
+            missed = [it for it in ended if it.state is DeadlineState.MISSED]
+            _tell(conn, replica.me, missed)
+        before_commit()
+    if due and missed:
+        _count(len(missed))
+    return len(due)
+
+
+def _tell(conn: Connection, me: Identity, missed: list[Judgement]) -> None:
+    for it in missed:
+        due_at = it.due_at.isoformat() if it.due_at else None
+        task = f" task={it.of.task_id}" if it.of.task_id is not None else ""
+        name = it.of.name
+        log.warning(
+            "action=miss dag=%s run=%s%s deadline=%r", it.of.dag_id, it.of.run_id, task, name
+        )
+        events.add(
+            conn,
+            Event(
+                actor=f"scheduler:{me.id}",
+                action="deadline.missed",
+                dag_id=it.of.dag_id,
+                run_id=it.of.run_id,
+                task_id=it.of.task_id,
+                details={"deadline": name, "due_at": due_at},
+            ),
+        )
+
+
+def _count(missed: int) -> None:
+    from headway.runtime import metrics
+
+    metrics.DEADLINES_MISSED.inc(missed)

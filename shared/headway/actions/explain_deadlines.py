@@ -1,0 +1,19 @@
+"""Add to an explanation what deadlines there are for what it is about."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from headway.db import deadline_views
+from headway.decide.explain_deadlines import explain_deadlines
+from headway.decide.explanation import Explanation
+
+
+def with_deadlines(conn: Connection, told: Explanation, now: datetime) -> Explanation:
+    """Say by when the run and the task are to have ended, as further facts."""
+    if told.subject is None:
+        return told
+    rows = deadline_views.deadlines(conn, told.subject.dag_id, told.subject.run_id)
+    facts = explain_deadlines(rows, told.subject.task_id, now)
+    return replace(told, facts=(*told.facts, *facts))

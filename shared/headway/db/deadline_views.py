@@ -1,0 +1,63 @@
+"""Deadlines as people look at them.  Reads only."""
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, text
+
+from headway.domain.states import TERMINAL
+
+Row: TypeAlias = dict[str, Any]
+
+# One that is over, or met, is shown so before a scheduler has judged it.
+DEADLINES = text("""
+    SELECT run.dag_id, run.run_id, it.task_id, it.name AS deadline,
+           coalesce(it.due_at, known.due_at) AS due_at, known.ended_at,
+           CASE WHEN it.state <> 'open' THEN it.state
+                WHEN known.ended_at <= coalesce(it.due_at, known.due_at, known.ended_at)
+                THEN 'met' ELSE 'open' END AS state,
+           it.judged_at
+      FROM deadline AS it
+      JOIN dag_run AS run ON run.id = it.dag_run_id
+     CROSS JOIN LATERAL (
+           SELECT (SELECT run.started_at + make_interval(secs => its.seconds)
+                     FROM dag_deadline AS its
+                    WHERE its.version_id = run.version_id AND its.name = it.name
+                      AND coalesce(its.task_id, '') = coalesce(it.task_id, '')
+                      AND its.reference = 'start') AS due_at,
+                  CASE WHEN it.task_id IS NULL THEN run.ended_at
+                       ELSE least(run.ended_at,
+                                  (SELECT max(task.ended_at) FROM task_instance AS task
+                                    WHERE task.dag_run_id = run.id AND task.task_id = it.task_id
+                                   HAVING bool_and(task.state = ANY (:terminal)))) END
+                  AS ended_at) AS known
+     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+       AND (CAST(:state AS text) IS NULL OR it.state IN (:state, 'open'))
+       AND (CAST(:state AS text) IS NULL OR
+            CASE WHEN it.state <> 'open' THEN it.state
+                 WHEN known.ended_at <= coalesce(it.due_at, known.due_at, known.ended_at)
+                 THEN 'met' ELSE 'open' END = :state)
+     ORDER BY it.id DESC
+     LIMIT :limit
+""")
+
+
+def deadlines(
+    conn: Connection,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    state: str | None = None,
+    limit: int = 1000,
+) -> list[Row]:
+    """Return deadlines of runs and their tasks, those that were entered last first."""
+    rows = conn.execute(
+        DEADLINES,
+        {
+            "dag_id": dag_id,
+            "run_id": run_id,
+            "state": state,
+            "limit": limit,
+            "terminal": sorted(TERMINAL),
+        },
+    )
+    return [dict(row) for row in rows.mappings()]
