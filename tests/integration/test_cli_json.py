@@ -42,6 +42,7 @@ COMMANDS = {
     "dags unpause": "etl",
     "dags versions": "etl",
     "db check": "",
+    "db clean": "--older-than 30d --yes",
     "db roles": "",
     "deadlines list": "",
     "doctor": "",

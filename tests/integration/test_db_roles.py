@@ -9,7 +9,16 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import delivery, grants, grants_matrix, grants_page, identity, migrate, roles
+from headway.db import (
+    delivery,
+    expiry_functions,
+    grants,
+    grants_matrix,
+    grants_page,
+    identity,
+    migrate,
+    roles,
+)
 from headway.db import engine as engines
 from headway.db.logins import Login
 from headway.db.schema import METADATA
@@ -19,6 +28,10 @@ from headway.testing.postgres import ThrowawayPostgres
 
 DOCS: Final = Path(__file__).parents[2] / "docs" / "grants.md"
 REFUSED: Final = "42501"
+CALLABLE: Final = {
+    (Login.WORKER, delivery.SIGNATURE),
+    *((login, it) for login in (Login.SCHEDULER, Login.USER) for it in expiry_functions.SIGNATURES),
+}
 
 # Not asked in the way in which the grants themselves are looked at when they are installed.
 GRANTED: Final = text("""
@@ -107,11 +120,12 @@ def test_the_catalogue_grants_what_the_matrix_says_and_nothing_else(engine: Engi
     assert granted == grants.expected()
 
 
-def test_nothing_is_granted_but_on_tables_and_one_function(engine: Engine) -> None:
+def test_nothing_is_granted_but_on_tables_and_a_few_functions(engine: Engine) -> None:
     """Of the database and its schema everybody has the use, and nobody more."""
     with engine.connect() as conn:
-        assert [tuple(row) for row in conn.execute(OTHER_GRANTS)] == [("ROUTINE", "headway_secret")]
-        assert grants.callable_by(conn) == {(Login.WORKER, delivery.SIGNATURE)}
+        others = {tuple(row) for row in conn.execute(OTHER_GRANTS)}
+        assert others == {("ROUTINE", it.partition("(")[0]) for _, it in CALLABLE}
+        assert grants.callable_by(conn) == CALLABLE
 
 
 def test_no_role_has_any_power(engine: Engine) -> None:
@@ -206,7 +220,7 @@ def test_grants_and_settings_that_were_changed_are_put_right(empty_url: str) -> 
 
     with engine.connect() as conn:
         assert grants.installed(conn) == grants.expected()
-        assert grants.callable_by(conn) == {(Login.WORKER, delivery.SIGNATURE)}
+        assert grants.callable_by(conn) == CALLABLE
     engine.dispose()
     with bare_connection(empty_url, Login.USER) as conn:
         assert conn.scalar(text("SHOW lock_timeout")) == "5s"

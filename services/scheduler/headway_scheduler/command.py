@@ -6,6 +6,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from headway import daemon
 from headway.daemon import Capacity, Registered
@@ -21,11 +22,16 @@ from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.replica import Replica
+from headway_scheduler.retention import Retention
 
 log = logging.getLogger(__name__)
 
 FIRST_WITH_NOTICES = 0.02
 """Seconds of the first wait in vain, where a notice ends it as soon as there is work."""
+
+
+CONNECTIONS: Final = 6
+"""Those of every service, and one of the thread that removes what is old."""
 
 
 def run(database: str) -> int:
@@ -34,15 +40,20 @@ def run(database: str) -> int:
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity, port = Capacity(slots=given.parallelism), given.http_port
     with daemon.registered(
-        "scheduler", database, bell, capacity=capacity, http_port=port
+        "scheduler", database, bell, connections=CONNECTIONS, capacity=capacity, http_port=port
     ) as process:
         process.show_skew(clock)
         with process.engine.begin() as conn:
             refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
         if refused is not None:
             raise refused
-        job = SchedulerJob(Replica(process.engine, process.me, given), clock, process.notifier)
-        _loop(process, given, Bounded(job.step, given, clock, bell).step, bell)
+        replica = Replica(process.engine, process.me, given)
+        job = SchedulerJob(replica, clock, process.notifier)
+        retention = Retention(replica, SystemClock())
+        if process.health.is_shown:
+            retention.show()
+        with retention.running():
+            _loop(process, given, Bounded(job.step, given, clock, bell).step, bell)
     return 0
 
 

@@ -1,9 +1,10 @@
-"""`headway db`: migrate, check and await the database, and show who may do what in it."""
+"""`headway db`: migrate, check, await and clean the database, and show who may do what in it."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli import clean
 from headway.cli.output import Format, Output, tell
 
 if TYPE_CHECKING:
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
     from headway.db.roles import Standing
 
 app = typer.Typer(
-    help="The database: migrate it, check it, wait for it, its roles.", no_args_is_help=True
+    help="The database: migrate, check and clean it, wait for it; its roles.", no_args_is_help=True
 )
+
+app.command("clean")(clean.clean)
 
 COLUMNS = ("role", "may_log_in", "password", "used_for")
 

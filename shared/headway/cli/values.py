@@ -1,8 +1,9 @@
 """What users type: dates, JSON, and the options that changes to runs and tasks share."""
 
 import json
+import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -10,6 +11,9 @@ from headway.domain.errors import DagError
 
 if TYPE_CHECKING:
     from headway.domain.interval import DataInterval
+
+_AGE: Final = re.compile(r"(\d+(?:\.\d+)?)([hdw])")
+_SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the journal.")]
 Version = Annotated[
@@ -20,6 +24,27 @@ Version = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def parse_age(given: str | float) -> float:
+    """Return how many seconds an age like 30d is; BadParameter for what is none."""
+    if isinstance(given, float):  # typer parses a default, and what is parsed, once more
+        return given
+    found = _AGE.fullmatch(given.strip())
+    if found is None:
+        raise typer.BadParameter(f"{given!r} is no age; write one like 30d, 8w or 36h.")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+Age = Annotated[
+    float,
+    typer.Option(
+        "--older-than",
+        metavar="AGE",
+        parser=parse_age,
+        help="Only what ended longer ago than that: 30d, 8w, 36h; at least 1d.",
+    ),
+]
 
 
 def parse_date(text: str, zone: str) -> datetime:

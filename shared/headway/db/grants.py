@@ -6,11 +6,15 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, text
 
-from headway.db import delivery
+from headway.db import delivery, expiry_functions
 from headway.db.grants_matrix import GRANTS, RELATIONS
 from headway.db.logins import Login
 
-FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {Login.WORKER: (delivery.SIGNATURE,)}
+FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {
+    Login.SCHEDULER: expiry_functions.SIGNATURES,
+    Login.WORKER: (delivery.SIGNATURE,),
+    Login.USER: expiry_functions.SIGNATURES,
+}
 """The functions that roles may call, beside the triggers, which nobody calls."""
 
 Privilege: TypeAlias = tuple[str, str, str, str]

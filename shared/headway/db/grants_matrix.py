@@ -81,7 +81,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "alembic_version": "SELECT",
         "backfill": "SELECT",
         "backfill_date": "SELECT",
-        "callback": _NEW_CALLBACK,
+        "callback": f"SELECT (id, dag_run_id, created_at, ended_at), {_NEW_CALLBACK}",
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
         "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
         "dag_deadline": "SELECT",
@@ -91,7 +91,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_version": "SELECT",
         "deadline": f"SELECT, {_NEW_DEADLINE}, UPDATE (state, due_at, check_at, judged_at, "
         "process_id)",
-        "event": _NEW_EVENT,
+        "event": f"SELECT (id, at, dag_id), {_NEW_EVENT}",
         "lease": "SELECT, DELETE",
         "passed_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
         "interval_end, reason, dag_run_id)",

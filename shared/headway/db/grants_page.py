@@ -13,7 +13,8 @@ _GRANTS: Final = """
 
 What each role may do to each table of the database; to all others it may do nothing. Nor
 may it call any function that is not named; `headway_secret` is how a worker gets the
-[connections and variables](secrets.md) that its attempts are granted.
+[connections and variables](secrets.md) that its attempts are granted, and `headway_remove`
+is how schedulers and users remove [what is old](retention.md).
 Of a new row a role gives the columns that are named: the database gives ids, and the
 times of its own clock. Tokens of claims and hashes of proofs are hidden from whoever
 only looks: a query of these tables names columns instead of `*`.
@@ -67,6 +68,9 @@ _REMAINS: Final = """
   version; files of a version are named in JSON, which no key reads.
 - A scheduler ends processes, and moves runs and tasks of every DAG: this is its work. Of the
   actor of its events, and of a user's, the database checks the kind and not the name.
+- Schedulers and users remove entries of the journal that are older than a day, and schedulers
+  ended runs, by `headway_remove` alone. Each removal leaves an event: the role, the actor, how
+  many rows, of which time range. The event can itself be removed after a day, by another event.
 - Every role may register processes of its kind; they claim, or are declared dead.
 - Whoever may delete from a table or update it may lock the whole table (`LOCK TABLE`): the
   services then wait, and their statements end by the timeout.

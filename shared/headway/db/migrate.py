@@ -128,7 +128,15 @@ def revisions() -> list[str]:
 
 def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
     """Put in place what Python says of roles, states and grants; it has no revisions."""
-    from headway.db import delivery, grants, guards, identity, roles, row_checks
+    from headway.db import (
+        delivery,
+        expiry_functions,
+        grants,
+        guards,
+        identity,
+        roles,
+        row_checks,
+    )
 
     logins = roles.create(conn)
     roles.configure(conn, logins)
@@ -136,6 +144,7 @@ def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
     identity.install(conn)
     guards.install(conn)
     delivery.install(conn)
+    expiry_functions.install(conn)
     row_checks.install(conn, logins)
     grants.install(conn, logins)
 

@@ -24,6 +24,14 @@ CLOCK_SKEW: Final = Gauge(
     registry=REGISTRY,
 )
 
+RETENTION_BEHIND: Final = Gauge(
+    "headway_retention_behind_seconds",
+    "Seconds for which the oldest row of a kind is kept longer than the policy says; up to one "
+    "interval of the policy is normal.",
+    ["kind"],
+    registry=REGISTRY,
+)
+
 ILLEGAL_TRANSITIONS: Final = Counter(
     "headway_illegal_transition",
     "Moves that the database refused because the table of moves does not have them: bugs.",

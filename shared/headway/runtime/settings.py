@@ -29,6 +29,7 @@ from headway.runtime.configuration import (
 from headway.runtime.database_settings import DatabaseSettings
 from headway.runtime.log_settings import LogSettings
 from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.retention_settings import RetentionSettings
 
 __all__ = [
     "DatabaseSettings",
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 
-class SchedulerSettings(Settings):
+class SchedulerSettings(RetentionSettings):
     """The scheduler service."""
 
     section = "scheduler"

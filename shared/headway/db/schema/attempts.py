@@ -72,6 +72,8 @@ Table(
         "task_instance_id",
         postgresql_where=text("phase = 'queued'"),
     ),
+    # What a process has run: its row stays as long as that.
+    Index("task_attempt_ended", "process_id", postgresql_where=text("ended_at IS NOT NULL")),
     comment="Append-only: one row per try.",
 )
 

@@ -59,5 +59,6 @@ Table(
         "(state IN ('success', 'failed')) = (ended_at IS NOT NULL)", name="ended_check"
     ),
     Index("callback_unfinished", "id", postgresql_where=text("ended_at IS NULL")),
+    Index("callback_process", "process_id", postgresql_where=text("process_id IS NOT NULL")),
     comment="One row per event that a DAG has functions for; workers call them.",
 )

@@ -112,6 +112,7 @@ Table(
         postgresql_where=text("state = 'queued' AND NOT pinned AND parse_asked_at IS NOT NULL"),
     ),
     Index("dag_run_version", "version_id"),
+    Index("dag_run_ended", "ended_at", "id", postgresql_where=text("ended_at IS NOT NULL")),
     Index("dag_run_locked", "lock_id", postgresql_where=text("lock_id IS NOT NULL")),
     Index("dag_run_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     # The hash comes first because GiST finds a number's place in a page in less time than a text's:

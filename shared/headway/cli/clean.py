@@ -1,0 +1,134 @@
+"""`headway db clean`: remove what ended long ago."""
+
+from collections.abc import Sequence
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from headway.cli.output import Format, Output
+from headway.cli.values import Age, Reason, Yes
+from headway.domain.retention import Kind
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from headway.actions.clean import Request, Tally
+
+COLUMNS: Final = ("kind", "removed", "task_instances", "kept", "from", "to")
+PLANNED: Final = ("kind", "would_remove", "task_instances", "kept", "from", "to")
+
+_WHY: Final = {
+    "unfinished": "unfinished",
+    "latest": "latest of the DAG",
+    "past": "before an unfinished run",
+    "backfill": "of an unfinished backfill",
+    "external": "may run on a cluster",
+    "referenced": "referred to",
+}
+
+
+def clean(  # noqa: PLR0913, PLR0917 - each is an option
+    older_than: Age,
+    kind: Annotated[
+        list[Kind] | None,
+        typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
+    ] = None,
+    dag: Annotated[
+        str | None, typer.Option("--dag", help="Only what is of this DAG; processes are of none.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+    ] = False,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Remove runs, events, callbacks and processes that ended long ago.
+
+    What something still needs stays: the latest run of each DAG, runs that are unfinished, that an
+    unfinished run or backfill needs, or that may still run on a cluster, and processes whose
+    attempts are kept. What was interrupted is gone on with by the same command.
+    """
+    from headway.actions.clean import Request, check
+    from headway.cli.acting import ask
+    from headway.cli.output import show
+    from headway.cli.session import connected
+
+    kinds = kind or [each for each in Kind if dag is None or each is not Kind.PROCESSES]
+    requests = [Request(each, older_than, dag) for each in dict.fromkeys(kinds)]
+    for request in requests:
+        check(request)
+    columns = PLANNED if dry_run else COLUMNS
+    with connected() as engine:
+        _check_dag(engine, dag)
+        found = _look(engine, requests) if dry_run or not yes else []
+        if not dry_run:
+            if found:
+                ask(f"This would remove {_told(requests, found)}.")
+            found = _remove(engine, requests, reason)
+    show(_rows(requests, found, columns), columns, output)
+
+
+def _check_dag(engine: "Engine", dag_id: str | None) -> None:
+    from headway.actions.lookup import current_dag
+
+    if dag_id is not None:
+        with engine.connect() as conn:
+            current_dag(conn, dag_id)
+
+
+def _look(engine: "Engine", requests: "Sequence[Request]") -> "list[Tally]":
+    from headway.actions.clean import look
+
+    with engine.connect() as conn:
+        return [look(conn, request) for request in requests]
+
+
+def _remove(engine: "Engine", requests: "Sequence[Request]", reason: str | None) -> "list[Tally]":
+    from headway.actions import clean
+    from headway.cli.changes import author
+    from headway.decide.retention import BEGINNING, rest
+    from headway.runtime.clock import SystemClock
+
+    clock, never, who = SystemClock(), Event(), author(reason)
+    tallies = []
+    for request in requests:
+        tally, place = clean.Tally(), BEGINNING
+        while True:
+            began = clock.monotonic()
+            with engine.begin() as conn:
+                part = clean.find(conn, request, place)
+                removed = clean.remove(conn, request, part, who, {})
+            tally.add(part, removed)
+            if part.next is None:
+                break
+            place = part.next
+            contended = removed < len(part.ids)
+            clock.wait(never, rest(clock.monotonic() - began, contended=contended))
+        tallies.append(tally)
+    return tallies
+
+
+def _rows(
+    requests: "Sequence[Request]", tallies: "Sequence[Tally]", columns: Sequence[str]
+) -> list[dict[str, object]]:
+    return [
+        {
+            "kind": str(request.kind),
+            columns[1]: tally.rows,
+            "task_instances": tally.task_instances if request.kind is Kind.RUNS else None,
+            "kept": {_WHY[tie]: count for tie, count in sorted(tally.kept.items())},
+            "from": tally.since,
+            "to": tally.until,
+        }
+        for request, tally in zip(requests, tallies, strict=True)
+    ]
+
+
+def _told(requests: "Sequence[Request]", tallies: "Sequence[Tally]") -> str:
+    return ", ".join(
+        f"{tally.rows:,} {request.kind}"
+        + (f" ({tally.task_instances:,} task instances)" if request.kind is Kind.RUNS else "")
+        for request, tally in zip(requests, tallies, strict=True)
+    )

@@ -1,0 +1,19 @@
+"""For how many days things are kept."""
+
+import pytest
+
+from headway.domain.errors import SettingsError
+from headway.domain.retention import Kind
+from headway.runtime.settings import SchedulerSettings, read
+
+
+def test_by_default_only_processes_go() -> None:
+    days = read(SchedulerSettings).retention_days
+
+    assert days == {Kind.RUNS: 0, Kind.EVENTS: 0, Kind.CALLBACKS: 0, Kind.PROCESSES: 7}
+
+
+@pytest.mark.parametrize("days", [-1, 0.5, float("nan"), float("inf")])
+def test_less_than_a_day_is_refused(days: float) -> None:
+    with pytest.raises(SettingsError, match=r"(?i)retention_runs_days"):
+        read(SchedulerSettings, retention_runs_days=days)
