@@ -1,7 +1,6 @@
 """`headway db clean`: remove what ended long ago."""
 
 from collections.abc import Sequence
-from threading import Event
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -28,18 +27,30 @@ _WHY: Final = {
 }
 
 
+Kinds = Annotated[
+    list[Kind] | None,
+    typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
+]
+OfDag = Annotated[
+    str | None, typer.Option("--dag", help="Only what is of this DAG; processes are of none.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--archive", help="Write it to Parquet files there first: file:///folder, s3://bucket."
+    ),
+]
+
+
 def clean(  # noqa: PLR0913, PLR0917 - each is an option
     older_than: Age,
-    kind: Annotated[
-        list[Kind] | None,
-        typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
-    ] = None,
-    dag: Annotated[
-        str | None, typer.Option("--dag", help="Only what is of this DAG; processes are of none.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
-    ] = False,
+    kind: Kinds = None,
+    dag: OfDag = None,
+    dry_run: DryRun = False,
+    archive: Address = None,
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
@@ -66,7 +77,7 @@ def clean(  # noqa: PLR0913, PLR0917 - each is an option
         if not dry_run:
             if found:
                 ask(f"This would remove {_told(requests, found)}.")
-            found = _remove(engine, requests, reason)
+            found = _remove(engine, requests, reason, archive)
     show(_rows(requests, found, columns), columns, output)
 
 
@@ -85,29 +96,20 @@ def _look(engine: "Engine", requests: "Sequence[Request]") -> "list[Tally]":
         return [look(conn, request) for request in requests]
 
 
-def _remove(engine: "Engine", requests: "Sequence[Request]", reason: str | None) -> "list[Tally]":
-    from headway.actions import clean
+def _remove(
+    engine: "Engine", requests: "Sequence[Request]", reason: str | None, archive: str | None
+) -> "list[Tally]":
     from headway.cli.changes import author
-    from headway.decide.retention import BEGINNING, rest
-    from headway.runtime.clock import SystemClock
+    from headway.cli.cleaning import Cleaning
 
-    clock, never, who = SystemClock(), Event(), author(reason)
-    tallies = []
-    for request in requests:
-        tally, place = clean.Tally(), BEGINNING
-        while True:
-            began = clock.monotonic()
-            with engine.begin() as conn:
-                part = clean.find(conn, request, place)
-                removed = clean.remove(conn, request, part, who, {})
-            tally.add(part, removed)
-            if part.next is None:
-                break
-            place = part.next
-            contended = removed < len(part.ids)
-            clock.wait(never, rest(clock.monotonic() - began, contended=contended))
-        tallies.append(tally)
-    return tallies
+    its = None
+    if archive is not None:
+        from headway.actions.archive import Archive
+
+        its = Archive.at(archive)
+    cleaning = Cleaning(engine, author(reason), its)
+    cleaning.recover()
+    return [cleaning.remove(request) for request in requests]
 
 
 def _rows(

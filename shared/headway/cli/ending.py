@@ -8,6 +8,7 @@ from typing import Final
 from headway.cli import stdout
 from headway.cli.escaping import visible
 from headway.domain.errors import (
+    ArchiveError,
     ClusterError,
     ConflictError,
     DatabaseError,
@@ -35,7 +36,7 @@ class ExitStatus(IntEnum):
     REFUSED = 5
     """What was asked for contradicts what is there, or nobody agreed to it."""
     AWAY = 6
-    """The database, the cluster or the place of logs does not answer, or does not serve this."""
+    """The database, the cluster, the place of logs or the archive does not answer, or refuses."""
     INTERRUPTED = 130
     """Ctrl-C."""
 
@@ -49,6 +50,7 @@ _OF_ERRORS: Final[Mapping[type[HeadwayError], ExitStatus]] = {
     DatabaseError: ExitStatus.AWAY,
     ClusterError: ExitStatus.AWAY,
     LogsError: ExitStatus.AWAY,
+    ArchiveError: ExitStatus.AWAY,
 }
 
 

@@ -76,6 +76,10 @@ class LogsError(HeadwayError):
     """The place where logs are cannot be read; that may pass."""
 
 
+class ArchiveError(HeadwayError):
+    """The place of an archive cannot be written or read; that may pass."""
+
+
 class ConflictError(HeadwayError):
     """What was asked for contradicts what is there."""
 

@@ -12,6 +12,7 @@ from headway.domain.errors import HeadwayError
 PAGE = Path(__file__).parents[3] / "docs" / "commands.md"
 
 STATUSES = {
+    "ArchiveError": 6,
     "ClusterError": 6,
     "ConflictError": 5,
     "DagError": 5,

@@ -1,0 +1,100 @@
+"""Carry out `headway db clean`: portion by portion, each one archived before it is removed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Final
+
+from sqlalchemy import Engine
+
+from headway.actions import clean
+from headway.actions.archive import FRESH, Archive
+from headway.actions.clean import Request, Tally
+from headway.actions.intervene import Author
+from headway.db import archived
+from headway.decide.retention import BEGINNING, Place, Portion, rest
+from headway.domain.arguments import JsonValue
+from headway.domain.errors import ConflictError
+from headway.domain.retention import Kind
+from headway.runtime.clock import Clock, SystemClock
+
+TRIES: Final = 10
+"""How often a portion is tried to be removed of which another process holds rows."""
+
+
+class _HeldElsewhereError(Exception):
+    """Another process holds rows of the portion: nothing of it is removed."""
+
+
+@dataclass(slots=True)
+class Cleaning:
+    """What was asked for, by whom, and where it is archived, if it is."""
+
+    engine: Engine
+    author: Author
+    archive: Archive | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    _never: Event = field(default_factory=Event)
+
+    def recover(self) -> int:
+        """Finish what another archiver has left half way; return how many portions."""
+        if self.archive is None:
+            return 0
+
+        def is_left(kind: Kind, ids: Sequence[int]) -> bool:
+            with self.engine.connect() as conn:
+                return archived.is_any_left(conn, kind, ids)
+
+        return self.archive.recover(is_left, self.clock.now())
+
+    def remove(self, request: Request) -> Tally:
+        """Remove all that is old of one kind; return what that was."""
+        tally, place = Tally(), BEGINNING
+        while True:
+            began = self.clock.monotonic()
+            part, removed = self._portion(request, place)
+            tally.add(part, removed)
+            if part.next is None:
+                return tally
+            place = part.next
+            contended = removed < len(part.ids)
+            self._wait(rest(self.clock.monotonic() - began, contended=contended))
+
+    def _portion(self, request: Request, place: Place) -> tuple[Portion, int]:
+        if self.archive is None:
+            with self.engine.begin() as conn:
+                part = clean.find(conn, request, place)
+                return part, clean.remove(conn, request, part, self.author, {})
+        for _ in range(TRIES):
+            try:
+                return self._archived(request, place, self.archive)
+            except _HeldElsewhereError:
+                self._wait(rest(0.0, contended=True))
+        raise ConflictError(
+            f"Another process holds the oldest {request.kind}, and still does after {TRIES} tries. "
+            "What was removed so far is archived. Run the command again later."
+        )
+
+    def _archived(self, request: Request, place: Place, archive: Archive) -> tuple[Portion, int]:
+        began = self.clock.monotonic()
+        with self.engine.begin() as conn:
+            part = clean.find(conn, request, place)
+            if not part.ids:
+                return part, 0
+            name = archive.stage(conn, request.kind, part.ids)
+        if self.clock.monotonic() - began > FRESH:
+            raise _HeldElsewhereError  # another archiver may soon take the portion for left behind
+        details: Mapping[str, JsonValue] = {"archive": archive.address, "portion": name}
+        try:
+            with self.engine.begin() as conn:
+                removed = clean.remove(conn, request, part, self.author, details)
+                if removed < len(part.ids):
+                    raise _HeldElsewhereError
+        except _HeldElsewhereError:
+            archive.drop(name)
+            raise
+        archive.keep(name)
+        return part, removed
+
+    def _wait(self, seconds: float) -> None:
+        self.clock.wait(self._never, seconds)
