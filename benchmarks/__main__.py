@@ -19,6 +19,7 @@ BENCHMARKS: Final = (
     "cli",  # about two minutes
     "timetables",  # about half a minute
     "zones",  # about ten minutes
+    "scrape",  # some seconds
     "spark",  # about three minutes
 )
 

@@ -12,12 +12,14 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from headway import __version__
 from headway.db import engine as engines
-from headway.db import guards, identity, migrate, notices, processes
+from headway.db import guards, identity, migrate, notices, processes, watching
 from headway.db.logins import Login
 from headway.db.notices import Listener, Notice, Notifier
 from headway.db.processes import Identity
 from headway.db.readiness import DATABASE, Readiness
 from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
+from headway.metrics.metric import Service
+from headway.metrics.process import CLOCK_SKEW
 from headway.runtime import service, settings
 from headway.runtime.awaiting import Awaiting
 from headway.runtime.bell import Bell
@@ -66,9 +68,7 @@ class Registered:
     def show_skew(self, clock: DatabaseClock) -> None:
         """Have the metrics tell by how much that clock differs, if there is who asks for them."""
         if self.health.is_shown:
-            from headway.runtime.metrics import CLOCK_SKEW
-
-            CLOCK_SKEW.set_function(lambda: clock.skew or 0.0)
+            CLOCK_SKEW.read_by(lambda: clock.skew or 0.0)
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def registered(
     guards.watch(engine)
     readiness, clock = Readiness(engine), SystemClock()
     health = Health(bell, clock, Looking(DATABASE, readiness.look, clock))
-    with _shown(health, kind, http_port):
+    with _shown(health, kind, http_port, engine):
         me = readiness.me = _await(engine, health, partial(_register, engine, kind, capacity))
         log.info("action=start process=%d", me.id)
         with ExitStack() as ending:
@@ -131,7 +131,7 @@ def _prepare(kind: str) -> None:
 
 
 @contextmanager
-def _shown(health: Health, kind: str, port: int) -> Iterator[None]:
+def _shown(health: Health, kind: str, port: int, engine: Engine) -> Iterator[None]:
     """Answer probes at that port for as long as the block lasts; 0 is none."""
     if not port:
         yield
@@ -139,7 +139,8 @@ def _shown(health: Health, kind: str, port: int) -> Iterator[None]:
     # Here and not above: a process that nobody asks would hold a web server in its memory.
     from headway.runtime.health import server
 
-    with closing(server.start(f"HEADWAY_{kind.upper()}_HTTP_PORT", port, health)):
+    watching.watch(engine, health.clock)
+    with closing(server.start(Service(kind), port, health)):
         yield
 
 

@@ -18,11 +18,12 @@ from headway.db.events import Event
 from headway.db.guards import GUARDS, Guard
 from headway.db.logins import Login
 from headway.domain.states import Phase, Role
-from headway.runtime import metrics
+from headway.metrics.process import ILLEGAL_TRANSITIONS
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Found, Loop
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.logins import logged_in
+from headway.testing.metrics import total
 
 # One row for each state, whatever the guards and foreign keys say.
 ROWS: Final = {
@@ -369,9 +370,7 @@ def test_a_new_release_changes_the_version_of_its_guards() -> None:
 
 
 def refused_moves() -> float:
-    count = metrics.REGISTRY.get_sample_value("headway_illegal_transition_total")
-    assert count is not None
-    return count
+    return total(ILLEGAL_TRANSITIONS)
 
 
 def test_an_illegal_move_is_counted_and_ends_the_loop(

@@ -228,7 +228,7 @@ def test_a_run_that_was_ended_meanwhile_is_left_out(engine: Engine, replica: Rep
             events.add(conn, Event(actor="user:test", action="run.cancel"))
             endings.end(conn, first, RunState.FAILED)
 
-    with just_before(engine, runs.LOCK_QUEUED, end):
+    with just_before(engine, starting.LOCK_QUEUED, end):
         assert start(replica) == 1
 
     assert seed.run_states(engine) == {"failed": 1, "running": 1}

@@ -10,7 +10,7 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfill_plans, pins, runs
+from headway.db import backfill_plans, pins, starting
 from headway.db.backfill_plans import NewBackfill
 from headway.db.logins import Login
 from headway.db.notices import PARSER, Notice, Notifier
@@ -214,7 +214,7 @@ def test_a_run_that_was_pinned_just_before_it_is_locked_starts(
         with engine.begin() as conn:
             conn.execute(text("UPDATE dag_run SET pinned = true"))
 
-    with just_before(engine, runs.LOCK_QUEUED, be_pinned):
+    with just_before(engine, starting.LOCK_QUEUED, be_pinned):
         assert start(replica) == (1, 0)
 
     assert standing(engine) == [(True, False, "running")]
@@ -232,7 +232,7 @@ def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Re
             "runs.FREE_LANES",
             "runs.QUEUED",
         ),
-        *("runs.LOCK_QUEUED", "runs.START"),
+        *("starting.LOCK_QUEUED", "runs.START"),
     ]
 
 

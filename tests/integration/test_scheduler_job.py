@@ -4,7 +4,6 @@ from dataclasses import replace
 from threading import Event
 
 import pytest
-from prometheus_client import generate_latest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
@@ -14,7 +13,6 @@ from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
 from headway.runtime.bell import Bell
 from headway.runtime.loop import Found
-from headway.runtime.metrics import REGISTRY
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
@@ -25,7 +23,6 @@ from headway_scheduler.command import Bounded
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
-from headway_scheduler.pool_metrics import measure_pools
 from headway_scheduler.replica import Replica
 from headway_scheduler.turns import LEAVE
 
@@ -421,27 +418,6 @@ def test_rows_without_a_run_are_cleaned_up(engine: Engine) -> None:
     assert clean(job.replica) == 4
     assert set(seed.task_states(engine).values()) == {"failed"}
     assert clean(job.replica) == 0
-
-
-def test_pools_are_measured(engine: Engine) -> None:
-    seed.scheduled(engine, seed.wide(3))
-
-    measure_pools(engine)
-
-    shown = generate_latest(REGISTRY).decode()
-    assert 'headway_pool_slots{pool="default_pool",state="scheduled"} 3.0' in shown
-    assert 'headway_pool_slots{pool="default_pool",state="running"} 0.0' in shown
-
-
-def test_the_free_slots_of_a_pool_are_those_that_no_attempt_takes(engine: Engine) -> None:
-    seed.make_pool(engine, "small", 5)
-    seed.queued(engine, seed.in_pool(seed.wide(3), "small"))
-
-    measure_pools(engine)
-
-    shown = generate_latest(REGISTRY).decode()
-    for state, slots in (("total", 5.0), ("queued", 3.0), ("free", 2.0)):
-        assert f'headway_pool_slots{{pool="small",state="{state}"}} {slots}\n' in shown
 
 
 @pytest.mark.parametrize(("state", "status"), [("success", 0), ("failed", 1), (None, 1)])

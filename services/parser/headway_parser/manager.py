@@ -17,11 +17,13 @@ from headway.db.files import FileKey
 from headway.db.notices import SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
+from headway.metrics.parser import CHILDREN_LOST, PARSE_SECONDS, PARSES, VERSIONS
 from headway.runtime.clock import Clock
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
+from headway_parser.backlog import Backlog
 from headway_parser.clerk import Clerk, Result
 from headway_parser.contents import is_pattern
 from headway_parser.jobs import Job, in_order
@@ -74,6 +76,7 @@ class DagFileProcessorManager:
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
     theirs: DatabaseClock = field(init=False)
+    _backlog: Backlog = field(init=False)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _once_more: deque[Job] = field(default_factory=deque)
@@ -88,6 +91,8 @@ class DagFileProcessorManager:
     def __post_init__(self) -> None:
         self.survey.beat = self._beat
         self.theirs = DatabaseClock(self.clock)
+        self._backlog = Backlog(self.clock)
+        self._backlog.show()
 
     def step(self) -> bool:
         """Look, start, wait a moment for children, store; return whether there is more to do."""
@@ -133,7 +138,7 @@ class DagFileProcessorManager:
         for queue in (self._once_more, self._claimed):
             while queue and self.parsing.free > 0:
                 self.parsing.start(queue[0])
-                queue.popleft()
+                self._backlog.begin(queue.popleft().key)
 
     def _beat(self) -> None:
         if self.clock.monotonic() >= self._next_beat:
@@ -160,6 +165,7 @@ class DagFileProcessorManager:
         self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
         free = [it for it in jobs if it.key not in begun and it.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
+        self._backlog.find([*waiting, *(job.key for job in self._due)])
         now = self.clock.monotonic()
         self._next_look = now + self.settings.dag_dir_list_interval
         self._rested_at = min(now + REST * (now - begun_at), self._next_look)
@@ -202,7 +208,9 @@ class DagFileProcessorManager:
     def _take(self, finished: Finished) -> None:
         """Keep what came of a parse, or have the file parsed once more."""
         job, result = finished.job, finished.result
+        PARSE_SECONDS.observe(finished.seconds)
         if isinstance(result, Exit):
+            CHILDREN_LOST.inc()
             if job.tries < MOST_TRIES:
                 log.warning("action=retry file=%s reason=%r", job.key.path, result.lost)
                 again_at = self.clock.monotonic() + FIRST_RETRY * 2.0**job.tries
@@ -231,6 +239,9 @@ class DagFileProcessorManager:
 
     def _conclude(self, result: Result, taken: Taken | None) -> None:
         job = result.job
+        if taken is not None and not taken.doubtful:
+            PARSES.inc("good" if taken.error is None else "error")
+            VERSIONS.inc(by=taken.changed)
         if taken is not None and taken.doubtful:
             self._once_more.append(replace(job, first=result.parsed))
         elif taken is not None:

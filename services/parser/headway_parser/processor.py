@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headway.domain.errors import SerializationError
+from headway.metrics.parser import CHILDREN_KILLED
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker
 from headway.runtime.frames import Frame, FrameReader
@@ -122,6 +123,7 @@ class DagFileProcessor:
     def _limit(self) -> None:
         if self.seconds > self.bounds.seconds and not self._timed_out:
             self._timed_out = True
+            CHILDREN_KILLED.inc("time")
             self._kill()
 
     def _kill(self) -> None:
@@ -175,6 +177,7 @@ class DagFileProcessor:
 
     def _refuse(self, why: str) -> None:
         self._refused = why
+        CHILDREN_KILLED.inc("refused")
         self._kill()
 
     def _text(self) -> str:

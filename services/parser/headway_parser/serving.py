@@ -8,6 +8,7 @@ from typing import Final
 
 from headway import daemon
 from headway.db.engine import is_transient
+from headway.metrics.process import show_disk
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import Forker, ForkerError
@@ -39,6 +40,7 @@ def serve(
         assembled(process, given, around, parsing, bell) as manager,
     ):
         process.show_skew(manager.theirs)
+        show_disk(around.home)
         process.health.others.append(parsing.check)
         look_early(manager.look)  # which takes a while, as does the start of the fork server
         warm_up_or_wait(parsing, elsewhere=given.forker is not None)

@@ -11,6 +11,8 @@ from headway.db import bundles, file_claims, files, pins
 from headway.db.engine import reader
 from headway.db.files import Row
 from headway.db.processes import Identity
+from headway.metrics.metric import Values
+from headway.metrics.parser import FILES
 from headway.runtime.seam import nothing
 from headway_parser.jobs import Job
 from headway_parser.listing import Listing
@@ -33,6 +35,14 @@ class Stored:
     commits: Mapping[str, str]
     wanted: Mapping[str, Mapping[str, tuple[int, ...]]]
     others: frozenset[int]
+
+
+def _show(rows: Mapping[str, Mapping[str, Row]]) -> None:
+    found: dict[Values, float] = {}
+    for name, its in rows.items():
+        found[name, "known"] = len(its)
+        found[name, "failed"] = sum(it.failures > 0 for it in its.values())
+    FILES.replace(found)
 
 
 def _nothing(_folders: Iterable[Path]) -> None:
@@ -73,6 +83,7 @@ class Survey:
         with reader(self.engine).connect() as conn:
             for key, row in files.board(conn, names).items():
                 rows[key.bundle][key.path] = row
+            _show(rows)
             return Stored(
                 rows,
                 bundles.commits(conn, names),

@@ -21,6 +21,7 @@ from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
+from headway_scheduler.measuring import measured
 from headway_scheduler.replica import Replica
 from headway_scheduler.retention import Retention
 
@@ -50,9 +51,9 @@ def run(database: str) -> int:
         replica = Replica(process.engine, process.me, given)
         job = SchedulerJob(replica, clock, process.notifier)
         retention = Retention(replica, SystemClock())
-        if process.health.is_shown:
-            retention.show()
-        with retention.running():
+        retention.show()
+        url = process.engine.url.render_as_string(hide_password=False)
+        with retention.running(), measured(url, given, clock.own):
             _loop(process, given, Bounded(job.step, given, clock, bell).step, bell)
     return 0
 

@@ -13,6 +13,7 @@ from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
 from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, Notifier
+from headway.metrics.scheduler import CRITICAL_SECTION_WAITS
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.loop import Found
 from headway_scheduler.figures import Figures
@@ -21,6 +22,7 @@ from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_t
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
+from headway_scheduler.timing import timed
 from headway_scheduler.turns import Turns
 
 UNATTENDED: Final = 0.02
@@ -84,19 +86,23 @@ class DagRunJob:
         done: Counter[str] = Counter()
         done["queued"] += self._keep_slots_busy(wanted)
         if wanted.overdue:
-            done["timed_out"] = time_out(replica, now())
+            with timed("time_out", self.clock):
+                done["timed_out"] = time_out(replica, now())
             if done["timed_out"]:
                 self.notifier.notify(STOP)
         if wanted.queued:
-            done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
+            with timed("start_runs", self.clock):
+                done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
             done["queued"] += self._keep_slots_busy(wanted)
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
-            done["settled"], filled, more = schedule_tasks(
-                replica, now(), called=partial(self.notifier.notify, CALLBACK)
-            )
+            with timed("schedule_tasks", self.clock):
+                done["settled"], filled, more = schedule_tasks(
+                    replica, now(), called=partial(self.notifier.notify, CALLBACK)
+                )
         if wanted.retries:
-            done["retried"] = schedule_retries(replica, now())
+            with timed("schedule_retries", self.clock):
+                done["retried"] = schedule_retries(replica, now())
         if wanted.jobs > 1 and self._has_more(done):
             self.notifier.notify(SCHEDULER)
         pools = filled.union(wanted.pools)
@@ -150,9 +156,11 @@ class DagRunJob:
         mine = self._turns.mine(pools)
         queued, more = 0, len(mine) < len(pools)
         for pool in mine:
-            batch = queue_tasks(self.replica, pool, self.clock.now())
+            with timed("queue_tasks", self.clock):
+                batch = queue_tasks(self.replica, pool, self.clock.now())
             queued, more = queued + len(batch.task_ids), more or batch.more
             if self._turns.had(pool, len(batch.task_ids), jobs):
+                CRITICAL_SECTION_WAITS.inc(pool)
                 self.notifier.notify(SCHEDULER)
         if queued:
             self.notifier.notify(WORKER)

@@ -1,4 +1,4 @@
-"""What a scheduler does from time to time: adopt, judge deadlines, give back, clean, measure."""
+"""What a scheduler does from time to time: adopt, judge deadlines, give back, clean."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.judge_deadlines import MOST, judge_deadlines
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica
+from headway_scheduler.timing import timed
 
 REVOKE_EVERY = 30.0
 """Seconds between two looks for tasks that have been queued for too long."""
@@ -23,6 +24,7 @@ class Chore:
     When that is as much as it takes at once, it is done again in the next step.
     """
 
+    name: str
     every: float
     call: Callable[[], int]
     most: float = inf
@@ -43,13 +45,11 @@ class Housekeeping:
         self._in_touch_at = self.clock.monotonic()
         replica, settings = self.replica, self.replica.settings
         self.chores = [
-            Chore(settings.orphaned_tasks_check_interval, self._adopt),
-            Chore(settings.deadline_check_interval, self._judge_deadlines, MOST),
-            Chore(REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
-            Chore(settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
+            Chore("adopt", settings.orphaned_tasks_check_interval, self._adopt),
+            Chore("judge_deadlines", settings.deadline_check_interval, self._judge_deadlines, MOST),
+            Chore("revoke", REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
+            Chore("clean", settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
         ]
-        if settings.http_port:
-            self.chores.append(Chore(settings.pool_metrics_interval, self._measure_pools))
 
     def step(self) -> bool:
         """Do what is due; return whether any of it found something that leads to more work."""
@@ -57,7 +57,8 @@ class Housekeeping:
         for chore in self.chores:
             if self.clock.monotonic() >= chore.due_at:
                 chore.due_at = self.clock.monotonic() + chore.every
-                its = chore.call()
+                with timed(chore.name, self.clock):
+                    its = chore.call()
                 found += its
                 if its >= chore.most:
                     chore.due_at = 0.0
@@ -83,8 +84,3 @@ class Housekeeping:
 
     def _judge_deadlines(self) -> int:
         return judge_deadlines(self.replica, self.clock.now())
-
-    def _measure_pools(self) -> int:
-        from headway_scheduler.pool_metrics import measure_pools
-
-        return measure_pools(self.replica.engine)

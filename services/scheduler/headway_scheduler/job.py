@@ -13,6 +13,7 @@ from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.portion import Portion
+from headway_scheduler.timing import timed
 
 
 @dataclass
@@ -40,7 +41,8 @@ class SchedulerJob(DagRunJob):
         if not wanted.due:
             return Counter()
         now, began, portion = self.clock.now(), self.clock.monotonic(), self._portion.size
-        planned = create_runs(self.replica, now, cancelled=self._cancelled, at_most=portion)
+        with timed("create_runs", self.clock):
+            planned = create_runs(self.replica, now, cancelled=self._cancelled, at_most=portion)
         self._portion.took(self.clock.monotonic() - began)
         return Counter(planned=planned)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from threading import Event, Thread
 from typing import Final
 
@@ -19,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from headway.decide.retention import BEGINNING, Place, enabled, rest
 from headway.domain.errors import FencedError, ReplicaError
 from headway.domain.retention import Kind
+from headway.metrics.scheduler import RETENTION_BEHIND
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace, cause_of
 from headway_scheduler.passes.expire import Expired, expire
@@ -112,8 +112,4 @@ class Retention:
 
     def show(self) -> None:
         """Have the metrics tell how far this scheduler is behind, for each kind that it removes."""
-        # Here and not above: metrics are loaded only where they are asked for.
-        from headway.runtime.metrics import RETENTION_BEHIND
-
-        for kind in self.kept:
-            RETENTION_BEHIND.labels(str(kind)).set_function(partial(self.behind, kind))
+        RETENTION_BEHIND.read_by(lambda: {(kind,): self.behind(kind) for kind in self.kept})

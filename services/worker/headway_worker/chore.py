@@ -9,6 +9,7 @@ from threading import Event
 from typing import Final, Generic, TypeVar
 
 from headway.db.engine import is_transient
+from headway.metrics.database import TRANSACTION_RETRIES
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace, cause_of
 
@@ -97,6 +98,7 @@ class Chore(Generic[T]):
         if not is_transient(error):
             raise error
         self._failures += 1
+        TRANSACTION_RETRIES.inc(self.name)
         wait = self.pace.retry_after(self._failures)
         self.rest(wait)
         cause = cause_of(error)

@@ -11,6 +11,7 @@ from typing import Final
 from headway import daemon
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
+from headway.metrics.process import show_disk
 from headway.runtime import secret_settings, service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
@@ -114,6 +115,7 @@ def _means(
     clock = launcher.clock
     environment = scrubbed_environment(settings.environment())
     code = CodeCache(home / "cache" / "code")
+    show_disk(home)
     look = _reporter(home, clock)
     clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify, look)
     process.show_skew(clerk.clock)

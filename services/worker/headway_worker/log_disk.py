@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from headway.metrics.worker import LOG_BYTES
 from headway.runtime.attempt_logs import create_log
 
 _LOOKED_THROUGH: Final = 128 * 2**10
@@ -64,7 +65,9 @@ class LogDisk:
         try:
             file = self._opened()
             while written < len(data):
-                written += os.write(file, memoryview(data)[written:])
+                count = os.write(file, memoryview(data)[written:])
+                LOG_BYTES.inc(by=count)
+                written += count
         except OSError as error:
             self._reason = error.strerror or str(error)
             return self._without_torn_line(data, written)

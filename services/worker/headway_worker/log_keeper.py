@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final
 
+from headway.metrics.worker import LOGS_NOT_COPIED
 from headway.runtime.attempt_logs import open_log
 from headway.runtime.clock import Clock
 from headway.runtime.log_remote import RemoteLogs
@@ -169,7 +170,7 @@ class LogKeeper:
         copy.due = self.clock.monotonic() + wait
         if copy.ended and copy.failures >= MOST_TRIES:
             log.error("action=log_not_copied log=%s: a worker's next start tries it", copy.relative)
-            _count_not_copied()
+            LOGS_NOT_COPIED.inc()
             self._forget(copy, whole=False)
 
     def _forget(self, copy: _Copy, *, whole: bool = True) -> None:
@@ -187,10 +188,3 @@ class LogKeeper:
         removed = tidy(self.folder, self.keep, now, running, waiting)
         if removed:
             log.info("action=remove_logs logs=%d", removed)
-
-
-def _count_not_copied() -> None:
-    # Here and not above: it takes five megabytes, and most workers never need it.
-    from headway.runtime.metrics import LOGS_NOT_COPIED
-
-    LOGS_NOT_COPIED.inc()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from headway.metrics.worker import LOG_BYTES_LOST
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey, logs_folder
 from headway.runtime.clock import Clock
 from headway.runtime.configuration import PRIVATE
@@ -57,12 +58,5 @@ class Logs:
     def _closed(self, closed: LogFile) -> None:
         if closed.lost:
             log.warning("action=log_lost log=%s bytes=%d", closed.relative, closed.lost)
-            _count_lost(closed.lost)
+            LOG_BYTES_LOST.inc(by=closed.lost)
         self.keeper.ended(closed.relative)
-
-
-def _count_lost(size: int) -> None:
-    # Here and not above: it takes five megabytes, and most workers never need it.
-    from headway.runtime.metrics import LOG_BYTES_LOST
-
-    LOG_BYTES_LOST.inc(size)

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from headway.metrics.worker import LEASE_MARGIN
 from headway.runtime.clock import Clock
 from headway.runtime.settings import WorkerSettings
 from headway_worker.chore import Chore
@@ -102,6 +103,7 @@ class Tenure(Generic[K]):
             if key not in still_mine:
                 self._taken.add(key)
                 continue
+            LEASE_MARGIN.observe(max(self._until[key] - self.clock.monotonic(), 0.0))
             self.grant(key, since)
             if still_mine[key]:
                 self._stopping.add(key)

@@ -7,10 +7,8 @@ time, whatever the database does.
 
 import logging
 import selectors
-import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,12 +25,14 @@ from headway.sdk.execution import Result
 from headway_worker.answering import Answering
 from headway_worker.attempt import MOST_READING, Attempt
 from headway_worker.awaiting import AwaitingSpark
+from headway_worker.button import Button
 from headway_worker.callbacks.clerk import CallbackClerk
 from headway_worker.callbacks.crew import CallbackCrew, Surroundings
 from headway_worker.chore import Chore
 from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk, Work
 from headway_worker.conclusion import CANCELLED, HANDED_BACK, conclude, masked, report_of
+from headway_worker.counts import Counts, show_slots
 from headway_worker.launcher import Launcher
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
@@ -66,29 +66,28 @@ class Worker:
         self._means, self._settings, self._clock = means, settings, clock
         self._attempts: dict[AttemptKey, Attempt[Work]] = {}
         self._ending: dict[AttemptKey, tuple[Attempt[Work], Result]] = {}
-        self._draining = False
+        self._draining, self._counts = False, Counts(clock)
         self._idle_since: float | None = None
         self.failed = 0
         self._selector = selectors.DefaultSelector()
-        self._bell, self._button = socket.socketpair()
-        self._bell.setblocking(False)
-        self._button.setblocking(False)
-        self._selector.register(self._bell, selectors.EVENT_READ)
+        self._button = Button()
+        self._selector.register(self._button, selectors.EVENT_READ)
         self._threads = [ThreadPoolExecutor(1, it) for it in ("claim", "renew", "report", "tell")]
         claims, renewals, reports, tellings = self._threads
-        self._answering = Answering(means.questions, settings.slots, self._ring)
-        claiming: Chore[list[Work]] = Chore("claim", claims, self._ring, clock)
+        self._answering = Answering(means.questions, settings.slots, self._button.press)
+        claiming: Chore[list[Work]] = Chore("claim", claims, self._button.press, clock)
         self._claims = Claims(means.clerk, claiming, clock, means.pace)
-        renewal: Chore[Renewal[AttemptKey]] = Chore("renew", renewals, self._ring, clock)
+        renewal: Chore[Renewal[AttemptKey]] = Chore("renew", renewals, self._button.press, clock)
         self._tenure = Tenure(means.clerk, settings, clock, renewal)
         self._awaiting = AwaitingSpark(means.spark, self._tenure)
         self._leftovers = Leftovers(means.spark, self._tenure, settings, clock)
-        reporting: Chore[None] = Chore("report", reports, self._ring, clock)
+        reporting: Chore[None] = Chore("report", reports, self._button.press, clock)
         self._reporter = Reporter(means.clerk, reporting, self._reported)
-        telling: Chore[list[AttemptKey]] = Chore("tell", tellings, self._ring, clock)
+        telling: Chore[list[AttemptKey]] = Chore("tell", tellings, self._button.press, clock)
         self._telling = Telling(means.clerk, means.spark, telling, clock)
-        around = Surroundings(settings, clock, means.pace, self._selector, self._ring)
+        around = Surroundings(settings, clock, means.pace, self._selector, self._button.press)
         self._callbacks = CallbackCrew(CallbackClerk(means.clerk), means.launcher, around)
+        show_slots(settings.slots, self._taken, self._free_slots)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
@@ -141,9 +140,11 @@ class Worker:
         self._idle_since = now if self._idle_since is None else self._idle_since
         return now - self._idle_since
 
+    def _taken(self) -> int:
+        return len(self._attempts) + len(self._ending) + len(self._awaiting.keys)
+
     def _busy(self) -> bool:
-        claimed = self._attempts or self._ending or self._awaiting.keys
-        return bool(claimed or self._reporter.keys() or self._telling.pending)
+        return bool(self._taken() or self._reporter.keys() or self._telling.pending)
 
     def hand_back(self) -> None:
         """Stop every attempt, so that another worker may begin it again."""
@@ -170,6 +171,7 @@ class Worker:
 
     def _take_work(self) -> None:
         for work in self._claims.collect():
+            self._counts.claimed(work.claimed)
             self._tenure.grant(work.claimed.key, self._claims.asked_at)
             if self._tenure.has_ended(work.claimed.key):
                 self._tenure.forget(work.claimed.key)  # preparing it has taken too long
@@ -180,8 +182,7 @@ class Worker:
         self._claims.step(self._free_slots())
 
     def _free_slots(self) -> int:
-        taken = len(self._attempts) + len(self._ending) + len(self._awaiting.keys)
-        free = self._settings.slots - taken
+        free = self._settings.slots - self._taken()
         return free if free > 0 and not self._draining and self._means.launcher.ready() else 0
 
     def _start(self, work: Work) -> None:
@@ -201,6 +202,7 @@ class Worker:
             return
         self._attempts[key] = attempt
         attempt.watch(self._selector)
+        self._counts.started(work.claimed)
         log.info("action=start %s", work.name)
 
     def _pass_down(self) -> None:
@@ -213,8 +215,8 @@ class Worker:
         seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
         ready, until = self._selector.select(seconds), self._clock.monotonic() + MOST_READING
         for key, events in ready:
-            if key.fileobj is self._bell:
-                self._bell.recv(4096)
+            if key.fileobj is self._button:
+                self._button.release()
             elif events & selectors.EVENT_WRITE:
                 key.data.send(self._selector)
             elif not self._serve(key.data, key.fileobj, until):
@@ -279,6 +281,7 @@ class Worker:
         lost = attempt.fenced or self._tenure.has_ended(key)
         attempt.close(None if lost else result)
         if lost:
+            self._counts.given_away(key)
             self._tenure.forget(key)
         else:
             self._report(work, result, left=attempt.outlived_by)
@@ -288,13 +291,10 @@ class Worker:
     ) -> None:
         log.info("action=end %s outcome=%s", work.name, result.outcome)
         report = report_of(work.claimed, work.task, result, began=began, left=left)
+        self._counts.ended(work.claimed, result.outcome)
         self.failed += report.following.state is TaskState.FAILED
         self._reporter.add(report)
 
     def _reported(self, key: AttemptKey) -> None:
         self._tenure.forget(key)
         self._claims.reported()
-
-    def _ring(self) -> None:
-        with suppress(BlockingIOError):  # it rings already
-            self._button.send(b"!")

@@ -15,6 +15,7 @@ from headway.cli import (
     events,
     explain,
     health,
+    metrics,
     pools,
     runs,
     secret_keys,
@@ -56,6 +57,7 @@ app.command("events")(events.list_events)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("health")(health.health)
+app.command("metrics")(metrics.metrics)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)
 

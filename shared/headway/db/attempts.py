@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from json import dumps
 from typing import Any, Final
 from uuid import UUID
@@ -73,7 +73,8 @@ FACTS = hot("""
            run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
            run.started_at AS run_started_at, version.manifest_hash,
-           it.handle, it.stop_to IS NOT NULL AS is_called_off
+           it.handle, it.stop_to IS NOT NULL AS is_called_off,
+           it.started_at - it.queued_at AS queued, it.started_at - task.scheduled_at AS scheduled
       FROM task_instance AS task
       JOIN task_attempt AS it ON (it.task_instance_id, it.attempt) = (task.id, task.attempt)
       JOIN dag_run AS run ON run.id = task.dag_run_id
@@ -174,7 +175,7 @@ class Claimed:
     """A claimed attempt with all that a worker must know to run it.
 
     `handle` is of what an attempt before it has left on a cluster; one that is called off runs
-    nothing, and ends that.
+    nothing, and ends that.  For how long it `waited` for a worker, and its task for both.
     """
 
     key: AttemptKey
@@ -195,6 +196,7 @@ class Claimed:
     run_started_at: datetime
     handle: Handle | None = None
     is_called_off: bool = False
+    waited: tuple[timedelta, timedelta | None] = (timedelta(), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,4 +296,5 @@ def _claimed(row: Row[Any], token: UUID) -> Claimed:
         run_started_at=row.run_started_at,
         handle=row.handle,
         is_called_off=row.is_called_off,
+        waited=(row.queued, row.scheduled),
     )

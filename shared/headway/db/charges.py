@@ -66,7 +66,7 @@ REVOKE = text("""
      RETURNING it.task_instance_id, it.attempt, it.queue
     ), moved AS (
         UPDATE task_instance AS task
-           SET state = 'scheduled',
+           SET state = 'scheduled', scheduled_at = CAST(:now AS timestamptz),
                rank = extract(epoch FROM CAST(:now AS timestamptz))
                       - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
           FROM ended

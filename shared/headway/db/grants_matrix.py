@@ -103,9 +103,9 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "queue, rank, scheduler_id, queued_at, handle, stop_to), UPDATE (phase, ended_at, outcome, "
         "error, scheduler_id, stop_to)",
         "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, map_index, state, attempt, "
-        "pool, pool_slots, queue, priority, rank, lane, limited, up_total), DELETE, "
+        "pool, pool_slots, queue, priority, rank, lane, limited, up_total, scheduled_at), DELETE, "
         "UPDATE (map_index, state, attempt, failures, "
-        "losses, skips, retry_at, started_at, ended_at, rank, up_total, "
+        "losses, skips, retry_at, scheduled_at, started_at, ended_at, rank, up_total, "
         "up_success, up_failed, up_upstream_failed, up_skipped, up_removed)",
         "wake": "SELECT, INSERT, DELETE",
         "xcom": "SELECT",

@@ -33,6 +33,7 @@ from headway.domain.states import (
     RunState,
     TaskState,
 )
+from headway.metrics.process import ILLEGAL_TRANSITIONS
 
 log = logging.getLogger(__name__)
 
@@ -203,10 +204,7 @@ def is_refusal(error: BaseException) -> bool:
 
 def _count(context: ExceptionContext) -> None:
     if is_refusal(context.original_exception):
-        # Here and not above: it should never come to this, and few services have other metrics.
-        from headway.runtime import metrics
-
-        metrics.ILLEGAL_TRANSITIONS.inc()
+        ILLEGAL_TRANSITIONS.inc()
         log.error("action=illegal_transition %s", str(context.original_exception).strip())
 
 

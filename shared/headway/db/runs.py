@@ -101,13 +101,6 @@ FREE_LANES = hot("""
       LEFT JOIN backfill ON backfill.id = lane.backfill_id
 """)
 
-LOCK_QUEUED = hot("""
-    SELECT id, pinned FROM dag_run
-     WHERE id = ANY (:ids) AND state = 'queued'
-       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
-     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
-""")
-
 # The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and when
 # it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: the planner
 # cannot read all queued runs for each; nor all versions and their tasks, because of LATERAL.
@@ -133,7 +126,7 @@ START = hot("""
         INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE look
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
-                               priority, rank, lane, limited, up_total)
+                               priority, rank, lane, limited, up_total, scheduled_at)
     SELECT started.id, started.dag_id, task.task_id,
            CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
            task.pool, task.pool_slots, task.queue, task.priority,
@@ -141,7 +134,8 @@ START = hot("""
            - task.priority * CAST(:aging AS numeric) + started.lane * 1e12, started.lane,
            started.limited OR started.lane > 0 OR task.max_active_tis_per_dag IS NOT NULL
                            OR task.max_active_tis_per_dagrun IS NOT NULL,
-           task.upstreams
+           task.upstreams,
+           CASE WHEN task.starts AND NOT started.look THEN CAST(:now AS timestamptz) END
       FROM started
      CROSS JOIN LATERAL (
            SELECT * FROM dag_task WHERE version_id = started.version_id OFFSET 0) AS task
@@ -260,15 +254,6 @@ def queued(
     for row in conn.execute(QUEUED, parameters | given):
         waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id, row.asked))
     return waiting
-
-
-def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> tuple[list[int], list[int]]:
-    """Lock those of these runs that are queued and that nobody else holds or has reserved.
-
-    Return those that may start, and those whose DAG file is to be parsed before.
-    """
-    rows = conn.execute(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}).all()
-    return [row.id for row in rows if row.pinned], [row.id for row in rows if not row.pinned]
 
 
 def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> None:

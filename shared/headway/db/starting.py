@@ -1,12 +1,15 @@
-"""SQL on starting: which DAGs have queued runs that may start."""
+"""SQL on starting: which DAGs have queued runs that may start, and which these are."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from headway.db.choice import ANY_DAG, Choice
 from headway.db.prepared import hot
 from headway.db.reservations import Scope
+from headway.domain.states import RunType
 
 # A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
 # hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
@@ -75,6 +78,24 @@ LOCK_STARTING = hot("""
      LIMIT :limit
 """)
 
+LOCK_QUEUED = hot("""
+    SELECT id, pinned, run_type, run_after FROM dag_run
+     WHERE id = ANY (:ids) AND state = 'queued'
+       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+
+class Startable(NamedTuple):
+    """Locked runs that may start, and those whose DAG file is to be parsed before.
+
+    `due` tells since when those were due that may start and are of a schedule.
+    """
+
+    ids: list[int]
+    unpinned: list[int]
+    due: list[datetime]
+
 
 def lock_starting(
     conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[str] = ANY_DAG
@@ -83,3 +104,14 @@ def lock_starting(
     parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
     rows = conn.execute(LOCK_STARTING, parameters)
     return {row.dag_id: row.max_active_runs for row in rows}
+
+
+def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> Startable:
+    """Lock those of these runs that are queued and that nobody else holds or has reserved."""
+    rows = conn.execute(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}).all()
+    pinned = [row for row in rows if row.pinned]
+    return Startable(
+        [row.id for row in pinned],
+        [row.id for row in rows if not row.pinned],
+        [row.run_after for row in pinned if row.run_type == RunType.SCHEDULED],
+    )

@@ -17,6 +17,7 @@ DECIDE = hot("""
        SET state = it.state,
            rank = extract(epoch FROM CAST(:now AS timestamptz))
                   - task.priority * CAST(:aging AS numeric) + task.lane * 1e12,
+           scheduled_at = CASE it.state WHEN 'scheduled' THEN CAST(:now AS timestamptz) END,
            ended_at = CASE WHEN it.state = ANY (:terminal) THEN CAST(:now AS timestamptz) END
       FROM unnest(CAST(:ids AS bigint[]), CAST(:states AS text[])) AS it (id, state)
      WHERE task.id = it.id AND task.state = 'none'
@@ -26,7 +27,7 @@ DECIDE = hot("""
 EXPAND = text("""
     WITH expanded AS (
         UPDATE task_instance AS task
-           SET map_index = 0, state = 'scheduled',
+           SET map_index = 0, state = 'scheduled', scheduled_at = CAST(:now AS timestamptz),
                rank = extract(epoch FROM CAST(:now AS timestamptz))
                       - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
           FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
@@ -34,9 +35,9 @@ EXPAND = text("""
      RETURNING task.*, it.length
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, attempt, pool,
-                               pool_slots, queue, priority, rank, lane, limited)
+                               pool_slots, queue, priority, rank, lane, limited, scheduled_at)
     SELECT dag_run_id, dag_id, task_id, map_index.map_index, 'scheduled', attempt, pool,
-           pool_slots, queue, priority, rank, lane, limited
+           pool_slots, queue, priority, rank, lane, limited, scheduled_at
       FROM expanded
      CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
@@ -63,7 +64,7 @@ RETRY = hot("""
            FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE task_instance AS task
-       SET state = 'scheduled', retry_at = NULL,
+       SET state = 'scheduled', retry_at = NULL, scheduled_at = CAST(:now AS timestamptz),
            rank = extract(epoch FROM CAST(:now AS timestamptz))
                   - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
       FROM due

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
 
+from headway.metrics.database import TRANSACTION_RETRIES
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 
@@ -92,6 +93,7 @@ class Loop:
 
     def run(self) -> None:
         """Run until stopped."""
+        TRANSACTION_RETRIES.inc(self.name, by=0)
         failures = in_vain = 0
         while not self.bell.stopped.is_set():
             self.bell.answer()
@@ -115,6 +117,7 @@ class Loop:
         return self.bell.wait(self.clock, seconds)
 
     def _wait_after(self, error: Exception, failures: int) -> None:
+        TRANSACTION_RETRIES.inc(self.name)
         seconds = self.pace.retry_after(failures, self.random.random())
         cause = cause_of(error)
         log.warning(

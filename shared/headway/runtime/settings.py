@@ -129,7 +129,13 @@ class SchedulerSettings(RetentionSettings):
         15.0, description="Seconds between two looks for rows whose run was deleted by hand."
     )
     pool_metrics_interval: Seconds = Field(
-        5.0, description="Seconds between two measurements of the pools, if metrics are shown."
+        5.0,
+        description="Seconds between two measurements of pools and queues, if metrics are shown.",
+    )
+    table_metrics_interval: Seconds = Field(
+        30.0,
+        description="Seconds between two measurements of runs and task instances by state, and of "
+        "the database, if metrics are shown; more where one takes long.",
     )
     http_port: HttpPort = 0
     lease_grace: float = Field(

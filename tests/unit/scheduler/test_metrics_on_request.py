@@ -2,26 +2,22 @@
 
 import subprocess
 import sys
+from threading import enumerate as enumerate_threads
 
 import pytest
-from sqlalchemy import create_engine
 
-from headway.db.processes import Identity
-from headway.runtime.clock import SystemClock
 from headway.runtime.settings import SchedulerSettings, read
-from headway_scheduler.housekeeping import Housekeeping
-from headway_scheduler.replica import Replica
+from headway.testing.clock import FakeClock
+from headway_scheduler.measuring import measured
 
-ODD = 12.34
+URL = "postgresql://nobody@127.0.0.1:1/nowhere"
 
 
-@pytest.mark.parametrize(("port", "measured"), [(0, False), (9090, True)])
-def test_pools_are_measured_for_who_can_see_it(port: int, measured: bool) -> None:
-    settings = read(SchedulerSettings, http_port=port, pool_metrics_interval=ODD)
-    nowhere = create_engine("postgresql+psycopg2://")
-    chores = Housekeeping(Replica(nowhere, Identity(1, 1), settings), SystemClock()).chores
-
-    assert (ODD in {chore.every for chore in chores}) is measured
+@pytest.mark.parametrize(("port", "measures"), [(0, False), (9090, True)])
+def test_it_is_measured_for_who_can_see_it(port: int, measures: bool) -> None:
+    given = read(SchedulerSettings, http_port=port)
+    with measured(URL, given, FakeClock()):
+        assert ("measure" in {thread.name for thread in enumerate_threads()}) is measures
 
 
 @pytest.mark.parametrize(

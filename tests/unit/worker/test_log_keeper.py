@@ -10,11 +10,12 @@ from typing import IO, Any
 
 import pytest
 
+from headway.metrics.worker import LOGS_NOT_COPIED
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.metrics import LOGS_NOT_COPIED
 from headway.testing.clock import FakeClock
 from headway.testing.machine import until
+from headway.testing.metrics import total
 from headway_worker.log_keeper import MOST_TRIES, LogKeeper
 from headway_worker.log_retention import Keep, KeptLog, tidy, too_many
 from headway_worker.log_spool import LogSpool
@@ -186,7 +187,7 @@ def test_a_copy_that_fails_for_long_is_given_up_and_left_for_the_next_start(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.store.failures = MOST_TRIES + 1
-    before = LOGS_NOT_COPIED._value.get()
+    before = total(LOGS_NOT_COPIED)
     scene.keeper.began(ONE)
     scene.write(ONE, b"a\n")
     scene.keeper.ended(ONE)
@@ -198,7 +199,7 @@ def test_a_copy_that_fails_for_long_is_given_up_and_left_for_the_next_start(
     assert scene.store.puts == MOST_TRIES
     assert "action=log_not_copied" in caplog.text
     assert "RuntimeError: the store is away" in caplog.text
-    assert LOGS_NOT_COPIED._value.get() == before + 1
+    assert total(LOGS_NOT_COPIED) == before + 1
     assert scene.entries() == 1
 
 

@@ -9,10 +9,12 @@ from sqlalchemy import Connection
 from headway.db import charges, events, handles, leases, processes
 from headway.db.events import Event
 from headway.db.leases import LostAttempt
+from headway.db.processes import DeadProcess
 from headway.decide.lost import Followed, is_storm, what_follows
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
 from headway.domain.states import TaskState
+from headway.metrics.scheduler import ADOPTIONS, ATTEMPTS_LOST, PROCESSES_DEAD
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -32,16 +34,23 @@ def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
     """
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me)
-        found = _fence(conn, replica) + _take_charges(conn, replica) + _take_lost(conn, replica)
+        dead = _fence(conn, replica)
+        runs, attempts = _take_charges(conn, replica)
+        lost = _take_lost(conn, replica)
         before_commit()
-    return found
+    for process in dead:
+        PROCESSES_DEAD.inc(process.kind)
+    ADOPTIONS.inc("run", by=runs)
+    ADOPTIONS.inc("attempt", by=attempts)
+    ATTEMPTS_LOST.inc(by=lost)
+    return len(dead) + runs + attempts + lost
 
 
-def _fence(conn: Connection, replica: Replica) -> int:
+def _fence(conn: Connection, replica: Replica) -> Sequence[DeadProcess]:
     threshold = replica.settings.scheduler_health_check_threshold
     silent, registered = processes.silent(conn, threshold)
     if not silent:
-        return 0
+        return []
     if is_storm(silent, registered):
         _tell_of_storm(conn, replica, "processes", silent, registered)
         threshold *= 2
@@ -55,19 +64,19 @@ def _fence(conn: Connection, replica: Replica) -> int:
             "pid": process.pid,
         }
         _journal(conn, replica, "process.dead", details)
-    return len(dead)
+    return dead
 
 
-def _take_charges(conn: Connection, replica: Replica) -> int:
+def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
     owners = charges.abandoned(conn)
     if not owners:
-        return 0
+        return 0, 0
     runs = charges.release(conn, owners, LIMIT)
     attempts = charges.adopt(conn, owners, replica.me.id, LIMIT)
     log.warning("action=adopt processes=%s runs=%d attempts=%d", owners, runs, attempts)
     details: dict[str, JsonValue] = {"processes": [*owners], "runs": runs, "attempts": attempts}
     _journal(conn, replica, "charges.adopted", details)
-    return runs + attempts
+    return runs, attempts
 
 
 def _take_lost(conn: Connection, replica: Replica) -> int:

@@ -13,6 +13,7 @@ from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.decide.judge import Judgement, judge
 from headway.domain.states import DeadlineState
+from headway.metrics.scheduler import DEADLINES_MISSED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -43,7 +44,7 @@ def judge_deadlines(
             _tell(conn, replica.me, missed)
         before_commit()
     if due and missed:
-        _count(len(missed))
+        DEADLINES_MISSED.inc(by=len(missed))
     return len(due)
 
 
@@ -66,9 +67,3 @@ def _tell(conn: Connection, me: Identity, missed: list[Judgement]) -> None:
                 details={"deadline": name, "due_at": due_at},
             ),
         )
-
-
-def _count(missed: int) -> None:
-    from headway.runtime import metrics
-
-    metrics.DEADLINES_MISSED.inc(missed)

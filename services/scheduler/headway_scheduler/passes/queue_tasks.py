@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 from headway.db import dags, lanes, line, places, pools, processes, queues, tasks
 from headway.db.choice import Choice
 from headway.db.pools import LockedPool
-from headway.decide.admit import Budget, Limit, ReadyTask, admit
+from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
 from headway.decide.lane import spent
+from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -50,6 +51,7 @@ def queue_tasks(
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
             if locked is None:
+                CRITICAL_SECTION_SKIPS.inc(pool)
                 return BUSY
             if locked.free < 1:
                 return NOTHING
@@ -66,10 +68,17 @@ def queue_tasks(
             admission = admit(ready, free)
             tasks.queue(conn, admission.task_ids, now, scheduler)
             before_commit()
+        _count(admission)
         more = bool(admission.refused) or locked.limited or len(ready) >= most
         return Queued(admission.task_ids, admission.refused, more)
 
     return _together(replica.queueing.each(replica.engine, replica.me, now, queue))
+
+
+def _count(admission: Admission) -> None:
+    TASKS_QUEUED.inc(by=len(admission.task_ids))
+    for budget in admission.refused.values():
+        TASKS_REFUSED.inc(budget.limit)
 
 
 def _together(done: Sequence[Queued]) -> Queued:

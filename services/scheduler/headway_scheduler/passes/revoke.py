@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from headway.db import charges, processes
+from headway.metrics.scheduler import ATTEMPTS_REVOKED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -30,4 +31,5 @@ def revoke(replica: Replica, now: datetime, before_commit: Callable[[], None] = 
         for queue, count in revoked.items():
             log.warning("action=revoke queue=%s attempts=%d: no worker claimed them", queue, count)
         before_commit()
+    ATTEMPTS_REVOKED.inc(by=sum(revoked.values()))
     return sum(revoked.values())

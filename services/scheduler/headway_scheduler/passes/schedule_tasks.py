@@ -15,6 +15,7 @@ from headway.decide.settle import Settlement
 from headway.domain.callbacks import run_event
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
+from headway.metrics.scheduler import RETRIES, RUNS_ENDED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 from headway_scheduler.settling import Graphs, count_ended, look_at_whole
@@ -63,8 +64,8 @@ def schedule_tasks(
             calls.append(_call_back(conn, running, graphs, settled))
             _tell(conn, replica.me, settled)
             before_commit()
-        versions = {run.version_id for run in running if _scheduled_any(settled.get(run.id))}
-        pools = frozenset().union(*(graphs[version].pools for version in versions))
+        _count_ended(running, graphs, settled)
+        pools = _filled(running, graphs, settled)
         left = len(settled) < len(woken) or len(woken) >= limit
         return Settled(len(settled), pools, followed or left)
 
@@ -85,9 +86,19 @@ def schedule_retries(replica: Replica, now: datetime) -> int:
     settings = replica.settings
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me, repeatable=True)
-        return tasks.schedule_retries(
+        scheduled = tasks.schedule_retries(
             conn, now, settings.max_tis_per_query, settings.priority_aging
         )
+    RETRIES.inc(by=scheduled)
+    return scheduled
+
+
+def _filled(
+    runs: Sequence[WokenRun], graphs: Graphs, settled: Mapping[int, Settlement]
+) -> frozenset[str]:
+    """Return the pools in which there may be tasks to queue now."""
+    versions = {run.version_id for run in runs if _scheduled_any(settled.get(run.id))}
+    return frozenset().union(*(graphs[version].pools for version in versions))
 
 
 def _scheduled_any(settlement: Settlement | None) -> bool:
@@ -142,6 +153,15 @@ def _call_back(
             found.append((run.id, *event))
     callbacks.add_of_runs(conn, found)
     return len(found)
+
+
+def _count_ended(
+    woken: Sequence[WokenRun], graphs: Graphs, settled: Mapping[int, Settlement]
+) -> None:
+    for run in woken:
+        ended = settled[run.id].run_state if run.id in settled else None
+        if ended is not None:
+            RUNS_ENDED.inc(graphs[run.version_id].dag.dag_id, ended)
 
 
 def _tell(conn: Connection, me: Identity, settled: Mapping[int, Settlement]) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from headway.db import pins, processes, runs, starting
 from headway.db.choice import Choice
 from headway.decide.start import startable
+from headway.metrics.scheduler import SCHEDULE_DELAY
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -42,12 +43,13 @@ def start_runs(
             free = runs.free_lanes(conn, locked)
             queued = runs.queued(conn, free, now, limit, scope)
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
-            started, unpinned = runs.lock_queued(conn, ids, scope)
-            runs.start(conn, started, now, replica.settings.priority_aging)
-            pins.ask(conn, unpinned, now)
+            found = starting.lock_queued(conn, ids, scope)
+            runs.start(conn, found.ids, now, replica.settings.priority_aging)
+            pins.ask(conn, found.unpinned, now)
             before_commit()
-        parses.extend(unpinned)
-        return len(started)
+        parses.extend(found.unpinned)
+        SCHEDULE_DELAY.observe_all((now - due).total_seconds() for due in found.due)
+        return len(found.ids)
 
     started = sum(replica.starting.each(replica.engine, replica.me, now, start))
     if parses:

@@ -16,6 +16,7 @@ from headway.db.attempts import AttemptKey, Claimed
 from headway.domain.connection import Connection
 from headway.domain.errors import EmbeddedError, HeadwayError
 from headway.embedded.java import find_java_home
+from headway.metrics.worker import SPARK_SESSIONS
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError
 from headway.runtime.loop import Pace
@@ -67,6 +68,7 @@ class SparkService:
 
     def __post_init__(self) -> None:
         self._fleet = Fleet(self._start_server, _limits(self.settings), self.clock)
+        SPARK_SESSIONS.read_by(lambda: len(self._endpoints))
 
     def forker_ready(self) -> bool:
         """Begin to start what tasks need; return whether `forker` would not wait any more.

@@ -8,6 +8,7 @@ from typing import Final
 from headway.db.attempts import AttemptKey
 from headway.db.spark_work import Said
 from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.metrics.worker import SPARK_BYTES, SPARK_EXECUTOR_SECONDS, SPARK_TASKS
 from headway.runtime.clock import Clock
 from headway_worker.chore import Chore
 from headway_worker.clerk import Clerk
@@ -98,6 +99,8 @@ class Telling:
         ]
         if said:
             self.clerk.tell(said)
+            for its in said:
+                _count(its.figures)
         self.spark.end_python(list(figures))
         for key in figures:
             self._ledgers[ended[key].scratch].tally.forget(ended[key].session_id)
@@ -114,6 +117,18 @@ class Telling:
             if waited >= (_LONGEST if tally.is_busy(it.session_id) else _SETTLING):
                 found[key] = tally.figures(it.session_id)
         return found
+
+
+def _count(figures: SparkFigures | None) -> None:
+    if figures is None:
+        return
+    SPARK_TASKS.inc(by=figures.tasks)
+    SPARK_EXECUTOR_SECONDS.inc(by=figures.executor_run_ms / 1000)
+    SPARK_BYTES.inc("read", by=figures.bytes_read)
+    SPARK_BYTES.inc("written", by=figures.bytes_written)
+    SPARK_BYTES.inc("shuffle_read", by=figures.shuffle_read_bytes)
+    SPARK_BYTES.inc("shuffle_written", by=figures.shuffle_write_bytes)
+    SPARK_BYTES.inc("spilled", by=figures.spilled_bytes)
 
 
 def _merged(before: Said, later: Said | None) -> Said:

@@ -159,6 +159,8 @@ Table(
     ),
     Column("skips", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     moment("retry_at"),
+    # When its dependencies were met, the last time.
+    moment("scheduled_at"),
     moment("started_at"),
     moment("ended_at"),
     # Who has claimed it, the last time.

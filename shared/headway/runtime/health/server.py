@@ -16,13 +16,12 @@ from socketserver import TCPServer, ThreadingMixIn
 from threading import Lock, Thread
 from typing import Any, Final, NamedTuple
 
-from prometheus_client import generate_latest
-
 from headway.domain.errors import SettingsError
+from headway.metrics.exposition import CONTENT_TYPE, Exposition
+from headway.metrics.metric import Service
 from headway.runtime.clock import Clock
 from headway.runtime.health.answers import Health
 from headway.runtime.health.check import Check, as_data
-from headway.runtime.metrics import REGISTRY
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,6 @@ LOOK_EVERY: Final = 0.5
 """Seconds between two looks for requests that take too long, and for the end."""
 
 _JSON: Final = "application/json"
-_PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Page(NamedTuple):
@@ -47,7 +45,7 @@ class Page(NamedTuple):
     body: bytes
 
 
-def page_of(health: Health, path: str) -> Page:
+def page_of(health: Health, exposition: Exposition, path: str) -> Page:
     """Return the page at that path."""
     match path:
         case "/healthz":
@@ -55,7 +53,7 @@ def page_of(health: Health, path: str) -> Page:
         case "/readyz":
             return _checks(health.ready())
         case "/metrics":
-            return Page(HTTPStatus.OK, _PROMETHEUS, generate_latest(REGISTRY))
+            return Page(HTTPStatus.OK, CONTENT_TYPE, exposition.page())
     return _json(HTTPStatus.NOT_FOUND, {"error": "There are /healthz, /readyz and /metrics."})
 
 
@@ -163,14 +161,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Log no request: probes come every few seconds."""
 
 
-def start(variable: str, port: int, health: Health) -> HealthServer:
-    """Serve at the port that the setting `variable` names, until the server is closed."""
+def start(service: Service, port: int, health: Health) -> HealthServer:
+    """Serve at that port, which a setting of the service names, until the server is closed."""
     try:
-        server = HealthServer(port, partial(page_of, health), health.clock)
+        answer = partial(page_of, health, Exposition(service))
+        server = HealthServer(port, answer, health.clock)
     except OSError as error:
         raise SettingsError(
-            f"{variable}: this process cannot listen at port {port}: {error.strerror}. "
-            "Choose a port that no other process has, or 0 for none."
+            f"HEADWAY_{service.upper()}_HTTP_PORT: this process cannot listen at port {port}: "
+            f"{error.strerror}. Choose a port that no other process has, or 0 for none."
         ) from error
     health.is_shown = True
     Thread(target=server.serve_forever, args=[LOOK_EVERY], name="http", daemon=True).start()

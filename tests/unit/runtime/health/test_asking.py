@@ -8,6 +8,7 @@ from threading import Thread
 
 import pytest
 
+from headway.metrics.metric import Service
 from headway.runtime.bell import Bell
 from headway.runtime.health import Check, Health
 from headway.runtime.health.asking import ask
@@ -40,7 +41,7 @@ def answered(stranger: socket.socket, words: bytes) -> list[Check]:
 
 def test_the_checks_are_those_of_the_service() -> None:
     health = Health(Bell(), FakeClock(), lambda _patience: [Check("database", False, "is away")])
-    with closing(start("HEADWAY_WORKER_HTTP_PORT", 0, health)) as running:
+    with closing(start(Service.WORKER, 0, health)) as running:
         assert ask(running.port, "/healthz") == health.alive()
         assert ask(running.port, "/readyz") == health.ready()
         assert not all(it.ok for it in health.ready())

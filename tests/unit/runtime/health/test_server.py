@@ -13,12 +13,14 @@ from urllib.request import Request, urlopen
 import pytest
 
 from headway.domain.errors import SettingsError
+from headway.metrics.metric import Service
+from headway.metrics.worker import LOG_BYTES_LOST
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.health import Check, Health, server
 from headway.runtime.health.server import HealthServer, Page, start
-from headway.runtime.metrics import LOG_BYTES_LOST
 from headway.testing.clock import FakeClock
+from headway.testing.metrics import total
 
 LONG = 60.0
 ANSWERS = Check("database", True, "answers")
@@ -44,7 +46,7 @@ def health(clock: FakeClock) -> Health:
 
 @pytest.fixture
 def port(health: Health) -> Iterator[int]:
-    with closing(start("HEADWAY_WORKER_HTTP_PORT", 0, health)) as running:
+    with closing(start(Service.WORKER, 0, health)) as running:
         yield running.port
 
 
@@ -97,12 +99,12 @@ def test_what_is_not_well_is_service_unavailable(
 
 
 def test_it_shows_the_metrics_of_the_process(port: int) -> None:
-    LOG_BYTES_LOST.inc(7)
+    LOG_BYTES_LOST.inc(by=7)
 
     status, kind, body = answer(port, "/metrics")
 
     assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    assert f"headway_log_bytes_lost_total {LOG_BYTES_LOST._value.get()}" in body
+    assert f"headway_log_bytes_lost_total {total(LOG_BYTES_LOST)}" in body
 
 
 def test_a_query_does_not_matter(port: int) -> None:
@@ -157,7 +159,7 @@ def test_it_listens_at_every_address_of_the_machine(port: int) -> None:
 
 def test_a_port_that_is_taken_is_an_error_that_names_the_setting(port: int, health: Health) -> None:
     with pytest.raises(SettingsError) as caught:
-        start("HEADWAY_PARSER_HTTP_PORT", port, health)
+        start(Service.PARSER, port, health)
 
     assert str(caught.value).startswith(
         f"HEADWAY_PARSER_HTTP_PORT: this process cannot listen at port {port}: Address already"

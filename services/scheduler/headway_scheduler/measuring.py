@@ -1,0 +1,150 @@
+"""What is counted in the database for metrics: by a thread of its own, never in a pass or a scrape.
+
+It has one connection of its own.  What takes long is measured seldom: between two measurements
+ten times as long is waited as the last one took, so that at most a tenth of a connection is busy.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from typing import Final
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from headway.db import engine as engines
+from headway.db import measures, pools
+from headway.domain.errors import DatabaseError
+from headway.metrics import database, scheduler
+from headway.metrics.metric import Values
+from headway.runtime.clock import Clock
+from headway.runtime.loop import cause_of
+from headway.runtime.settings import SchedulerSettings
+
+log = logging.getLogger(__name__)
+
+REST: Final = 10.0
+"""Times as long as a measurement took is waited for at least until the next one."""
+
+
+@dataclass(slots=True)
+class Measurement:
+    """Something that is measured every so many seconds."""
+
+    subject: str
+    every: float
+    measure: Callable[[Connection], None]
+    due_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Measuring:
+    """Measure what is due; `run` does so until it is closed."""
+
+    engine: Engine
+    clock: Clock
+    measurements: list[Measurement]
+    _stop: Event = field(default_factory=Event)
+
+    def step(self) -> float:
+        """Measure what is due; return the seconds until the next one is."""
+        for each in self.measurements:
+            began = self.clock.monotonic()
+            if began < each.due_at:
+                continue
+            self._measure(each)
+            took = self.clock.monotonic() - began
+            scheduler.MEASURING_SECONDS.set(took, each.subject)
+            each.due_at = began + max(each.every, took + REST * took)
+        return max(0.0, min(it.due_at for it in self.measurements) - self.clock.monotonic())
+
+    def run(self) -> None:
+        """Measure until closed."""
+        while not self.clock.wait(self._stop, self.step()):
+            pass
+
+    def close(self) -> None:
+        """Measure no more."""
+        self._stop.set()
+
+    def _measure(self, each: Measurement) -> None:
+        try:
+            with self.engine.begin() as conn:
+                each.measure(conn)
+        except (DBAPIError, DatabaseError) as error:
+            if not engines.is_transient(error):
+                raise
+            log.warning("action=measure subject=%s failed: %s", each.subject, cause_of(error))
+        else:
+            scheduler.MEASURED_AT.set(self.clock.now().timestamp(), each.subject)
+
+
+@contextmanager
+def measured(url: str, given: SchedulerSettings, clock: Clock) -> Iterator[None]:
+    """Measure in a thread for as long as the block lasts, if there is who asks."""
+    if not given.http_port:
+        yield
+        return
+    engine = engines.connect(url, name="headway metrics", pool_size=1)
+    measuring = Measuring(engine, clock, all_of(given))
+    thread = Thread(target=measuring.run, name="measure", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        measuring.close()
+
+
+def all_of(given: SchedulerSettings) -> list[Measurement]:
+    """Return what a scheduler measures."""
+    threshold = given.scheduler_health_check_threshold
+    return [
+        Measurement(
+            "queues", given.pool_metrics_interval, lambda conn: measure_queues(conn, threshold)
+        ),
+        Measurement("tables", given.table_metrics_interval, measure_tables),
+    ]
+
+
+def measure_queues(conn: Connection, threshold: float) -> None:
+    """Measure what waits in pools and queues, and which services are alive."""
+    slots: dict[Values, float] = {}
+    starving: dict[Values, float] = {}
+    for pool in pools.list_all(conn):
+        for state in ("queued", "running", "scheduled", "deferred", "free"):
+            slots[pool.name, state] = getattr(pool, state)
+        slots[pool.name, "total"] = pool.slots
+        starving[pool.name,] = pool.scheduled if pool.free < 1 else 0
+    scheduler.POOL_SLOTS.replace(slots)
+    scheduler.POOL_STARVING.replace(starving)
+    waiting = measures.admissible(conn)
+    scheduler.QUEUE_DEPTH.replace({(it.name,): it.number for it in waiting})
+    scheduler.OLDEST_ADMISSIBLE.replace({(it.name,): it.oldest for it in waiting}, most=True)
+    unclaimed = measures.unclaimed(conn)
+    scheduler.UNCLAIMED.replace({(it.name,): it.number for it in unclaimed})
+    scheduler.OLDEST_UNCLAIMED.replace({(it.name,): it.oldest for it in unclaimed}, most=True)
+    alive = measures.alive(conn, threshold)
+    kinds = scheduler.PROCESSES.labels[0].values
+    scheduler.PROCESSES.replace({(kind,): alive.get(kind, 0) for kind in kinds})
+
+
+def measure_tables(conn: Connection) -> None:
+    """Measure runs and task instances by state, and how the database itself stands."""
+    for gauge, found in (
+        (scheduler.DAG_RUNS, measures.runs_by_state(conn)),
+        (scheduler.TASK_INSTANCES, measures.tasks_by_state(conn)),
+    ):
+        states = gauge.labels[0].values
+        gauge.replace({(state,): found.get(state, 0) for state in states})
+    tables = measures.tables(conn)
+    database.TABLE_BYTES.replace({(it.name,): it.size for it in tables})
+    database.DEAD_ROWS.replace({(it.name,): it.dead_rows for it in tables})
+    ages = {it.name: it.vacuum_age for it in tables if it.vacuum_age is not None}
+    database.VACUUM_AGE.replace({(name,): age for name, age in ages.items()}, most=True)
+    server = measures.server(conn)
+    database.WAL_BYTES.set_to(server.wal_bytes)
+    database.TRANSACTION_ID_AGE.set(server.transaction_id_age)
+    if server.oldest_transaction is not None:
+        database.OLDEST_TRANSACTION.set(server.oldest_transaction)

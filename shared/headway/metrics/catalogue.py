@@ -1,0 +1,58 @@
+"""The list of all metrics, and the page that tells of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from headway.metrics import database, parser, process, scheduler, worker
+from headway.metrics.metric import EVERY, MOST, OTHER, Histogram, Label, Metric, Service
+
+SUBJECTS: Final[dict[str, Sequence[Metric]]] = {
+    "Every service": process.DECLARED,
+    "Database": database.DECLARED,
+    "Scheduler": scheduler.DECLARED,
+    "Parser": parser.DECLARED,
+    "Worker": worker.DECLARED,
+}
+
+METRICS: Final = tuple(metric for declared in SUBJECTS.values() for metric in declared)
+
+_HEAD: Final = f"""\
+# Metrics
+
+Written by `headway metrics`. Each service shows its metrics at `/metrics` of its HTTP port ([health.md](health.md)), in the text
+format of Prometheus. What every process has (`process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds` and so
+on) is shown besides.
+
+A label is open if its values are names that users choose. A metric with an open label has at most {MOST} series: what comes later
+is counted under `{OTHER}`, so that 10,000 DAGs make no more series than {MOST}. Gauges that every scheduler measures in the
+database are the same in each: take `max`, not `sum`. Counters begin at 0 when a process starts.
+"""
+
+
+def of(service: Service) -> list[Metric]:
+    """Return the metrics that a service shows."""
+    return [metric for metric in METRICS if service in metric.services]
+
+
+def page() -> str:
+    """Return the page of all metrics, in Markdown."""
+    lines = [_HEAD, *(line for subject in SUBJECTS for line in _section(subject))]
+    return "\n".join(lines).rstrip()
+
+
+def _section(subject: str) -> Iterator[str]:
+    yield f"## {subject}\n"
+    yield "| metric | type | labels | unit | shown by | what |"
+    yield "|---|---|---|---|---|---|"
+    for it in SUBJECTS[subject]:
+        name = f"`{it.name if isinstance(it, Histogram) else it.samples[0]}`"
+        labels = "; ".join(map(_label, it.labels)) or "-"
+        shown = "all" if it.services == EVERY else ", ".join(sorted(it.services))
+        kind = type(it).__name__.lower()
+        yield f"| {name} | {kind} | {labels} | {it.unit or '-'} | {shown} | {it.help} |"
+    yield ""
+
+
+def _label(label: Label) -> str:
+    values = ", ".join(f"`{value}`" for value in label.values) or "open"
+    return f"`{label.name}`: {values}"

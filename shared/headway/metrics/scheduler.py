@@ -1,0 +1,225 @@
+"""Metrics of schedulers: what their passes do, and what waits."""
+
+from typing import Final
+
+from headway.decide.admit import Limit
+from headway.domain.retention import Kind
+from headway.domain.states import RunState, TaskState
+from headway.metrics.metric import Counter, Gauge, Histogram, Label, Service
+
+_OURS: Final = frozenset({Service.SCHEDULER})
+_BY_POOL: Final = (Label("pool"),)
+
+PASSES: Final = (
+    "create_runs",
+    "start_runs",
+    "schedule_tasks",
+    "schedule_retries",
+    "queue_tasks",
+    "time_out",
+    "adopt",
+    "judge_deadlines",
+    "revoke",
+    "clean",
+)
+
+PASS_SECONDS: Final = Histogram(
+    "headway_pass_duration_seconds",
+    "How long each pass took.",
+    _OURS,
+    (Label("pass", PASSES),),
+    "seconds",
+    bounds=(0.002, 0.01, 0.05, 0.25, 1.0, 5.0, 30.0),
+)
+
+CRITICAL_SECTION_SKIPS: Final = Counter(
+    "headway_critical_section_skips",
+    "Times that tasks of a pool were not queued because another scheduler was queueing some.",
+    _OURS,
+    _BY_POOL,
+)
+
+CRITICAL_SECTION_WAITS: Final = Counter(
+    "headway_critical_section_waits",
+    "Times that a pool was left to other schedulers for a moment, after a large batch.",
+    _OURS,
+    _BY_POOL,
+)
+
+TASKS_QUEUED: Final = Counter("headway_tasks_queued", "Task instances that were queued.", _OURS)
+
+TASKS_REFUSED: Final = Counter(
+    "headway_tasks_refused",
+    "Times that a task instance was not queued, by the limit that it was under.",
+    _OURS,
+    (Label("limit", tuple(Limit)),),
+)
+
+RETRIES: Final = Counter("headway_retries", "Task instances scheduled once more.", _OURS)
+
+SCHEDULE_DELAY: Final = Histogram(
+    "headway_schedule_delay_seconds",
+    "How long after it was due a run of a schedule was started; those caught up on count, too.",
+    _OURS,
+    unit="seconds",
+)
+
+RUNS_ENDED: Final = Counter(
+    "headway_dag_runs_ended",
+    "DAG runs that have ended, by their DAG and state.",
+    _OURS,
+    (Label("dag"), Label("state", ("success", "failed"))),
+)
+
+DAG_RUNS: Final = Gauge(
+    "headway_dag_runs",
+    "DAG runs that have not ended, by state.",
+    _OURS,
+    (Label("state", (str(RunState.QUEUED), str(RunState.RUNNING))),),
+)
+
+TASK_INSTANCES: Final = Gauge(
+    "headway_task_instances",
+    "Task instances of runs that have not ended, by state.",
+    _OURS,
+    (Label("state", tuple(TaskState)),),
+)
+
+POOL_SLOTS: Final = Gauge(
+    "headway_pool_slots",
+    "Slots of a pool: those it has (total), and those taken or waited for, by state of the task.",
+    _OURS,
+    (
+        Label("pool"),
+        Label("state", ("queued", "running", "scheduled", "deferred", "total", "free")),
+    ),
+)
+
+POOL_STARVING: Final = Gauge(
+    "headway_pool_starving_slots",
+    "Slots that scheduled tasks of a pool wait for while it has none that is free.",
+    _OURS,
+    _BY_POOL,
+)
+
+QUEUE_DEPTH: Final = Gauge(
+    "headway_admissible_tasks",
+    "Task instances that are scheduled: their dependencies are met, and they wait for a slot.",
+    _OURS,
+    _BY_POOL,
+)
+
+OLDEST_ADMISSIBLE: Final = Gauge(
+    "headway_oldest_admissible_task_seconds",
+    "For how long the oldest scheduled task instance of a pool has been scheduled.",
+    _OURS,
+    _BY_POOL,
+    "seconds",
+)
+
+UNCLAIMED: Final = Gauge(
+    "headway_queued_attempts",
+    "Attempts that wait for a worker, by queue.",
+    _OURS,
+    (Label("queue"),),
+)
+
+OLDEST_UNCLAIMED: Final = Gauge(
+    "headway_oldest_queued_attempt_seconds",
+    "For how long the oldest attempt of a queue has waited for a worker.",
+    _OURS,
+    (Label("queue"),),
+    "seconds",
+)
+
+PROCESSES: Final = Gauge(
+    "headway_processes",
+    "Services that are alive: registered, and heard of within the threshold.",
+    _OURS,
+    (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
+)
+
+PROCESSES_DEAD: Final = Counter(
+    "headway_processes_dead",
+    "Services that this scheduler has declared dead, because they were silent.",
+    _OURS,
+    (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
+)
+
+ADOPTIONS: Final = Counter(
+    "headway_adoptions",
+    "Attempts taken over from dead schedulers, and runs released that they had reserved.",
+    _OURS,
+    (Label("what", ("attempt", "run")),),
+)
+
+ATTEMPTS_LOST: Final = Counter(
+    "headway_attempts_lost",
+    "Attempts given up because their worker has not renewed the lease.",
+    _OURS,
+)
+
+ATTEMPTS_REVOKED: Final = Counter(
+    "headway_attempts_revoked",
+    "Attempts taken back from a queue because no worker has claimed them in time.",
+    _OURS,
+)
+
+RETENTION_BEHIND: Final = Gauge(
+    "headway_retention_behind_seconds",
+    "Seconds for which the oldest row of a kind is kept longer than the policy says; up to one "
+    "interval of the policy is normal.",
+    _OURS,
+    (Label("kind", tuple(Kind)),),
+    "seconds",
+)
+
+DEADLINES_MISSED: Final = Counter(
+    "headway_deadlines_missed",
+    "Deadlines of runs and tasks that this scheduler has found to be missed.",
+    _OURS,
+)
+
+MEASURED_AT: Final = Gauge(
+    "headway_measured_timestamp_seconds",
+    "When this scheduler has last measured what is counted in the database, by subject.",
+    _OURS,
+    (Label("subject", ("queues", "tables")),),
+    "seconds",
+)
+
+MEASURING_SECONDS: Final = Gauge(
+    "headway_measuring_duration_seconds",
+    "How long that took the last time.",
+    _OURS,
+    (Label("subject", ("queues", "tables")),),
+    "seconds",
+)
+
+DECLARED: Final = (
+    PASS_SECONDS,
+    CRITICAL_SECTION_SKIPS,
+    CRITICAL_SECTION_WAITS,
+    TASKS_QUEUED,
+    TASKS_REFUSED,
+    RETRIES,
+    SCHEDULE_DELAY,
+    RUNS_ENDED,
+    DAG_RUNS,
+    TASK_INSTANCES,
+    POOL_SLOTS,
+    POOL_STARVING,
+    QUEUE_DEPTH,
+    OLDEST_ADMISSIBLE,
+    UNCLAIMED,
+    OLDEST_UNCLAIMED,
+    PROCESSES,
+    PROCESSES_DEAD,
+    ADOPTIONS,
+    ATTEMPTS_LOST,
+    ATTEMPTS_REVOKED,
+    RETENTION_BEHIND,
+    DEADLINES_MISSED,
+    MEASURED_AT,
+    MEASURING_SECONDS,
+)
