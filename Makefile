@@ -39,6 +39,9 @@ acceptance: $(STAMP)  ## Run flights on each kind of Spark; backfill a year of t
 	$(BIN)/pytest -m acceptance tests/acceptance
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
 
+operations: $(STAMP)  ## Upgrade, fail over, back up and restore, change passwords, on real services (ten minutes)
+	$(BIN)/python -m tests.operations $(ARGS)
+
 chaos: $(STAMP)  ## Run real services under seeded faults: make chaos MINUTES=20 SEED=1 STALL=supervisor SKEW=600
 	$(BIN)/python -m tests.chaos $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(STALL),--stall $(STALL)) $(if $(SKEW),--skew $(SKEW)) $(ARGS)
@@ -99,4 +102,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos pods machines chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean

@@ -32,6 +32,8 @@ class Service:
     ended_at: float | None = None
     harmed: bool = False
     """Whether its process was killed, so that how it ends is no fault of its own."""
+    python: str = sys.executable
+    """The interpreter, which decides the release that the service is of."""
 
     @property
     def pid(self) -> int:
@@ -50,7 +52,7 @@ class Service:
         """Start its process."""
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                tethered([sys.executable, "-m", "headway.cli", self.kind]),
+                tethered([self.python, "-m", "headway.cli", self.kind]),
                 env=dict(self.environment),
                 cwd=self.log.parent,
                 stdin=subprocess.DEVNULL,
