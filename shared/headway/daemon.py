@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
@@ -29,6 +29,9 @@ from headway.runtime.health import Health, Looking
 from headway.runtime.linux import become_undumpable, share_one_heap
 from headway.runtime.loop import Pace, cause_of
 from headway.runtime.settings import DatabaseSettings
+
+if TYPE_CHECKING:
+    from headway.runtime.traces import Traces
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,8 @@ class Registered:
     wakes: bool
     health: Health
     _ending: ExitStack
+    traces: "Traces | None" = None
+    """What takes spans, if the environment asks for traces."""
 
     def listen(self, rings: Mapping[Notice, Callable[[], None]]) -> None:
         """Ring at these notices until the process ends; each once now, as some may have come.
@@ -91,13 +96,13 @@ def registered(
     the registration, too; one that ends by any other error leaves it behind: others then count
     the process as dead.
     """
-    _prepare(kind)
-    wakes = settings.read(DatabaseSettings).wakes
-    engine = engines.connect(database, name=f"headway {kind}", pool_size=connections)
+    traces = _prepare(kind)
+    wakes, threads = settings.read(DatabaseSettings).wakes, connections + (traces is not None)
+    engine = engines.connect(database, name=f"headway {kind}", pool_size=threads)
     guards.watch(engine)
     readiness, clock = Readiness(engine), SystemClock()
     health = Health(bell, clock, Looking(DATABASE, readiness.look, clock))
-    with _shown(health, kind, http_port, engine):
+    with _shown(health, kind, http_port, engine), _sent(traces):
         me = readiness.me = _await(engine, health, partial(_register, engine, kind, capacity))
         log.info("action=start process=%d", me.id)
         with ExitStack() as ending:
@@ -106,12 +111,32 @@ def registered(
                 notifier.start()
                 ending.callback(notifier.close)
             try:
-                yield Registered(engine, me, notifier, wakes, health, ending)
+                yield Registered(engine, me, notifier, wakes, health, ending, traces)
             except (ConflictError, NotFoundError):
                 _leave(engine, me)
                 raise
         _leave(engine, me)
         log.info("action=stop process=%d", me.id)
+
+
+def _traces(kind: str) -> "Traces | None":
+    """Begin to trace where the environment asks for it; nothing is imported where it does not."""
+    environment = settings.environment()
+    if not any(name.startswith("OTEL_") for name in environment):
+        return None
+    from headway.runtime import traces
+
+    return traces.begin(environment, kind, SystemClock())
+
+
+@contextmanager
+def _sent(traces: "Traces | None") -> Iterator[None]:
+    """Send what waits of the traces when the block ends, if there are any."""
+    try:
+        yield
+    finally:
+        if traces is not None:
+            traces.close()
 
 
 def _heard_at(engine: Engine) -> Engine:
@@ -122,12 +147,13 @@ def _heard_at(engine: Engine) -> Engine:
     return engines.connect(given.listen_url, name="headway listener", pool_size=1, pooler=False)
 
 
-def _prepare(kind: str) -> None:
-    """Do what comes before all else in the process of a service."""
+def _prepare(kind: str) -> "Traces | None":
+    """Do what comes before all else in the process of a service; return what takes its traces."""
     become_undumpable()
     share_one_heap()
     service.log_to_stderr(kind)
     service.await_gate(settings.environment())
+    return _traces(kind)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The pass that takes over what the dead leave."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 from sqlalchemy import Engine, text
@@ -11,8 +11,10 @@ from headway.db.attempts import AttemptKey
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError
 from headway.domain.states import OnLost, Outcome
+from headway.domain.traces import Span
 from headway.runtime import settings
 from headway.runtime.settings import SchedulerSettings
+from headway.runtime.traces import Telling, Traces
 from headway.testing import callbacks, seed
 from headway.testing.callbacks import ALL, caring
 from headway.testing.interleaving import just_before
@@ -20,6 +22,7 @@ from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
+from headway_scheduler.tracing import Traced
 
 HOUR = 3600.0
 
@@ -445,3 +448,29 @@ def test_a_report_is_taken_though_the_run_was_deleted_by_hand(engine: Engine) ->
     assert callbacks.report(engine, key)
 
     assert seed.task_states(engine) == {"work": "success"}
+
+
+class Told:
+    """Stands for the thread that sends traces: what it would tell, it keeps."""
+
+    def __init__(self) -> None:
+        self.tellings: list[Telling] = []
+        self.tell = self.tellings.append
+
+    def spans(self) -> list[Span]:
+        return [span for telling in self.tellings for span in telling()]
+
+
+def test_the_end_of_a_lost_attempt_is_traced_once(
+    engine: Engine, me: Replica, key: AttemptKey
+) -> None:
+    told = Told()
+    traced = replace(me, tracing=Traced(cast(Traces, told), engine))
+
+    adopt(traced)
+    adopt(traced)
+
+    names = [span.name.partition(" ")[0] for span in told.spans()]
+    assert names == ["attempt", "scheduled", "queued", "claimed", "running"]
+    assert {span.attributes["headway.outcome"] for span in told.spans()} == {"lost"}
+    assert told.spans()[0].error

@@ -24,6 +24,7 @@ from headway_scheduler.job import SchedulerJob
 from headway_scheduler.measuring import measured
 from headway_scheduler.replica import Replica
 from headway_scheduler.retention import Retention
+from headway_scheduler.tracing import Traced, Tracing, Untraced
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def run(database: str) -> int:
             refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
         if refused is not None:
             raise refused
-        replica = Replica(process.engine, process.me, given)
+        replica = Replica(process.engine, process.me, given, tracing=_tracing(process))
         job = SchedulerJob(replica, clock, process.notifier)
         retention = Retention(replica, SystemClock())
         retention.show()
@@ -64,7 +65,8 @@ def run_backfill(database: str, backfill_id: int) -> int:
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity = Capacity(slots=given.parallelism)
     with daemon.registered("backfill", database, bell, capacity=capacity) as process:
-        replica = Replica(process.engine, process.me, given, own_alone=True)
+        tracing = _tracing(process)
+        replica = Replica(process.engine, process.me, given, own_alone=True, tracing=tracing)
         job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)
         reserved = job.submit_backfill()
         log.info("action=reserve backfill=%d runs=%d", backfill_id, len(reserved))
@@ -103,6 +105,10 @@ class Bounded:
             log.info("action=bound steps=%d seconds=%.1f", self._steps, elapsed)
             self.bell.stop()
         return found
+
+
+def _tracing(process: Registered) -> Tracing:
+    return Untraced() if process.traces is None else Traced(process.traces, process.engine)
 
 
 def _loop(

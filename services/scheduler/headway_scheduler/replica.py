@@ -9,6 +9,7 @@ from headway.db.reservations import Scope
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.isolation import Isolation, of_dags, of_runs
 from headway_scheduler.specs import Specs
+from headway_scheduler.tracing import Tracing, Untraced
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Replica:
     ending: Isolation[int] = field(default_factory=of_runs)
     settling: Isolation[int] = field(default_factory=of_runs)
     queueing: Isolation[str] = field(default_factory=of_dags)
+    tracing: Tracing = field(default_factory=Untraced)
 
     @property
     def scope(self) -> Scope:

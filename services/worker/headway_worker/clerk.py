@@ -5,7 +5,7 @@ may be slow or away, and attempts must be stopped in time even then.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
@@ -80,12 +80,16 @@ def nothing_to_say() -> None:
     """Have nothing to say of the machine."""
 
 
+def untraced(_ended: Collection[AttemptKey]) -> None:
+    """End attempts that nobody traces."""
+
+
 @dataclass(slots=True)
 class Clerk:
     """Claim, renew, report; and what tasks ask for.
 
     `look` tells what the machine has left, when that is news.  A worker that is `draining`
-    says so with the next renewal.
+    says so with the next renewal.  `traced` hears of attempts whose end the database has.
     """
 
     engine: Engine
@@ -95,6 +99,7 @@ class Clerk:
     notify: Callable[[Notice], None] = nobody
     look: Callable[[], Mapping[str, JsonValue] | None] = nothing_to_say
     draining: bool = False
+    traced: Callable[[Collection[AttemptKey]], None] = untraced
     clock: DatabaseClock = field(default_factory=lambda: DatabaseClock(SystemClock()))
     items: Items = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
@@ -156,6 +161,7 @@ class Clerk:
                         report.key.attempt,
                         report.outcome,
                     )
+        self.traced(accepted)
         self._give_up([report for report in reports if report.left is not None])
         self.notify(SCHEDULER)
         if any(report.callbacks for report in reports):

@@ -67,7 +67,9 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         launcher = Launcher(start, given, logs, ScratchFolders(scratch), clock, starting=starting)
         if given.forker is None:
             launcher.warm_up()
-        worker = Worker(_means(process, given, home, spark, launcher), given, clock)
+        means = _means(process, given, home, spark, launcher)
+        _trace(process, means)
+        worker = Worker(means, given, clock)
         with closing(logs), closing(worker):
             process.health.others.append(launcher.check)
             process.listen(worker.rings)
@@ -125,6 +127,15 @@ def _means(
     # Who hears notices looks by itself only for what may be lost of them.
     pace = Pace(idle=given.poll_interval, first=0.05 if process.wakes else 0.002)
     return Means(clerk, questions, spark, launcher, pace)
+
+
+def _trace(process: daemon.Registered, means: Means) -> None:
+    """Have the attempts traced, if the environment asks for it."""
+    if process.traces is not None:
+        from headway_worker.tracing import AttemptTraces
+
+        tracing = AttemptTraces(process.traces, process.engine, means.clerk.clock)
+        means.launcher.traced, means.clerk.traced = tracing.begin, tracing.end
 
 
 def _reporter(home: Path, clock: Clock) -> Callable[[], Mapping[str, JsonValue] | None]:

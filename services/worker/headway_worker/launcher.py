@@ -32,13 +32,18 @@ LEAST_TO_END: Final = 60.0
 """Seconds that an attempt gets which has nothing to do but to end an application."""
 
 
+def untraced(_claimed: Claimed) -> None:
+    """Begin an attempt that nobody traces."""
+
+
 @dataclass(slots=True)
 class Launcher:
     """Start attempts from a fork server, which may be `starting`, and is replaced when it has died.
 
     Use it in one thread that lives as long as the worker: its processes end with it.
     Attempts and callbacks get folders of their own from `scratch`, whose folder is the one to
-    write in that a fork server elsewhere has in common with the worker.
+    write in that a fork server elsewhere has in common with the worker.  `traced` hears of each
+    attempt that begins, and returns what the spans of its task are below, if anything.
     """
 
     start_forker: Callable[[], Forker]
@@ -48,6 +53,7 @@ class Launcher:
     clock: Clock
     pace: Pace = field(default_factory=Pace)
     starting: Future[Forker] | None = None
+    traced: Callable[[Claimed], str | None] = untraced
     _forker: Forker | None = None
     _failures: int = 0
     _not_before: float = 0.0
@@ -102,6 +108,7 @@ class Launcher:
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
             is_called_off=claimed.is_called_off,
+            traceparent=self.traced(claimed),
         )
         limits = limits_of(self.settings, until)
         try:

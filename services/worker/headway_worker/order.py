@@ -21,6 +21,7 @@ class Order:
 
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
+    `traceparent` is what spans that the task makes are below.
     One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
@@ -33,11 +34,13 @@ class Order:
     max_xcom_bytes: int
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
+    traceparent: str | None = None
 
     @property
     def environment(self) -> Mapping[str, str]:
         """What user code finds in its environment of it."""
-        return {"HEADWAY_ATTEMPT": self.attempt_key}
+        found = {"HEADWAY_ATTEMPT": self.attempt_key}
+        return found if self.traceparent is None else {**found, "TRACEPARENT": self.traceparent}
 
     def to_frame(self) -> Frame:
         """Return this as plain data."""
@@ -49,6 +52,7 @@ class Order:
             "spark": None if self.spark is None else dict(self.spark),
             "facts": facts_to_frame(self.facts),
             "is_called_off": self.is_called_off,
+            "traceparent": self.traceparent,
         }
 
     @classmethod
@@ -62,6 +66,7 @@ class Order:
             spark=frame["spark"],
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],
+            traceparent=frame["traceparent"],
         )
 
 

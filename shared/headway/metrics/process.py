@@ -34,7 +34,15 @@ DISK: Final = Gauge(
     unit="bytes",
 )
 
-DECLARED: Final = (INFO, CLOCK_SKEW, ILLEGAL_TRANSITIONS, DISK)
+SPANS_DROPPED: Final = Counter(
+    "headway_spans_dropped",
+    "What no collector of traces was told: reports, as too much waited (queue) or the database did "
+    "not answer (database); spans, as the collector took none (collector).",
+    frozenset({Service.SCHEDULER, Service.WORKER}),
+    (Label("why", ("queue", "database", "collector")),),
+)
+
+DECLARED: Final = (INFO, CLOCK_SKEW, ILLEGAL_TRANSITIONS, DISK, SPANS_DROPPED)
 
 
 def show_disk(home: Path) -> None:

@@ -150,3 +150,28 @@ def test_no_service_of_one_machine_reads_the_other_commands() -> None:
     assert code == 6, "it has got as far as to the database"
     assert "headway_scheduler.command" in modules
     assert set(modules) & {"typer", "headway.cli.main", "headway.cli.dags"} == set()
+
+
+def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() -> None:
+    source = (
+        "import sys\n"
+        "from headway import daemon\n"
+        "import headway_worker.command, headway_scheduler.command\n"
+        "traces = daemon._traces('worker')\n"
+        "print(traces is not None, 'opentelemetry' in sys.modules,"
+        " 'headway.runtime.traces' in sys.modules)\n"
+    )
+    asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
+
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", source],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for environment in ({}, asked)
+    ]
+
+    assert found == [["False"] * 3, ["True"] * 3]

@@ -38,12 +38,13 @@ def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
         runs, attempts = _take_charges(conn, replica)
         lost = _take_lost(conn, replica)
         before_commit()
+    replica.tracing.attempts_lost([it.key for it in lost])
     for process in dead:
         PROCESSES_DEAD.inc(process.kind)
     ADOPTIONS.inc("run", by=runs)
     ADOPTIONS.inc("attempt", by=attempts)
-    ATTEMPTS_LOST.inc(by=lost)
-    return len(dead) + runs + attempts + lost
+    ATTEMPTS_LOST.inc(by=len(lost))
+    return len(dead) + runs + attempts + len(lost)
 
 
 def _fence(conn: Connection, replica: Replica) -> Sequence[DeadProcess]:
@@ -79,11 +80,11 @@ def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
     return runs, attempts
 
 
-def _take_lost(conn: Connection, replica: Replica) -> int:
+def _take_lost(conn: Connection, replica: Replica) -> Sequence[LostAttempt]:
     grace = replica.settings.lease_grace
     survey = leases.survey(conn, grace)
     if survey.expired + survey.orphaned == 0:
-        return 0
+        return ()
     storm = is_storm(survey.expired, survey.running)
     if storm:
         _tell_of_storm(conn, replica, "attempts", survey.expired, survey.running)
@@ -91,7 +92,7 @@ def _take_lost(conn: Connection, replica: Replica) -> int:
     if lost:
         _end_lost(conn, replica, lost)
         log.warning("action=lost attempts=%d", len(lost))
-    return len(lost)
+    return lost
 
 
 def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -> None:

@@ -64,7 +64,7 @@ def schedule_tasks(
             calls.append(_call_back(conn, running, graphs, settled))
             _tell(conn, replica.me, settled)
             before_commit()
-        _count_ended(running, graphs, settled)
+        replica.tracing.runs_ended(_count_ended(running, graphs, settled))
         pools = _filled(running, graphs, settled)
         left = len(settled) < len(woken) or len(woken) >= limit
         return Settled(len(settled), pools, followed or left)
@@ -157,11 +157,15 @@ def _call_back(
 
 def _count_ended(
     woken: Sequence[WokenRun], graphs: Graphs, settled: Mapping[int, Settlement]
-) -> None:
+) -> list[int]:
+    """Count the runs that have ended, and return them."""
+    found = []
     for run in woken:
         ended = settled[run.id].run_state if run.id in settled else None
         if ended is not None:
             RUNS_ENDED.inc(graphs[run.version_id].dag.dag_id, ended)
+            found.append(run.id)
+    return found
 
 
 def _tell(conn: Connection, me: Identity, settled: Mapping[int, Settlement]) -> None:
