@@ -174,6 +174,7 @@ def surroundings() -> dict[str, object]:
         "encryptionKeys": ref("secretKey"),
         "http": fields(port=integer(1024, 65535)),
         "metrics": fields(podMonitor=monitor, from_=ref("peers")),
+        "alerts": fields(enabled=TRUTH, labels=TEXTS, runbook=TEXT),
         "networkPolicy": fields(
             enabled=TRUTH,
             **dict.fromkeys(("dns", "database"), peers),

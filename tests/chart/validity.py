@@ -73,4 +73,5 @@ def _models() -> dict[str, type[BaseModel]]:
         "keda.sh/v1alpha1 ScaledObject": keda.ScaledObject,
         "keda.sh/v1alpha1 TriggerAuthentication": keda.TriggerAuthentication,
         "monitoring.coreos.com/v1 PodMonitor": prometheus.PodMonitor,
+        "monitoring.coreos.com/v1 PrometheusRule": prometheus.PrometheusRule,
     }

@@ -1,0 +1,88 @@
+"""A real Prometheus, as Debian has it, that scrapes services of a test and applies rules."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from headway.runtime.tether import tethered
+from headway.testing.machine import until
+from headway.testing.required import required_program
+from headway.testing.scraping import free_port
+
+_CONFIG: Final = """
+global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: headway
+    static_configs:
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """A Prometheus that runs."""
+
+    port: int
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        """Return the data of an answer of its API."""
+        address = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urlencode(parameters)}"
+        with urlopen(address, timeout=30) as answer:
+            return json.load(answer)["data"]
+
+    def values(self, query: str) -> list[float]:
+        """Return the values of a query now."""
+        found = self.ask("query", query=query)
+        series = [found] if found["resultType"] == "scalar" else found["result"]
+        return [float(it["value"][1]) for it in series]
+
+    def firing(self) -> set[str]:
+        """Return the names of the alerts that fire."""
+        alerts = self.ask("alerts")["alerts"]
+        return {it["labels"]["alertname"] for it in alerts if it["state"] == "firing"}
+
+    def scraped(self) -> int:
+        """Return how many targets it has reached."""
+        return sum(it["health"] == "up" for it in self.ask("targets")["activeTargets"])
+
+
+@contextmanager
+def prometheus(folder: Path, targets: Mapping[str, int], rules: str) -> Iterator[Prometheus]:
+    """Run one that scrapes these ports of this machine; each is an instance of that name."""
+    program = required_program("prometheus", "prometheus")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "rules.yaml").write_text(rules)
+    scraped = "".join(
+        f"      - {{targets: ['127.0.0.1:{port}'], labels: {{instance: {name}}}}}\n"
+        for name, port in targets.items()
+    )
+    (folder / "prometheus.yml").write_text(_CONFIG + scraped)
+    running = Prometheus(free_port())
+    arguments = [
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{running.port}",
+    ]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            tethered([program, *arguments]), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        until(lambda: _has_reached(running, len(targets)), "a Prometheus that scrapes")
+        yield running
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _has_reached(running: Prometheus, number: int) -> bool:
+    try:
+        return running.scraped() == number
+    except OSError:
+        return False
