@@ -9,6 +9,7 @@ from benchmarks.report import publish
 BENCHMARKS: Final = (
     "scheduler",  # about five minutes
     "growth",  # about twelve minutes
+    "retention",  # two to three hours; HEADWAY_BENCH_RETENTION=50000x10 is a small one
     "outage",  # about three minutes
     "storm",  # about twelve minutes
     "chain",  # about half a minute

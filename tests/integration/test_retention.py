@@ -12,7 +12,7 @@ from tests.integration.retained import add_runs, ids, run_sql
 from typer.testing import CliRunner, Result
 
 from headway.cli.main import app
-from headway.db import expiry, identity
+from headway.db import expiry, identity, run_names
 from headway.db.logins import Login
 from headway.decide.retention import BEGINNING
 from headway.domain.errors import ConflictError
@@ -294,6 +294,15 @@ def test_a_scheduler_that_was_declared_dead_removes_nothing(
     Retention(scheduler, FakeClock()).run()
 
     assert len(ids(engine)) == 2
+
+
+def test_a_worker_learns_which_runs_are_gone(engine: Engine, database_url: str) -> None:
+    add_runs(engine, [60, 50])
+    with logins.logged_in(database_url, Login.WORKER) as its, its.connect() as conn:
+        there = run_names.present(conn, "etl", ["scheduled__60", "scheduled__1"])
+        unknown = run_names.present(conn, "other", ["scheduled__1"])
+
+    assert (set(there), set(unknown)) == ({"scheduled__60"}, {"scheduled__1"})
 
 
 def clean(url: str, *given: str) -> Result:

@@ -1,14 +1,18 @@
 """`headway worker`: run attempts until told to stop."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Final
 
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
 from headway import daemon
+from headway.db import run_names
 from headway.db.engine import is_transient
 from headway.domain.arguments import JsonValue
 from headway.metrics.process import show_disk
@@ -63,7 +67,7 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         own_folder(home / "spark", process.me.id) as spark,
         scratch_of_worker(home / "scratch", process.me.id) as scratch,
     ):
-        logs = Logs.start(log_settings, home, remote, clock)
+        logs = Logs.start(log_settings, home, remote, clock, partial(_present, process.engine))
         launcher = Launcher(start, given, logs, ScratchFolders(scratch), clock, starting=starting)
         if given.forker is None:
             launcher.warm_up()
@@ -136,6 +140,15 @@ def _trace(process: daemon.Registered, means: Means) -> None:
 
         tracing = AttemptTraces(process.traces, process.engine, means.clerk.clock)
         means.launcher.traced, means.clerk.traced = tracing.begin, tracing.end
+
+
+def _present(engine: Engine, dag_id: str, run_ids: Collection[str]) -> Collection[str]:
+    """Return which of these runs there are; all of them while the database does not answer."""
+    try:
+        with engine.connect() as conn:
+            return run_names.present(conn, dag_id, run_ids)
+    except SQLAlchemyError:
+        return run_ids
 
 
 def _reporter(home: Path, clock: Clock) -> Callable[[], Mapping[str, JsonValue] | None]:

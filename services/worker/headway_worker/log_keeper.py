@@ -3,17 +3,19 @@
 import logging
 import os
 from dataclasses import dataclass, field
+from datetime import timedelta
 from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final
 
+from headway.domain.retention import LEAST
 from headway.metrics.worker import LOGS_NOT_COPIED
 from headway.runtime.attempt_logs import open_log
 from headway.runtime.clock import Clock
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Pace
-from headway_worker.log_retention import Keep, tidy
+from headway_worker.log_retention import Keep, Present, of_no_run, tidy
 from headway_worker.log_spool import LogSpool
 
 log = logging.getLogger(__name__)
@@ -25,6 +27,9 @@ LAST_SECONDS: Final = 10.0
 """How long a worker that stops goes on copying what is not copied yet."""
 
 TIDY_INTERVAL: Final = 3600.0
+COPIES_INTERVAL: Final = 86_400.0
+"""Seconds between two looks through all copies for those of runs that are gone."""
+
 _PACE: Final = Pace(retry_first=1.0, retry_longest=120.0)
 _REST: Final = 10
 """How many times as long as it took a copy of a growing log is rested from."""
@@ -53,12 +58,14 @@ class LogKeeper:
     remote: RemoteLogs | None = None
     spool: LogSpool | None = None
     interval: float = 5.0
+    present: Present | None = None
     _copies: dict[Path, _Copy] = field(default_factory=dict)
     _running: set[Path] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
     _awake: Event = field(default_factory=Event)
     _stopping: bool = False
     _tidy_at: float = 0.0
+    _tidy_copies_at: float = 0.0
     _thread: Thread | None = None
 
     def start(self, left: list[Path]) -> None:
@@ -185,6 +192,24 @@ class LogKeeper:
         with self._lock:
             running, waiting = set(self._running), set(self._copies)
         now = self.clock.now().timestamp()
-        removed = tidy(self.folder, self.keep, now, running, waiting)
+        removed = tidy(self.folder, self.keep, now, running, waiting, self.present)
         if removed:
             log.info("action=remove_logs logs=%d", removed)
+        is_due = self.clock.monotonic() >= self._tidy_copies_at
+        if is_due and self.remote is not None and self.present is not None:
+            self._tidy_copies_at = self.clock.monotonic() + COPIES_INTERVAL
+            self._tidy_copies(self.remote, self.present)
+
+    def _tidy_copies(self, remote: RemoteLogs, present: Present) -> None:
+        """Remove copies of logs whose runs are gone, DAG by DAG."""
+        oldest, removed = self.clock.now() - timedelta(seconds=LEAST), 0
+        try:
+            for folder in remote.folders():
+                for relative in of_no_run(remote.logs(folder), present):
+                    if not self._stopping and remote.modified(relative) < oldest:
+                        remote.remove(relative)
+                        removed += 1
+        except Exception as error:  # noqa: BLE001 - each store's library has errors of its own
+            log.warning("action=remove_copies error=%s: %s", type(error).__name__, error)
+        if removed:
+            log.info("action=remove_copies logs=%d", removed)

@@ -1,10 +1,17 @@
 """Which logs on this machine have been kept for long enough."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, TypeAlias
+
+from headway.domain.retention import LEAST
+from headway.runtime.attempt_logs import run_of
+
+ASKED: Final = 1000
+"""Runs that the database is asked for at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +49,49 @@ def too_many(
     return removed
 
 
+Present: TypeAlias = Callable[[str, Collection[str]], Collection[str]]
+"""Tells which of these runs of a DAG are in the database; all, if it knows no run of the DAG."""
+
+
+def of_no_run(logs: Iterable[Path], present: Present) -> set[Path]:
+    """Return the logs whose runs are in the database no more."""
+    by_dag: dict[str, dict[str, list[Path]]] = {}
+    for log in logs:
+        if (its := run_of(log)) is not None:
+            by_dag.setdefault(its[0], {}).setdefault(its[1], []).append(log)
+    found: set[Path] = set()
+    for dag_id, runs in by_dag.items():
+        for ids in _portions(sorted(runs)):
+            for run_id in set(ids) - set(present(dag_id, ids)):
+                found.update(runs[run_id])
+    return found
+
+
 def tidy(
-    folder: Path, keep: Keep, now: float, running: Collection[Path], waiting: Collection[Path]
+    folder: Path,
+    keep: Keep,
+    now: float,
+    running: Collection[Path],
+    waiting: Collection[Path],
+    present: Present | None = None,
 ) -> int:
     """Remove logs that need not be kept, and the folders that it empties; return how many."""
     logs = [log for log in _logs(folder) if log.relative not in running]
     removed = too_many(logs, keep, now, waiting)
+    if present is not None:
+        old = [log.relative for log in logs if now - log.changed > LEAST]
+        removed |= of_no_run(old, present)
     for relative in removed:
         with suppress(OSError):  # another worker of this home was faster
             (folder / relative).unlink()
             for parent in relative.parents[:-1]:
                 (folder / parent).rmdir()
     return len(removed)
+
+
+def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), ASKED):
+        yield ids[start : start + ASKED]
 
 
 def _logs(folder: Path) -> Iterator[KeptLog]:

@@ -14,7 +14,7 @@ from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.settings import LogSettings
 from headway_worker.log_file import Limits, LogFile
 from headway_worker.log_keeper import LogKeeper
-from headway_worker.log_retention import Keep
+from headway_worker.log_retention import Keep, Present
 from headway_worker.log_spool import LogSpool
 
 log = logging.getLogger(__name__)
@@ -32,13 +32,24 @@ class Logs:
     keeper: LogKeeper
 
     @classmethod
-    def start(cls, given: LogSettings, home: Path, remote: RemoteLogs | None, clock: Clock) -> Self:
-        """Begin, in a Headway home; without a `remote` nothing is copied."""
+    def start(
+        cls,
+        given: LogSettings,
+        home: Path,
+        remote: RemoteLogs | None,
+        clock: Clock,
+        present: Present | None = None,
+    ) -> Self:
+        """Begin, in a Headway home; without a `remote` nothing is copied.
+
+        `present` tells which runs there are: logs of others go.
+        """
         folder = logs_folder(home)
         with suppress(OSError):  # on a full disk it is tried again with each log
             folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         keep = Keep(given.keep_days * _DAY, given.keep_bytes)
         keeper = LogKeeper(folder, keep, clock, remote, interval=given.copy_interval)
+        keeper.present = present
         left: list[Path] = []
         if remote is not None:
             keeper.spool, left = LogSpool.take(home / "logs-to-copy")

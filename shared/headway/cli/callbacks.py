@@ -71,5 +71,5 @@ def logs(
         )
     tries = range(1, MOST_TRIES + 1)
     keys = [CallbackLogKey(row["dag_id"], row["run_id"], callback, number) for number in tries]
-    logs = [key.relative for key in keys]
+    logs = [log for key in keys for log in (key.relative, key.former)]
     print_whole(logs, f"callback {callback}, which is {row['state']},", raw=False)

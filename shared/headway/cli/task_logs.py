@@ -53,7 +53,8 @@ def print_log(request: Request, *, raw: bool) -> None:
     with transaction() as conn:
         standing = _standing(conn, request)
     number = _one_of(list(standing.attempts), request)
-    print_whole([request.key(number).relative], f"attempt {number}", raw=raw)
+    key = request.key(number)
+    print_whole([key.relative, key.former], f"attempt {number}", raw=raw)
 
 
 def print_whole(logs: Sequence[Path], of: str, *, raw: bool) -> None:
@@ -82,7 +83,7 @@ def follow_log(request: Request, *, raw: bool) -> None:
     with _looking(request) as look, ending_well():
         follower = Follower(
             look=look,
-            read=lambda number: LogReader(request.key(number).relative, places),
+            read=lambda number: _reader(request.key(number), places),
             clock=SystemClock(),
             only=request.attempt,
             patience=2.0 + 2.0 * settings.read(LogSettings).copy_interval,
@@ -93,6 +94,11 @@ def follow_log(request: Request, *, raw: bool) -> None:
             if follower.cut_short:
                 print(f"(Attempt {follower.cut_short}: {_NO_END})", file=sys.stderr)
             follower.clock.wait(never, 0.0 if follower.done else follower.pause)
+
+
+def _reader(key: LogKey, places: Sequence[LogPlace]) -> LogReader:
+    former = LogReader(key.former, places)
+    return LogReader(key.relative, places) if former.place() is None else former
 
 
 _NO_END: Final = "its log has no end; its worker died, or has not copied the rest yet."

@@ -2,14 +2,22 @@
 
 import errno
 import os
+import re
 import stat
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-_LONGEST: Final = 200
+_LONGEST_DAG: Final = 200
+_LONGEST_RUN: Final = 80
+_LONGEST_TASK: Final = 70
+"""Characters of an id in a name; a file system takes 255 bytes for all of a name."""
+
+_HASHED: Final = 17
+_OF_RUN: Final = re.compile(r"run_id=([^=]*?)(?:,(?:task_id|callback)=.*)?")
+"""The name of a log, or of a run's folder of earlier releases: no id has a plain `=`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,18 @@ class LogKey:
 
     @property
     def relative(self) -> Path:
-        """The log's file within the folder of all logs; no id can lead out of there."""
+        """The log's file within the folder of all logs; no id can lead out of there.
+
+        A DAG has one folder: a folder for each task would take more room than most logs.
+        """
+        run = _segment("run_id", self.run_id, _LONGEST_RUN)
+        task = _segment("task_id", self.task_id, _LONGEST_TASK)
+        name = f"{run},{task},map_index={self.map_index},attempt={self.attempt}.log"
+        return Path(_segment("dag_id", self.dag_id), name)
+
+    @property
+    def former(self) -> Path:
+        """Where releases before had it."""
         return Path(
             _segment("dag_id", self.dag_id),
             _segment("run_id", self.run_id),
@@ -44,12 +63,35 @@ class CallbackLogKey:
 
     @property
     def relative(self) -> Path:
-        """The log's file within the folder of all logs, beside the folders of the run's tasks."""
+        """The log's file within the folder of all logs, beside those of the run's tasks."""
+        run = _segment("run_id", self.run_id, _LONGEST_RUN)
+        name = f"{run},callback={self.callback},try={self.number}.log"
+        return Path(_segment("dag_id", self.dag_id), name)
+
+    @property
+    def former(self) -> Path:
+        """Where releases before had it."""
         return Path(
             _segment("dag_id", self.dag_id),
             _segment("run_id", self.run_id),
             f"callback={self.callback},try={self.number}.log",
         )
+
+
+def run_of(relative: Path) -> tuple[str, str] | None:
+    """Return the DAG and the run that a log is of; None where its path does not tell.
+
+    An id that was too long is cut, and does not come back from what is left of it.
+    """
+    folder, *names = relative.parts
+    dag, run = folder.removeprefix("dag_id="), _OF_RUN.fullmatch(names[0] if names else "")
+    if dag == folder or run is None or _is_cut(dag) or _is_cut(run[1]):
+        return None
+    return unquote(dag), unquote(run[1])
+
+
+def _is_cut(name: str) -> bool:
+    return len(name) > _HASHED and name[-_HASHED] == "~"
 
 
 def logs_folder(home: Path) -> Path:
@@ -98,9 +140,9 @@ def _check_regular(file: int, path: Path) -> None:
         raise OSError(errno.EINVAL, "This is no regular file", str(path))
 
 
-def _segment(kind: str, value: str) -> str:
+def _segment(kind: str, value: str, longest: int = _LONGEST_DAG) -> str:
     # A colon or a plus sign, as dates have them, is fine in a name; a slash never is.
     name = quote(value, safe=" :+,@")
-    if len(name) > _LONGEST:
-        name = f"{name[:_LONGEST]}~{sha256(value.encode()).hexdigest()[:16]}"
+    if len(name) > longest:
+        name = f"{name[:longest]}~{sha256(value.encode()).hexdigest()[:16]}"
     return f"{kind}={name}"

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
@@ -72,6 +73,30 @@ class RemoteLogs:
             shutil.copyfileobj(log, copy)
         if is_folder:
             self.files.mv(target, path)
+
+    def folders(self) -> list[Path]:
+        """Return the folders of DAGs."""
+        return [it for it in self._below("") if it.name.startswith("dag_id=")]
+
+    def logs(self, folder: Path) -> list[Path]:
+        """Return the logs in the folder of a DAG."""
+        return [it for it in self._below(folder.as_posix()) if it.suffix == ".log"]
+
+    def modified(self, relative: Path) -> datetime:
+        """Return when a log was written the last time."""
+        found: datetime = self.files.modified(self._path(relative))
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+    def remove(self, relative: Path) -> None:
+        """Remove a log."""
+        self.files.rm_file(self._path(relative))
+
+    def _below(self, folder: str) -> list[Path]:
+        try:
+            found = self.files.ls(f"{self.root}/{folder}".rstrip("/"), detail=False)
+        except FileNotFoundError:
+            return []
+        return [Path(folder, str(each).rstrip("/").rpartition("/")[2]) for each in found]
 
     def _unreadable(self, error: Exception) -> LogsError:
         return LogsError(

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.runtime.attempt_logs import CallbackLogKey, LogKey, create_log, logs_folder, open_log
+from headway.runtime.attempt_logs import (
+    CallbackLogKey,
+    LogKey,
+    create_log,
+    logs_folder,
+    open_log,
+    run_of,
+)
 
 FOLDER = Path("/var/headway/logs")
 IDS = st.text(min_size=1, max_size=250) | st.sampled_from(
@@ -21,7 +28,7 @@ def test_a_person_can_find_a_log() -> None:
     run_id = "scheduled__2013-01-01T05:00:00+00:00"
 
     assert LogKey("flights", run_id, "land", -1, 2).relative == (
-        Path("dag_id=flights") / f"run_id={run_id}" / "task_id=land" / "map_index=-1,attempt=2.log"
+        Path("dag_id=flights") / f"run_id={run_id},task_id=land,map_index=-1,attempt=2.log"
     )
 
 
@@ -30,7 +37,7 @@ def test_no_id_leads_out_of_the_folder(dag_id: str, run_id: str, task_id: str) -
     path = FOLDER / key(dag_id, run_id, task_id).relative
 
     below = Path(os.path.normpath(path)).relative_to(FOLDER)
-    assert len(below.parts) == 4
+    assert len(below.parts) == 2
     assert "\0" not in str(path)
 
 
@@ -59,8 +66,42 @@ def test_each_try_of_a_callback_has_a_log_of_its_own() -> None:
     """Several workers may have tried, and copies of their logs must not take each other's place."""
     logs = [CallbackLogKey("flights", "r", 17, number).relative for number in (1, 2)]
 
-    folder = Path("dag_id=flights", "run_id=r")
-    assert logs == [folder / "callback=17,try=1.log", folder / "callback=17,try=2.log"]
+    folder = Path("dag_id=flights")
+    assert logs == [folder / f"run_id=r,callback=17,try={number}.log" for number in (1, 2)]
+
+
+@given(IDS, IDS, IDS)
+def test_a_log_tells_of_which_run_it_is_unless_an_id_was_cut(
+    dag_id: str, run_id: str, task_id: str
+) -> None:
+    its = key(dag_id, run_id, task_id)
+    callback = CallbackLogKey(dag_id, run_id, 1, 1)
+
+    for path in (its.relative, its.former, callback.relative, callback.former):
+        assert run_of(path) in ((dag_id, run_id), None)
+    if len(dag_id + run_id) < 17:
+        assert run_of(its.relative) == run_of(its.former) == (dag_id, run_id)
+
+
+@pytest.mark.parametrize("path", ["x.log", "dag_id=d", "etc/run_id=r,task_id=t", "dag_id=d/x"])
+def test_what_is_no_log_is_of_no_run(path: str) -> None:
+    assert run_of(Path(path)) is None
+
+
+def test_an_empty_task_leaves_one_block(tmp_path: Path) -> None:
+    def used() -> int:
+        return sum(path.stat().st_blocks for path in tmp_path.rglob("*")) * 512
+
+    def write(name: LogKey) -> None:
+        with os.fdopen(create_log(tmp_path, name.relative), "wb") as file:
+            file.write(b'{"message":"success: done."}')
+        os.sync()
+
+    write(key(run_id="scheduled__2013-01-01T05:00:00+00:00"))
+    before = used()
+    write(key(run_id="scheduled__2013-01-02T05:00:00+00:00"))
+
+    assert used() - before <= 4096
 
 
 def test_logs_lie_in_the_home() -> None:

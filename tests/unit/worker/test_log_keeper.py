@@ -3,7 +3,8 @@
 import io
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import IO, Any
@@ -11,13 +12,14 @@ from typing import IO, Any
 import pytest
 
 from headway.metrics.worker import LOGS_NOT_COPIED
+from headway.runtime.attempt_logs import LogKey
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.log_remote import RemoteLogs
 from headway.testing.clock import FakeClock
 from headway.testing.machine import until
 from headway.testing.metrics import total
 from headway_worker.log_keeper import MOST_TRIES, LogKeeper
-from headway_worker.log_retention import Keep, KeptLog, tidy, too_many
+from headway_worker.log_retention import Keep, KeptLog, Present, of_no_run, tidy, too_many
 from headway_worker.log_spool import LogSpool
 
 ONE, OTHER = Path("dag_id=d/attempt=1.log"), Path("dag_id=d/attempt=2.log")
@@ -324,3 +326,66 @@ def test_whoever_reads_a_copy_finds_the_old_or_the_new_one(tmp_path: Path) -> No
     remote.put(ONE, Growing(b"new"))
 
     assert remote.read(ONE, 0, 9) == b"new"
+
+
+def of(run_id: str, dag_id: str = "d") -> Path:
+    return LogKey(dag_id, run_id, "t", -1, 1).relative
+
+
+def only(*runs: str) -> Present:
+    """A database that has these runs of the DAG "d", and knows nothing of other DAGs."""
+    return lambda dag_id, ids: set(runs) & set(ids) if dag_id == "d" else ids
+
+
+def test_logs_of_runs_that_are_gone_go_once_they_are_a_day_old(scene: Scene) -> None:
+    there, gone, young, other = of("there"), of("gone"), of("young"), of("gone", "other")
+    for relative in (there, gone, young, other):
+        scene.write(relative, b"x")
+    now = 100 * DAY
+    for relative in (there, gone, other):
+        os.utime(scene.folder / relative, (now - 2 * DAY,) * 2)
+    os.utime(scene.folder / young, (now - DAY / 2,) * 2)
+
+    keep = Keep(30 * DAY, 10**9)
+    assert tidy(scene.folder, keep, now, {gone}, (), only("there")) == 0
+    assert tidy(scene.folder, keep, now, (), (), only("there")) == 1
+    assert not (scene.folder / gone).exists()
+
+
+def test_the_database_is_asked_for_a_bounded_number_of_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headway_worker.log_retention.ASKED", 3)
+    asked: list[int] = []
+
+    def present(_dag_id: str, ids: Collection[str]) -> Collection[str]:
+        asked.append(len(ids))
+        return set(ids) - {"5"}
+
+    assert of_no_run([of(str(number)) for number in range(7)], present) == {of("5")}
+    assert asked == [3, 3, 1]
+
+
+def test_copies_of_logs_of_runs_that_are_gone_go(tmp_path: Path) -> None:
+    copies = tmp_path / "copies"
+    for relative in (of("there"), of("gone"), of("young"), of("gone", "other")):
+        (copies / relative).parent.mkdir(parents=True, exist_ok=True)
+        (copies / relative).write_bytes(b"x")
+        os.utime(copies / relative, (10 * DAY,) * 2)
+    os.utime(copies / of("young"), (19.5 * DAY,) * 2)
+    clock = FakeClock(datetime.fromtimestamp(20 * DAY, UTC))
+    remote = RemoteLogs.at(f"file://{copies}")
+    keeper = LogKeeper(tmp_path / "logs", Keep(DAY, 10**9), clock, remote, present=only("there"))
+
+    keeper.step()
+
+    left = {path.relative_to(copies) for path in copies.rglob("*.log")}
+    assert left == {of("there"), of("young"), of("gone", "other")}
+
+
+def test_a_store_that_is_away_stops_nothing(scene: Scene) -> None:
+    scene.keeper.present = only()
+    scene.keeper._tidy_at = 0.0
+    scene.keeper.ended(ONE)
+
+    assert scene.keeper.step() > 0
