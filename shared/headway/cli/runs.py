@@ -40,7 +40,6 @@ def list_runs(
     output: Output = Format.TABLE,
 ) -> None:
     """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
-    from headway.actions.lookup import current_dag
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db import views
@@ -48,6 +47,8 @@ def list_runs(
     with transaction() as conn:
         rows = views.runs(conn, dag_id, state=state and str(state), limit=limit)
         if not rows and dag_id is not None:
+            from headway.actions.lookup import current_dag  # it reads more than all the rest
+
             current_dag(conn, dag_id)
     show(rows, COLUMNS, output)
 
