@@ -1,6 +1,6 @@
 """Carry out the operations of docs/operations.md on real services and servers.
 
-    python -m tests.operations [fail-over] [upgrade] [dump] [point-in-time] [passwords]
+    python -m tests.operations [fail-over] [upgrade] [dump] [point-in-time] [passwords] [key]
 
 The last line is `violations=V plays=N`; the exit status is 0 if there is no violation.
 """

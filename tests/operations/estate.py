@@ -1,6 +1,7 @@
 """What operations happen to: schedulers, parsers and workers that run DAGs all the time."""
 
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,13 +19,18 @@ from tests.chaos.scene import LEASE, SETTINGS
 from tests.chaos.services import Fleet, Service
 
 from headway.db import engine as engines
+from headway.db.logins import Login
+from headway.runtime import keyring
 from headway.runtime.clock import SystemClock
-from headway.testing import invariants
+from headway.testing import invariants, logins
 from headway.testing.machine import until
 from headway.testing.stack import environment_for
 
 SECONDS: Final = 50
 """How long the schedules of the DAGs last."""
+
+KEYS: Final = "secret-keys"
+"""The file of the keys that encrypt variables, in the root."""
 
 KINDS: Final = ("parser", "scheduler", "worker")
 DAGS: Final = frozenset({"short", "retried", "long", "skips"})
@@ -149,6 +155,8 @@ def estate(
     start = datetime.fromtimestamp(int(time.time()), UTC)
     end = start + timedelta(seconds=SECONDS)
     _write_dags(root, start, end)
+    (root / KEYS).write_text(f"{keyring.new_key('first').to_line()}\n")
+    (root / KEYS).chmod(0o600)
     services = [
         service(root, f"{kind}-{number}", kind, of_kind[kind], python)
         for kind in KINDS
@@ -165,12 +173,33 @@ def estate(
         made.fleet.stop(1.0)
 
 
+def run_headway(its: Estate, *words: str, given: str = "") -> str:
+    """Run a command of a user, with something on its stdin; return what it prints, or fail."""
+    url = logins.address(its.url, Login.USER)
+    keys = {"HEADWAY_DATABASE_URL": url, "HEADWAY_SECRETS_KEYS_FILE": str(its.root / KEYS)}
+    done = subprocess.run(
+        [sys.executable, "-m", "headway.cli", *words],
+        env=environment_for(its.root / "user", keys),
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"headway {' '.join(words)}: {done.stderr}"
+    return done.stdout
+
+
 def service(root: Path, name: str, kind: str, url: str, python: str = sys.executable) -> Service:
     """Return a service with a home of its own, not started yet."""
     home = root / name
     home.mkdir()
     dags = str(root / "dags")
-    own = {**SETTINGS, "HEADWAY_PARSER_DAGS": dags, "HEADWAY_DATABASE_URL": url}
+    own = {
+        **SETTINGS,
+        "HEADWAY_PARSER_DAGS": dags,
+        "HEADWAY_DATABASE_URL": url,
+        "HEADWAY_SECRETS_KEYS_FILE": str(root / KEYS),
+    }
     variables = environment_for(home, own)
     return Service(name, kind, variables, root / f"{name}.log", python=python)
 

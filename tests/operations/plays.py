@@ -16,10 +16,12 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from tests.operations.estate import (
+    KEYS,
     KINDS,
     Estate,
     begun_twice,
     estate,
+    run_headway,
     service,
 )
 from tests.operations.servers import Server, archive, server
@@ -37,6 +39,28 @@ _ENDED: Final = """
              run.dag_id, run.run_id, task.task_id, CAST(task.map_index AS text))), '[]')
       FROM task_instance AS task JOIN dag_run AS run ON run.id = task.dag_run_id
      WHERE task.state = 'success'
+"""
+_READ: Final = text(
+    "SELECT count(*) FROM task_instance WHERE dag_id = 'reads' AND state = 'success'"
+)
+_READS: Final = """
+from datetime import timedelta
+
+import pendulum
+from place import END, START
+from recorder import name, recorded
+
+from headway.sdk import DAG, Variable, task
+
+START, END = (pendulum.from_timestamp(it, tz="UTC") for it in (START, END))
+with DAG("reads", schedule=timedelta(seconds=2), start_date=START, end_date=END, catchup=True):
+
+    @task
+    def region(**context):
+        with recorded(name(context)):
+            assert Variable.get("region") == "eu-central"
+
+    region()
 """
 
 
@@ -188,12 +212,38 @@ def change_passwords(root: Path) -> Played:
     return played
 
 
+def change_key(root: Path) -> Played:
+    """Give the variables in the database another key, while a DAG reads one all the time."""
+    played = Played()
+    with ExitStack() as ending:
+        postgres = ending.enter_context(_new_server(root / "postgres"))
+        its = ending.enter_context(estate(root, postgres.url, _addresses(postgres)))
+        keys = root / KEYS
+        old = keys.read_text()
+        run_headway(its, "variables", "set", "region", "--from", "-", given="eu-central")
+        run_headway(its, "variables", "grant", "region", "reads")
+        (root / "dags" / "reads.py").write_text(_READS)
+        its.until(lambda: its.scalar(_READ) > 0, "a task that reads the variable")
+        new = run_headway(its, "secrets", "new-key", "--id", "second")
+        for content in (old + new, new + old):
+            keys.write_text(content)
+            its.until_busy()
+        run_headway(its, "secrets", "rotate")
+        assert "second" in run_headway(its, "variables", "list")
+        keys.write_text(new)
+        read = its.scalar(_READ)
+        its.until(lambda: its.scalar(_READ) > read, "a task that reads it by the new key")
+        played.judge(its)
+    return played
+
+
 PLAYS: Final[Mapping[str, Callable[[Path], Played]]] = {
     "fail-over": fail_over,
     "upgrade": upgrade,
     "dump": dump_and_restore,
     "point-in-time": point_in_time,
     "passwords": change_passwords,
+    "key": change_key,
 }
 
 
