@@ -59,9 +59,10 @@ chart: $(STAMP)  ## Check the Helm chart with Helm 3 and Helm 4, and all of its 
 	$(BIN)/pytest --quiet tests/chart
 	$(BIN)/python -m tests.chart
 
-chart-files: $(STAMP)  ## Write the schema, the README and the golden files of the Helm chart anew
+chart-files: $(STAMP)  ## Write the schema, the README, the dashboards and the golden files of the Helm chart anew
 	$(BIN)/python -m deploy.helm.values_schema
 	$(BIN)/python -m deploy.helm.values_readme
+	$(BIN)/python -m deploy.helm.dashboards
 	$(BIN)/python -m tests.chart.shape
 
 check: $(STAMP)  ## Check style, types and imports

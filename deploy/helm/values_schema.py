@@ -175,6 +175,7 @@ def surroundings() -> dict[str, object]:
         "http": fields(port=integer(1024, 65535)),
         "metrics": fields(podMonitor=monitor, from_=ref("peers")),
         "alerts": fields(enabled=TRUTH, labels=TEXTS, runbook=TEXT),
+        "dashboards": fields(enabled=TRUTH, labels=TEXTS, annotations=TEXTS),
         "networkPolicy": fields(
             enabled=TRUTH,
             **dict.fromkeys(("dns", "database"), peers),

@@ -1,7 +1,9 @@
-"""What the chart makes of its rules, and that it makes nothing unasked."""
+"""What the chart makes of its rules and dashboards, and that it makes nothing unasked."""
+
+import json
 
 import yaml
-from tests.chart.rendering import of_kind, rendered
+from tests.chart.rendering import CHART, of_kind, rendered
 
 from headway.testing.alerts import RULES
 
@@ -16,5 +18,21 @@ def test_the_alerts_are_those_of_the_file_with_the_address_of_their_pages() -> N
     assert rule["metadata"]["labels"]["release"] == "prometheus"
 
 
+def test_the_dashboards_are_those_of_the_files() -> None:
+    maps = {
+        key: value
+        for it in of_kind(rendered("everything"), "ConfigMap")
+        if it["metadata"]["labels"].get("grafana_dashboard") == "1"
+        for key, value in it["data"].items()
+    }
+    files = {f"headway-{path.name}": path for path in (CHART / "dashboards").iterdir()}
+
+    assert {key: json.loads(value) for key, value in maps.items()} == {
+        key: json.loads(path.read_text()) for key, path in files.items()
+    }
+
+
 def test_none_are_made_unasked() -> None:
-    assert not list(of_kind(rendered("least"), "PrometheusRule"))
+    made = {it["metadata"]["labels"]["app.kubernetes.io/component"] for it in rendered("least")}
+
+    assert made.isdisjoint({"alerts", "dashboards"})

@@ -2,19 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from shutil import copytree
 from signal import SIGKILL
 
 import pytest
+from deploy.helm.dashboards.files import BOARDS
+from deploy.helm.dashboards.parts import Panel
 from sqlalchemy import text
 
 from headway.metrics import catalogue
 from headway.metrics.metric import Service
 from headway.testing import seed
+from headway.testing.alerts import RULES, impatient
 from headway.testing.crew import Crew, crew
 from headway.testing.machine import until
 from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.prometheus import Prometheus, prometheus
 from headway.testing.scraping import Page, free_port, missing, scrape
 
 pytestmark = pytest.mark.services
@@ -185,3 +191,46 @@ def test_files_that_fail_are_told_by_bundle(busy: Works) -> None:
     ]
 
     assert failed == 1
+
+
+@pytest.fixture(scope="module")
+def watched(busy: Works) -> Iterator[Prometheus]:
+    targets = {str(service): port for service, port in busy.ports.items()}
+    with prometheus(busy.folder / "prometheus", targets, impatient(RULES.read_text())) as server:
+        yield server
+
+
+def is_answered(server: Prometheus, query: str) -> bool:
+    values = server.values(query.replace("$__rate_interval", "5s"))
+    return bool(values) and all(map(isfinite, values))
+
+
+@pytest.mark.parametrize(
+    "panel", [panel for board in BOARDS for panel in board.panels], ids=lambda it: it.title
+)
+def test_what_a_panel_asks_has_finite_values(watched: Prometheus, panel: Panel) -> None:
+    for query in panel.queries:
+        answered = partial(is_answered, watched, query.expression)
+        until(answered, f"a finite value of {query.expression}", patience=20)
+
+
+def fires(server: Prometheus, alert: str) -> bool:
+    return alert in server.firing()
+
+
+def is_quiet(server: Prometheus, alert: str) -> bool:
+    return alert not in server.firing()
+
+
+def test_alerts_fire_for_real_services_and_clear(busy: Works, watched: Prometheus) -> None:
+    staff = busy.staff
+    until(partial(fires, watched, "HeadwayPoolStarving"), "a pool that starves")
+    (busy.folder / "go").touch()
+    until(partial(is_quiet, watched, "HeadwayPoolStarving"), "a pool that does not")
+
+    for kind, alert in (("worker", "HeadwayNoWorker"), ("scheduler", "HeadwayNoScheduler")):
+        staff.end(staff.member(f"{kind}-1"))
+        until(partial(fires, watched, alert), alert)
+        port = busy.ports[Service(kind)]
+        staff.start(kind, given={f"HEADWAY_{kind.upper()}_HTTP_PORT": str(port)})
+        until(partial(is_quiet, watched, alert), f"no {alert}")

@@ -1,0 +1,1 @@
+"""The dashboards of the chart, as code: `make chart-files` writes their JSON."""
