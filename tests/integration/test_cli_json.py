@@ -49,6 +49,7 @@ COMMANDS = {
     "events": "",
     "explain": f"etl {RUN} work",
     "health": "forker --socket /nowhere",
+    "metrics": "",
     "pools delete": "spare",
     "pools list": "",
     "pools set": "spare 3",
