@@ -100,7 +100,7 @@ class Telling:
         if said:
             self.clerk.tell(said)
             for its in said:
-                _count(its.figures)
+                count(its.figures)
         self.spark.end_python(list(figures))
         for key in figures:
             self._ledgers[ended[key].scratch].tally.forget(ended[key].session_id)
@@ -119,7 +119,8 @@ class Telling:
         return found
 
 
-def _count(figures: SparkFigures | None) -> None:
+def count(figures: SparkFigures | None) -> None:
+    """Add up what an attempt took, for metrics."""
     if figures is None:
         return
     SPARK_TASKS.inc(by=figures.tasks)
