@@ -62,6 +62,9 @@ CASES: dict[str, list[Case]] = {
         gauge(alive("scheduler"), 1, "_", 8),
         gauge(alive("scheduler"), 2, 0, 2),
     ],
+    "HeadwayDatabaseAway": [
+        gauge('headway_measured_timestamp_seconds{subject="queues"}', "0+60", 1740, 2)
+    ],
     "HeadwayNoParser": [gauge(alive("parser"), 1, 0, 5)],
     "HeadwayNoWorker": [gauge(alive("worker"), 1, 0, 5)],
     "HeadwayQueueUnclaimed": [
