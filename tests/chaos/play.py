@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,14 +13,12 @@ from typing import Final
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from tests.chaos import checker, process_faults
-from tests.chaos.database_faults import DatabaseFaults
+from tests.chaos import alerts, checker, faults
+from tests.chaos.alerts import Alarms
 from tests.chaos.history import read_history
-from tests.chaos.lanes import Lane, Steps, Timer
-from tests.chaos.other_faults import OtherFaults
-from tests.chaos.process_faults import ProcessFaults
+from tests.chaos.lanes import Lane, Timer
 from tests.chaos.scene import LEASE, SETTINGS, Scene
-from tests.chaos.services import Fleet, Service
+from tests.chaos.services import Fleet, Service, port_setting
 
 from headway.db import engine as engines
 from headway.db import migrate
@@ -30,6 +28,7 @@ from headway.runtime.clock import SystemClock
 from headway.testing import invariants, logins
 from headway.testing.machine import processes_below, until
 from headway.testing.relay import Relay, relay
+from headway.testing.scraping import free_port
 from headway.testing.stack import environment_for
 
 CAST: Final = {
@@ -45,6 +44,8 @@ TO_DO: Final = text("""
          + (SELECT count(*) FROM dag WHERE next_interval_start IS NOT NULL)
 """)
 """Runs that have not ended, and DAGs with a run to come."""
+
+MISSED: Final = text("SELECT count(*) FROM deadline WHERE state = 'missed'")
 
 DAGS: Final = frozenset({"short", "retried", "long", "skips", "spark", "driver"})
 """The DAGs of `dags/pipelines.py`."""
@@ -81,6 +82,7 @@ class Result:
     outcomes: Counter[str]
     by_dag: Counter[str]
     kinds: list[str]
+    alerts: set[str]
 
     @property
     def never_seen(self) -> list[str]:
@@ -90,14 +92,16 @@ class Result:
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at the limits of the database, again and again, while harm is done."""
+    """Looks at alerts and at the limits of the database, again and again, while harm is done."""
 
     scene: Scene
+    alarms: Alarms
     found: set[str] = field(default_factory=set)
     looked_at: float = 0.0
 
     def look(self) -> None:
-        """Note limits that are exceeded now, if it is time to look."""
+        """Note alerts that fire and limits that are exceeded now, if it is time to look."""
+        self.alarms.look()
         now = _CLOCK.monotonic()
         if now - self.looked_at < _LIMITS_EVERY:
             return
@@ -113,11 +117,12 @@ def play(options: Options) -> Result:
     """Do all of it; nothing is left running afterwards."""
     start = datetime.fromtimestamp(int(_CLOCK.now().timestamp()), UTC)
     end = start + timedelta(minutes=options.minutes)
-    with stage(options, start, end) as scene:
+    with stage(options, start, end) as scene, alerts.alarmed(scene, _CLOCK) as alarms:
         lanes = _lanes(scene, options)
-        watch = Watch(scene)
+        watch = Watch(scene, alarms)
         _harm(scene, lanes, watch, options.minutes * 60)
         over = _come_to_rest(scene, watch)
+        late = scene.scalar(MISSED) or 0
         scene.fleet.stop(_STOP_WITHIN)
         history = read_history(scene.engine, scene.root / "records.jsonl")
         expected = checker.Expected(start, end, DAGS, scene.touched)
@@ -133,14 +138,17 @@ def play(options: Options) -> Result:
     done, missed = (
         sum((getattr(lane, name) for lane in lanes), Counter[str]()) for name in ("done", "missed")
     )
+    outcomes = Counter(str(it.outcome) for it in history.attempts)
+    violations += alerts.violations(done, outcomes["lost"], late, alarms.fired)
     return Result(
         violations=violations,
         executions=checker.executions(history),
         done=done,
         missed=missed,
-        outcomes=Counter(str(it.outcome) for it in history.attempts),
+        outcomes=outcomes,
         by_dag=Counter(it.task.dag_id for it in history.records if it.what == "start"),
         kinds=[name for lane in lanes for name, _ in lane.faults],
+        alerts=alarms.fired,
     )
 
 
@@ -182,7 +190,12 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
 def _service(name: str, kind: str, root: Path, url: str) -> Service:
     home = root / name
     home.mkdir()
-    given = {**SETTINGS, "HEADWAY_PARSER_DAGS": str(root / "dags"), "HEADWAY_DATABASE_URL": url}
+    given = {
+        **SETTINGS,
+        port_setting(kind): str(free_port()),
+        "HEADWAY_PARSER_DAGS": str(root / "dags"),
+        "HEADWAY_DATABASE_URL": url,
+    }
     return Service(name, kind, environment_for(home, given), root / f"{name}.log")
 
 
@@ -195,47 +208,8 @@ def _lanes(scene: Scene, options: Options) -> list[Lane]:
     timer = Timer(_CLOCK)
     chances = [Random(f"{options.seed} {lane}") for lane in ("workers", "others")]
     return [
-        Lane(timer, chances[0], _worker_faults(scene, timer, chances[0], options.stall)),
-        Lane(timer, chances[1], _other_faults(scene, timer, chances[1], options.skew)),
-    ]
-
-
-def _worker_faults(
-    scene: Scene, timer: Timer, chance: Random, stall: tuple[str, ...]
-) -> list[tuple[str, Callable[[], Steps]]]:
-    processes, database = ProcessFaults(scene, timer, chance), DatabaseFaults(scene, timer, chance)
-    stalls: dict[str, Callable[[], Steps]] = {
-        "supervisor": processes.stall_supervisor,
-        "forker": lambda: processes.stall_below(process_faults.forkers),
-        "nanny": lambda: processes.stall_below(process_faults.nannies),
-    }
-    return [
-        ("kill worker", lambda: processes.kill("worker")),
-        ("kill forker", lambda: processes.kill_below(process_faults.forkers)),
-        ("kill nanny", lambda: processes.kill_below(process_faults.nannies)),
-        ("kill attempt", lambda: processes.kill_below(process_faults.attempts)),
-        ("kill Spark server", lambda: processes.kill_below(process_faults.spark_servers)),
-        ("cut off worker", database.cut_off),
-        *((f"stall {name}", stalls[name]) for name in stall),
-    ]
-
-
-def _other_faults(
-    scene: Scene, timer: Timer, chance: Random, skew: float
-) -> list[tuple[str, Callable[[], Steps]]]:
-    processes, database = ProcessFaults(scene, timer, chance), DatabaseFaults(scene, timer, chance)
-    others = OtherFaults(scene, timer, chance, _CLOCK, scene.root / "dags" / "pipelines.py", skew)
-    return [
-        ("kill scheduler", lambda: processes.kill("scheduler")),
-        ("stall scheduler", processes.stall_scheduler),
-        ("kill parser", lambda: processes.kill("parser")),
-        ("kill Postgres", database.kill_postgres),
-        ("close connections", database.terminate_backends),
-        ("hold a lock", database.hold_lock),
-        ("clear a task", others.clear_running),
-        ("cancel a run", others.cancel_run),
-        ("edit the DAG file", others.edit),
-        *([("shift a clock", others.shift_clock)] if skew else []),
+        Lane(timer, chances[0], faults.of_workers(scene, timer, chances[0], options.stall)),
+        Lane(timer, chances[1], faults.of_others(scene, timer, chances[1], _CLOCK, options.skew)),
     ]
 
 

@@ -20,6 +20,11 @@ _AGAIN_AFTER: Final = 1.0
 _FORKER: Final = "headway.runtime.forker"
 
 
+def port_setting(kind: str) -> str:
+    """Return the setting that is the HTTP port of services of a kind."""
+    return f"HEADWAY_{kind.upper()}_HTTP_PORT"
+
+
 @dataclass(slots=True)
 class Service:
     """One service that is to run, and the process that it has now."""
