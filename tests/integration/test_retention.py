@@ -229,6 +229,19 @@ def test_nobody_removes_what_is_young_or_in_anothers_name(
     assert journal(engine) == []
 
 
+def test_whoever_asks_what_is_needed_stays(engine: Engine, scheduler: Replica) -> None:
+    worker = seed.register(engine, "worker").id
+    run, next_run, latest = add_runs(engine, [60, 50, 40], worker=worker)
+    run_sql(engine, END_PROCESSES, ids=[worker])
+    run_sql(engine, "UPDATE dag_run SET state = 'running', ended_at = NULL WHERE id = :id",
+            id=next_run)  # fmt: skip
+
+    with scheduler.engine.begin() as conn:
+        assert expiry.remove(conn, Kind.RUNS, "scheduler:1", [run, next_run, latest], {}) == 0
+        assert expiry.remove(conn, Kind.PROCESSES, "scheduler:1", [worker], {}) == 0
+        assert conn.scalar(text("SHOW statement_timeout")) == "10min"
+
+
 @pytest.mark.parametrize("login", [Login.PARSER, Login.WORKER, Login.READONLY])
 def test_no_other_role_removes_anything(engine: Engine, database_url: str, login: Login) -> None:
     with logins.logged_in(database_url, login) as its:

@@ -76,6 +76,9 @@ PROCESSES = text("""
      ORDER BY old.id
 """)
 
+# A run is removed as a whole, however many task instances it has.
+BE_PATIENT = text("SET LOCAL statement_timeout = '10min'")
+
 REMOVE = text("""
     SELECT headway_remove(CAST(:kind AS text), CAST(:actor AS text), CAST(:ids AS bigint[]),
                           CAST(:details AS json))
@@ -112,6 +115,7 @@ def remove(
         "ids": list(ids),
         "details": dumps(dict(details)),
     }
+    conn.execute(BE_PATIENT)
     return int(conn.scalar(REMOVE, parameters) or 0)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from headway.domain.retention import Kind, Tie
 
-REST: Final = 2.0
+REST: Final = 3.0
 """How many times as long as the last portion took the next one waits."""
 
 SHORTEST_REST: Final = 0.05

@@ -15,6 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
 from headway.runtime.tether import tethered
@@ -31,6 +32,17 @@ DAGS = Path(__file__).parent / "dags" / "losses"
 
 Probe = tuple[int, dict[str, tuple[bool, str]]]
 """The status of an answer, and its checks by name."""
+
+
+OLD_PROCESS = text("""
+    INSERT INTO process (kind, hostname, pid, version, started_at, ended_at)
+    VALUES ('parser', 'old', 1, 'old', now() - interval '9 days', now() - interval '8 days')
+""")
+
+
+def is_left(engine: Engine) -> bool:
+    with engine.connect() as conn:
+        return bool(conn.scalar(text("SELECT count(*) FROM process WHERE hostname = 'old'")))
 
 
 @pytest.fixture
@@ -141,7 +153,11 @@ def test_a_database_that_is_away_makes_no_service_dead(staff: Crew, database_url
         staff.end_all()
 
 
-def test_every_service_shows_its_metrics(staff: Crew) -> None:
+def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
+    staff: Crew, engine: Engine
+) -> None:
+    with engine.begin() as conn:
+        conn.execute(OLD_PROCESS)
     for kind in KINDS:
         _, port = launch(staff, kind)
         until_ready(port)
@@ -152,6 +168,8 @@ def test_every_service_shows_its_metrics(staff: Crew) -> None:
         assert "\nheadway_clock_skew_seconds " in body
         assert "\nheadway_illegal_transition_total 0.0\n" in body
         assert get(port, "/other")[0] == 404
+        assert ("\nheadway_retention_behind_seconds{" in body) is (kind == "scheduler")
+    until(lambda: not is_left(engine), "the old process is removed")
     for member in list(staff.on_duty):
         assert staff.end(member) == 0
 
