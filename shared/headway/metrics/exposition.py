@@ -5,6 +5,7 @@ prometheus-client writes what every process has.  It takes 8 µs for a line, of 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import inf, isnan
 from typing import Final
 
@@ -16,6 +17,9 @@ from headway.metrics.metric import Counter, Gauge, Histogram, Metric, Service, V
 from headway.metrics.process import INFO
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+KEPT: Final = 4096
+"""Series of which the text is kept from one page to the next."""
 
 
 class Exposition:
@@ -39,29 +43,39 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield f"# HELP {name} {about}\n# TYPE {name} {type(metric).__name__.lower()}\n"
     match metric:
         case Counter() | Gauge():
+            names = _names(metric)
             for values, value in metric.series():
-                yield f"{name}{_labels(_pairs(metric, values))} {_number(value)}\n"
+                yield f"{name}{_labels(_pairs(names, values))} {_number(value)}\n"
         case Histogram():
             yield from _spreads(metric)
 
 
 def _spreads(metric: Histogram) -> Iterator[str]:
     name = metric.name
-    bounds = [_number(bound) for bound in (*metric.bounds, inf)]
     for values, counts, total in metric.spreads():
-        pairs = _pairs(metric, values)
-        before = f"{name}_bucket{{{pairs}{',' if pairs else ''}le="
-        for bound, (_, count) in zip(bounds, counts, strict=True):
-            yield f'{before}"{bound}"}} {count}\n'
+        pairs = _pairs(_names(metric), values)
+        starts = _bucket_starts(name, metric.bounds, pairs)
+        for start, (_, count) in zip(starts, counts, strict=True):
+            yield f"{start}{count}\n"
         labels = _labels(pairs)
         yield f"{name}_count{labels} {counts[-1][1]}\n{name}_sum{labels} {_number(total)}\n"
 
 
-def _pairs(metric: Metric, values: Values) -> str:
-    return ",".join(
-        f'{label.name}="{_escaped(value)}"'
-        for label, value in zip(metric.labels, values, strict=True)
-    )
+def _names(metric: Metric) -> tuple[str, ...]:
+    return tuple(label.name for label in metric.labels)
+
+
+@lru_cache(KEPT)
+def _pairs(names: tuple[str, ...], values: Values) -> str:
+    pairs = zip(names, values, strict=True)
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
+
+
+@lru_cache(KEPT)
+def _bucket_starts(name: str, bounds: tuple[float, ...], pairs: str) -> list[str]:
+    """Return all of the lines of a series of a histogram but the numbers."""
+    before = f"{name}_bucket{{{pairs}{',' if pairs else ''}le="
+    return [f'{before}"{_number(bound)}"}} ' for bound in (*bounds, inf)]
 
 
 def _labels(pairs: str) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from headway.embedded.java import find_java_home
 from headway.testing import rows
 from headway.testing.machine import Machine, until
+from headway.testing.scraping import free_port, scrape
 from headway.testing.stack import Stack
 from headway.testing.stack_run import StackRun
 from headway_worker.spark.server import ConnectServer, ServerSettings
@@ -47,6 +48,8 @@ class Bench:
     machine: Machine
     stack: Stack
     remote: ConnectServer
+    port: int
+    """Where the worker shows its metrics."""
 
     def trigger(self, dag_id: str, folder: Path | None = None) -> StackRun:
         return self.stack.trigger(dag_id, {"folder": str(folder)} if folder else {})
@@ -105,14 +108,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory, remote: ConnectServer) -> It
         "HEADWAY_CONN_REMOTE": f"{endpoint.url}/;token={endpoint.token}",
         "HEADWAY_CONN_NOWHERE": "sc://localhost:1",
     }
-    machine = Machine.new(tmp_path_factory.mktemp("connect"), {**SOON, **connections})
+    port = free_port()
+    given = {**SOON, **connections, "HEADWAY_WORKER_HTTP_PORT": str(port)}
+    machine = Machine.new(tmp_path_factory.mktemp("connect"), given)
     dags = machine.root / "dags"
     shutil.copytree(DAGS, dags)
     with machine.standalone(dags) as (standalone, engine):
         stack = Stack(machine.home, dags, machine.environment, engine, standalone.process)
         stack.wait_for_version("nowhere")
         stack.grant("remote", "nowhere")
-        yield Bench(machine, stack, remote)
+        yield Bench(machine, stack, remote, port)
 
 
 def test_figures_and_cost_are_known_soon_after_the_end(bench: Bench, tmp_path: Path) -> None:
@@ -129,6 +134,10 @@ def test_figures_and_cost_are_known_soon_after_the_end(bench: Bench, tmp_path: P
     assert figures["executor_cpu_ms"] > 0
     assert min(figures[name] for name in ("bytes_read", "bytes_written")) > 0
     assert min(figures[f"shuffle_{way}_bytes"] for way in ("read", "write")) > 0
+    page = scrape(bench.port)
+    assert page["headway_spark_tasks_total", frozenset()] == figures["tasks"]
+    assert page["headway_spark_bytes_total", frozenset({"read"})] == figures["bytes_read"]
+    assert page["headway_spark_executor_seconds_total", frozenset()] > 0
     (cost,) = json.loads(bench.machine.run("spark", "cost", "counting", "-o", "json").stdout)
     assert (cost["run_id"], cost["attempts"], cost["unknown"]) == (run.run_id, 1, 0)
     assert cost["rows_written"] == 1000
