@@ -100,9 +100,16 @@ class Estate:
         self.until(lambda: time.monotonic() > end, "some rest", seconds + _WITHIN)
 
     def until_busy(self, attempts: int = 5) -> float:
-        """Wait until so many attempts more are begun; return the seconds it took."""
+        """Wait until so many attempts more are begun, or all runs have ended meanwhile.
+
+        Return the seconds it took.
+        """
         before = self.begun()
-        return self.until(lambda: self.begun() >= before + attempts, f"{attempts} attempts more")
+
+        def busy() -> bool:
+            return self.begun() >= before + attempts or self.scalar(_OPEN) == 0
+
+        return self.until(busy, f"{attempts} attempts more")
 
     def come_to_rest(self) -> History:
         """Wait until all runs have ended, stop all services, and return what has happened."""
