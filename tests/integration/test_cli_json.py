@@ -50,6 +50,7 @@ COMMANDS = {
     "explain": f"etl {RUN} work",
     "health": "forker --socket /nowhere",
     "metrics": "",
+    "notifications list": "",
     "pools delete": "spare",
     "pools list": "",
     "pools set": "spare 3",

@@ -59,6 +59,14 @@ ROWS: Final = {
                CASE WHEN state IN ('success', 'failed') THEN now() END
           FROM unnest(CAST(:states AS text[])) AS state
     """),
+    "notification": text("""
+        INSERT INTO notification (dag_run_id, notifier, event, collecting, state, due_at, token,
+                                  process_id, claimed_until, ended_at)
+        SELECT 1, 'ops', 'failure', false, state, now(), gen_random_uuid(),
+               CASE WHEN state <> 'queued' THEN 1 END, now(),
+               CASE WHEN state IN ('success', 'failed') THEN now() END
+          FROM unnest(CAST(:states AS text[])) AS state
+    """),
     "deadline": text("""
         INSERT INTO deadline (dag_run_id, name, state, due_at, check_at, judged_at)
         SELECT 1, state, state, now(), now(), CASE WHEN state <> 'open' THEN now() END
@@ -87,6 +95,12 @@ MOVE: Final = {
     """),
     "callback": text("""
         UPDATE callback
+           SET state = :target, process_id = CASE WHEN :target <> 'queued' THEN 1 END,
+               ended_at = CASE WHEN :target IN ('success', 'failed') THEN now() END
+         WHERE state = :source
+    """),
+    "notification": text("""
+        UPDATE notification
            SET state = :target, process_id = CASE WHEN :target <> 'queued' THEN 1 END,
                ended_at = CASE WHEN :target IN ('success', 'failed') THEN now() END
          WHERE state = :source

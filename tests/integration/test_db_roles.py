@@ -30,6 +30,7 @@ DOCS: Final = Path(__file__).parents[2] / "docs" / "grants.md"
 REFUSED: Final = "42501"
 CALLABLE: Final = {
     (Login.WORKER, delivery.SIGNATURE),
+    (Login.WORKER, delivery.OF_CALL),
     *((login, it) for login in (Login.SCHEDULER, Login.USER) for it in expiry_functions.SIGNATURES),
 }
 

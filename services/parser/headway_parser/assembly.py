@@ -108,7 +108,11 @@ def _manager(
         for name in sources
     }
     pace = Pace(given.min_file_process_interval, given.unchanged_file_process_interval)
-    store = Store(process.engine, process.me, pace, given.dags_are_paused_at_creation)
+    notifiers = {
+        name: tuple(it.spec for it in source.notify) for name, source in given.sources.items()
+    }
+    paused = given.dags_are_paused_at_creation
+    store = Store(process.engine, process.me, pace, paused, notifiers)
     survey = Survey(
         process.engine, process.me, store, given.health_check_threshold, sources, shelves
     )

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, Engine
 
@@ -12,9 +12,11 @@ from headway.db.files import FileKey, Outcome
 from headway.db.guards import is_refusal
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError
+from headway.domain.notifiers import NotifierSpec
 from headway.runtime.loop import cause_of
 from headway.runtime.seam import nothing
 from headway_parser.answer import ParsedFile, kept
+from headway_parser.notifying import notifying
 from headway_parser.pace import Pace
 from headway_parser.parse import Parse, apart
 from headway_parser.taking import Taken, take_over
@@ -30,6 +32,7 @@ class Store:
     me: Identity
     pace: Pace
     new_ones_paused: bool
+    notifiers: Mapping[str, tuple[NotifierSpec, ...]] = field(default_factory=dict)
 
     def files(
         self, parses: Sequence[Parse], before_commit: Callable[[], None] = nothing
@@ -40,7 +43,7 @@ class Store:
         What the database refuses is an error of its file, and of no other.
         """
         taken: dict[FileKey, Taken] = {}
-        for part in apart(parses):
+        for part in apart([notifying(it, self.notifiers.get(it.file.bundle, ())) for it in parses]):
             taken |= self._part(part, before_commit)
         return taken
 

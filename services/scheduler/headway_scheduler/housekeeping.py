@@ -8,6 +8,8 @@ from headway.db import processes
 from headway.runtime.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
+from headway_scheduler.passes.gather_notifications import MOST as MOST_GATHERED
+from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import MOST, judge_deadlines
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica
@@ -15,6 +17,9 @@ from headway_scheduler.timing import timed
 
 REVOKE_EVERY = 30.0
 """Seconds between two looks for tasks that have been queued for too long."""
+
+GATHER_EVERY = 2.0
+"""Seconds between two looks for what notifiers are to tell of."""
 
 
 @dataclass(slots=True)
@@ -47,6 +52,12 @@ class Housekeeping:
         self.chores = [
             Chore("adopt", settings.orphaned_tasks_check_interval, self._adopt),
             Chore("judge_deadlines", settings.deadline_check_interval, self._judge_deadlines, MOST),
+            Chore(
+                "gather_notifications",
+                GATHER_EVERY,
+                lambda: gather_notifications(replica),
+                MOST_GATHERED,
+            ),
             Chore("revoke", REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
             Chore("clean", settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
         ]

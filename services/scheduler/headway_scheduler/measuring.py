@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from headway.db import engine as engines
-from headway.db import measures, pools
+from headway.db import measures, notifications, pools
 from headway.domain.errors import DatabaseError
 from headway.metrics import database, scheduler
 from headway.metrics.metric import Values
@@ -125,6 +125,7 @@ def measure_queues(conn: Connection, threshold: float) -> None:
     unclaimed = measures.unclaimed(conn)
     scheduler.UNCLAIMED.replace({(it.name,): it.number for it in unclaimed})
     scheduler.OLDEST_UNCLAIMED.replace({(it.name,): it.oldest for it in unclaimed}, most=True)
+    scheduler.NOTIFICATION_WAIT.set(notifications.oldest_wait(conn))
     alive = measures.alive(conn, threshold)
     kinds = scheduler.PROCESSES.labels[0].values
     scheduler.PROCESSES.replace({(kind,): alive.get(kind, 0) for kind in kinds})

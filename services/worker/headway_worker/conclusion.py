@@ -153,6 +153,7 @@ def report_of(
         error=storable(result.error),
         skips=result.skip_tasks,
         callbacks=task.callbacks,
+        notifies=task.notifies,
         left=left if result.outcome is Outcome.LOST else None,
     )
 

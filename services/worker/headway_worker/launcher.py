@@ -10,6 +10,7 @@ from typing import Final
 from headway.db.attempts import Claimed
 from headway.domain.callbacks import MOST_TRIES
 from headway.domain.handle import outliving
+from headway.domain.notifiers import MOST_SENDS
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey
 from headway.runtime.clock import Clock
@@ -19,11 +20,13 @@ from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.facts import RunFacts
 from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackWork
+from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.callbacks.ordering import order_of
 from headway_worker.clerk import Work
 from headway_worker.logs import Logs
+from headway_worker.notifications.order import order_of as order_of_notification
 from headway_worker.order import Order
+from headway_worker.program import Program
 from headway_worker.scratch import ScratchFolders
 
 log = logging.getLogger(__name__)
@@ -127,26 +130,36 @@ class Launcher:
         attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
         return attempt
 
-    def launch_callback(self, work: CallbackWork, until: float) -> Attempt[CallbackWork]:
+    def launch_callback(
+        self, work: CallbackWork | NotificationWork, until: float
+    ) -> Attempt[CallbackWork | NotificationWork]:
         """Start a callback that must end at `until`; errors are those of `launch`."""
-        claimed = work.claimed
-        key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries)
+        claimed, kind = work.claimed, "callback"
+        if isinstance(work, NotificationWork):
+            kind = "notification"
+        key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries, kind)
         own_log = self.logs.open(key)
-        order = order_of(claimed, work.code, work.dag.relative_path)
         try:
+            order: Program = self._order_of(work)
             limits, forker = limits_of(self.settings, until), self._live()
-            scratch = self.scratch.take(f"callbacks/{claimed.key.id}-{claimed.tries}")
+            scratch = self.scratch.take(f"{kind}s/{claimed.key.id}-{claimed.tries}")
             callback = Attempt.start(work, order, forker, own_log, scratch, limits)
         except BaseException:
             own_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
         callback.deadline = self.clock.monotonic() + self.settings.callback_timeout
         what = f"task {claimed.task_id}" if claimed.task_id else "the run"
+        most = MOST_SENDS if isinstance(work, NotificationWork) else MOST_TRIES
         own_log.say(
-            f"Callback {claimed.key.id} for {claimed.event} of {what}, try "
-            f"{claimed.tries} of {MOST_TRIES}."
+            f"{kind.capitalize()} {claimed.key.id} for {claimed.event} of {what}, try "
+            f"{claimed.tries} of {most}."
         )
         return callback
+
+    def _order_of(self, work: CallbackWork | NotificationWork) -> Program:
+        if isinstance(work, NotificationWork):
+            return order_of_notification(work.claimed, self.settings.base_url or "")
+        return order_of(work.claimed, work.code, work.dag.relative_path)
 
     def close(self) -> None:
         """End the fork server and all that it has started."""

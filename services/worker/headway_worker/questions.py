@@ -18,13 +18,13 @@ from headway.domain.secret_kind import Kind
 from headway.runtime.clock import Clock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
-from headway_worker.callbacks.clerk import CallbackWork
+from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.chore import RETRYING
 from headway_worker.clerk import Clerk, Work
 from headway_worker.order import prior_to_frame
 from headway_worker.spark.earlier import Predecessors, prior_of
 from headway_worker.spark.service import SparkService
-from headway_worker.vault import Vault
+from headway_worker.vault import Reader, Vault
 
 T = TypeVar("T")
 
@@ -52,23 +52,27 @@ class Questions:
     stop: Event
     pace: Pace = RETRYING
 
-    def answer(self, work: Work | CallbackWork, question: Frame) -> Answer:
+    def answer(self, work: Work | CallbackWork | NotificationWork, question: Frame) -> Answer:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
-            if question["ask"] in ("bundle", "code", "contents"):
-                return Answer(self._patiently(lambda: self._read_code(work.claimed, question)))
-            if isinstance(work, CallbackWork):
-                return Answer(self._answer_callback(work.claimed, question))
-            match question["ask"]:
-                case "connection" | "variable":
-                    return self._read_secret(work.claimed, question)
-                case "spark":
-                    return self._tell_of_spark(work.claimed, question)
-            return Answer(self._answer(work.claimed, question))
+            if question["ask"] in ("connection", "variable"):
+                return self._read_secret(work.claimed, question)
+            if isinstance(work, NotificationWork):
+                return Answer({"error": f"A notification may not ask for {question['ask']!r}."})
+            if question["ask"] == "spark" and isinstance(work, Work):
+                return self._tell_of_spark(work.claimed, question)
+            return Answer(self._answer_any(work, question))
         except Exception as error:  # noqa: BLE001 - here one question is isolated
             told = {"error": str(error) or type(error).__name__}
             refused = {"refused": True} if isinstance(error, RefusalError) else {}
             return Answer({**told, **refused})
+
+    def _answer_any(self, work: Work | CallbackWork, question: Frame) -> Frame:
+        if question["ask"] in ("bundle", "code", "contents"):
+            return self._patiently(lambda: self._read_code(work.claimed, question))
+        if isinstance(work, CallbackWork):
+            return self._answer_callback(work.claimed, question)
+        return self._answer(work.claimed, question)
 
     def _answer(self, claimed: Claimed, question: Frame) -> Frame:
         match question["ask"]:
@@ -124,7 +128,7 @@ class Questions:
         where = self._patiently(lambda: self.spark.locate(claimed, conn_id, for_session=session))
         return Answer(where.to_frame(), where.secrets())
 
-    def _read_secret(self, claimed: Claimed, question: Frame) -> Answer:
+    def _read_secret(self, claimed: Reader, question: Frame) -> Answer:
         kind, name = Kind(question["ask"]), check_key(question["ask"], question["name"])
         found = self._patiently(lambda: self.vault.read(claimed, kind, name))
         match found:

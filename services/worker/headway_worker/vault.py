@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sqlalchemy import Engine
 
 from headway.db import delivery
 from headway.db.attempts import Claimed
+from headway.db.callback_claims import ClaimedCallback
+from headway.db.notification_claims import ClaimedNotification
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.names import check_key
@@ -16,6 +19,9 @@ from headway.runtime import secret_settings
 from headway.runtime.keyring import KeyRing
 from headway.runtime.secret_settings import Provided
 from headway_worker.clerk import GIVEN_AWAY
+
+Reader: TypeAlias = Claimed | ClaimedCallback | ClaimedNotification
+"""Who may ask: what this worker has claimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +35,8 @@ class Vault:
     provided: Provided
     keys: Callable[[], KeyRing] = secret_settings.keys
 
-    def read(self, claimed: Claimed, kind: Kind, name: str) -> Secret | None:
-        """Return what the attempt asks for; None if there is nothing of that name.
+    def read(self, claimed: Reader, kind: Kind, name: str) -> Secret | None:
+        """Return what the attempt, or callback, asks for; None if there is nothing of that name.
 
         SecretError when its DAG is not granted it, or when it cannot be decrypted or read.
         """

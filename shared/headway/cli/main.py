@@ -16,6 +16,7 @@ from headway.cli import (
     explain,
     health,
     metrics,
+    notifications,
     pools,
     runs,
     secret_keys,
@@ -44,6 +45,7 @@ app.add_typer(dags.app, name="dags")
 app.add_typer(runs.app, name="runs")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(callbacks.app, name="callbacks")
+app.add_typer(notifications.app, name="notifications")
 app.add_typer(deadlines.app, name="deadlines")
 app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")

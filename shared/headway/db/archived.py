@@ -47,6 +47,16 @@ XCOMS = text("""
 
 DEADLINES = text("SELECT * FROM deadline WHERE dag_run_id = ANY (:ids) ORDER BY id")
 
+NOTIFICATIONS = text("""
+    SELECT id, CAST(key AS text) AS key, dag_run_id, notifier, event, collecting, state, tries,
+           due_at, process_id, claimed_until, created_at, started_at, ended_at, error
+      FROM notification
+     WHERE dag_run_id = ANY (:ids)
+     ORDER BY id
+""")
+
+NOTIFIED = text("SELECT * FROM notified_event WHERE dag_run_id = ANY (:ids) ORDER BY id")
+
 PASSED = text("""
     SELECT * FROM passed_interval WHERE dag_run_id = ANY (:ids) ORDER BY dag_id, interval_end
 """)
@@ -92,6 +102,8 @@ _CONTENTS: Final[Mapping[Kind, Mapping[str, TextClause]]] = {
         "xcom": XCOMS,
         "callback": CALLBACKS_OF_RUNS,
         "deadline": DEADLINES,
+        "notification": NOTIFICATIONS,
+        "notified_event": NOTIFIED,
         "passed_interval": PASSED,
         "dag_run": RUNS,
     },

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
-from headway.db import attempt_keys, callbacks
+from headway.db import attempt_keys, callbacks, notified
 from headway.db.prepared import hot
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
@@ -153,9 +153,8 @@ REPORT = hot("""
 """)
 
 REPORTED = text("""
-    SELECT outcome FROM task_attempt
-     WHERE task_instance_id = :task_id AND attempt = :attempt AND token = :token
-       AND phase = 'ended'
+    SELECT outcome FROM task_attempt WHERE phase = 'ended'
+       AND task_instance_id = :task_id AND attempt = :attempt AND token = :token
 """)
 
 _TERMINAL: Final = sorted(map(str, TERMINAL))
@@ -212,6 +211,7 @@ class Report:
     error: str | None = None
     skips: Sequence[str] = ()
     callbacks: Sequence[CallbackEvent] = ()
+    notifies: Sequence[CallbackEvent] = ()
     left: str | None = None
 
 
@@ -245,9 +245,8 @@ def claim(
 def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, TaskState]:
     """End attempts in one statement; return those that were still the reporter's to end.
 
-    With each comes the state that its task is in now.
-    The task of one that was told to stop takes the state that it was told to stop for,
-    whatever the report says, and nothing is counted against it.
+    With each comes the state that its task is in now.  The task of one that was told to stop
+    takes the state that it was told to stop for, and nothing is counted against it.
     """
     conn.execute(LOCK_TASKS, {"ids": [report.key.task_instance_id for report in reports]})
     moved = conn.execute(
@@ -265,8 +264,9 @@ def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, Task
     states = {(row.id, row.attempt): TaskState(row.state) for row in moved}
     keys = ((report.key, (report.key.task_instance_id, report.key.attempt)) for report in reports)
     accepted = {key: states[pair] for key, pair in keys if pair in states}
-    ended = [(its, accepted[its.key]) for its in reports if its.callbacks and its.key in accepted]
+    ended = [(its, accepted[its.key]) for its in reports if its.key in accepted]
     callbacks.add_of_tasks(conn, ended)
+    notified.add_of_tasks(conn, ended)
     return accepted
 
 

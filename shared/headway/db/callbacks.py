@@ -41,7 +41,8 @@ def add_of_tasks(conn: Connection, ended: Sequence[tuple["Report", TaskState]]) 
     Each comes with the state that the task is in since.  Call it in the transaction that ends
     the attempts.
     """
-    events = [(its, task_event(its.callbacks, its.outcome, state)) for its, state in ended]
+    having = [(its, state) for its, state in ended if its.callbacks]
+    events = [(its, task_event(its.callbacks, its.outcome, state)) for its, state in having]
     found = [(its, event) for its, event in events if event is not None]
     if not found:
         return

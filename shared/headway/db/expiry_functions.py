@@ -62,6 +62,10 @@ AS $ties$
                                 WHERE task.dag_run_id = run.id AND it.ended_at IS NULL)
                     OR EXISTS (SELECT FROM {schema}.callback
                                 WHERE callback.dag_run_id = run.id AND callback.ended_at IS NULL)
+                    OR EXISTS (SELECT FROM {schema}.notified_event AS told
+                                 LEFT JOIN {schema}.notification AS its
+                                   ON its.id = told.notification_id
+                                WHERE told.dag_run_id = run.id AND its.ended_at IS NULL)
                THEN 'unfinished'
                WHEN NOT EXISTS (SELECT FROM {schema}.dag_run AS later
                                  WHERE later.dag_id = run.dag_id
@@ -116,6 +120,8 @@ AS $ties$
                                 WHERE its.ended_at IS NULL
                                   AND it.id IN (its.process_id, its.scheduler_id))
                     OR EXISTS (SELECT FROM {schema}.callback AS its WHERE its.process_id = it.id)
+                    OR EXISTS (SELECT FROM {schema}.notification AS its
+                                WHERE its.process_id = it.id AND its.ended_at IS NULL)
                     OR EXISTS (SELECT FROM {schema}.lease AS its WHERE its.process_id = it.id)
                     OR EXISTS (SELECT FROM {schema}.dag_run AS its WHERE its.lock_id = it.id)
                     OR EXISTS (SELECT FROM {schema}.dag_file AS its

@@ -12,7 +12,7 @@ from headway.db.logins import Login
 
 FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {
     Login.SCHEDULER: expiry_functions.SIGNATURES,
-    Login.WORKER: (delivery.SIGNATURE,),
+    Login.WORKER: (delivery.SIGNATURE, delivery.OF_CALL),
     Login.USER: expiry_functions.SIGNATURES,
 }
 """The functions that roles may call, beside the triggers, which nobody calls."""

@@ -21,6 +21,7 @@ RELATIONS: Final = (*TABLES, VIEW)
 HIDDEN: Final[Mapping[str, Collection[str]]] = {
     "callback": {"token"},
     "lease": {"token"},
+    "notification": {"token"},
     "process": {"proof_hash"},
     "task_attempt": {"token"},
 }
@@ -42,6 +43,9 @@ _NEW_CALLBACK: Final = (
 )
 _NEW_DEADLINE: Final = "INSERT (dag_run_id, task_id, name, due_at, check_at)"
 _NEW_EVENT: Final = "INSERT (actor, action, dag_id, run_id, task_id, details)"
+_NEW_NOTIFIED: Final = (
+    "INSERT (dag_run_id, notifier, event, task_id, map_index, attempt, reason, cause)"
+)
 _NEW_PROCESS: Final = "INSERT (kind, hostname, pid, version, queues, slots, proof_hash)"
 _NEW_BEAT: Final = "INSERT (process_id)"
 _NEW_RUN: Final = (
@@ -64,6 +68,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_file": "SELECT, INSERT (bundle, relative_path, parser_id, claimed), DELETE, "
         "UPDATE (signature, paths, seconds, parsed_at, due_at, failures, asked, "
         "parser_id, claimed, warning)",
+        "dag_notifier": "INSERT",
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
         "dag_version": "SELECT, INSERT (dag_id, number, fingerprint, serialized, manifest_hash, "
@@ -72,6 +77,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "deadline": _NEW_DEADLINE,
         "event": "INSERT (actor, action, dag_id, run_id, details)",
         "import_error": "SELECT, INSERT (bundle, relative_path, error), DELETE, UPDATE (error, at)",
+        "notifier": "INSERT",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, bundles)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew)",
         "task_definition": "SELECT, INSERT (hash, definition), DELETE, UPDATE (stored_at)",
@@ -85,6 +91,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
         "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
         "dag_deadline": "SELECT",
+        "dag_notifier": "SELECT",
         "dag_run": f"SELECT, {_NEW_RUN}, UPDATE (state, started_at, ended_at, lock_id, "
         "unfinished, end_as, timed_out, deadline, parse_asked_at)",
         "dag_task": "SELECT",
@@ -93,6 +100,9 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "process_id)",
         "event": f"SELECT (id, at, dag_id), {_NEW_EVENT}",
         "lease": "SELECT, DELETE",
+        "notification": "SELECT (id, dag_run_id, notifier, event, collecting, due_at, created_at, "
+        "ended_at), INSERT (dag_run_id, notifier, event, due_at), UPDATE (due_at)",
+        "notified_event": f"SELECT, {_NEW_NOTIFIED}, UPDATE (notification_id)",
         "passed_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
         "interval_end, reason, dag_run_id)",
         "pool": "SELECT, UPDATE (description)",
@@ -117,11 +127,16 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "claimed_until, started_at, ended_at, error)",
         "code_file": "SELECT",
         "code_manifest": "SELECT",
+        "dag_notifier": "SELECT",
         "dag_run": "SELECT",
         "dag_task": "SELECT",
         "dag_version": "SELECT",
         "event": _NEW_EVENT,
         "lease": "SELECT, INSERT, DELETE, UPDATE (expires_at)",
+        "notification": "SELECT, UPDATE (state, collecting, tries, token, process_id, due_at, "
+        "claimed_until, started_at, ended_at, error)",
+        "notified_event": f"SELECT, {_NEW_NOTIFIED}",
+        "notifier": "SELECT",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_asked_at)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew, report)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",

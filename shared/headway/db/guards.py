@@ -108,6 +108,14 @@ GUARDS: Final = (
         creators={Role.SCHEDULER: {CallbackState.QUEUED}, Role.WORKER: {CallbackState.QUEUED}},
     ),
     Guard(
+        table="notification",
+        column="state",
+        key="id",
+        moves=CALLBACK_MOVES,
+        final={CallbackState.SUCCESS, CallbackState.FAILED},
+        creators={},
+    ),
+    Guard(
         table="deadline",
         column="state",
         key="id",

@@ -9,7 +9,7 @@ from json import dumps
 
 from sqlalchemy import Connection, text
 
-from headway.db import attempt_keys, attempts, callbacks
+from headway.db import attempt_keys, attempts, callbacks, notified
 from headway.db.attempts import AttemptKey, Report
 from headway.db.leases import LostAttempt
 from headway.domain.arguments import JsonValue
@@ -143,8 +143,10 @@ def follow(
             following=again,
             error=it.error,
             callbacks=it.callbacks,
+            notifies=it.notifies,
         )
         for it, target in lost
         if target is None
     ]
     callbacks.add_of_tasks(conn, [(report, again.state) for report in retried])
+    notified.add_of_tasks(conn, [(report, again.state) for report in retried])

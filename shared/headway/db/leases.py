@@ -96,7 +96,8 @@ LOCK = text("""
 # A run that was deleted by hand has left its attempts: they end as well.
 JUDGE = text("""
     SELECT it.task_instance_id, it.attempt, it.token, it.error, it.stop_to, it.handle, task.losses,
-           coalesce(definition.on_lost, 'retry') AS on_lost, definition.callbacks
+           coalesce(definition.on_lost, 'retry') AS on_lost, definition.callbacks,
+           definition.notifies
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
       LEFT JOIN dag_run AS run ON run.id = task.dag_run_id
@@ -126,6 +127,7 @@ class LostAttempt:
     error: str = LOST
     left: str | None = None
     stop_to: TaskState | None = None
+    notifies: Sequence[CallbackEvent] = ()
 
 
 def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[AttemptKey, bool]:
@@ -166,6 +168,7 @@ def take_expired(
             _error(row.error, row.stop_to),
             outliving(row.handle),
             row.stop_to and TaskState(row.stop_to),
+            events_of(row.notifies),
         )
         for row in conn.execute(JUDGE, {"ids": locked, "grace": grace})
     ]
@@ -180,6 +183,7 @@ def end_lost(conn: Connection, lost: Sequence[tuple[LostAttempt, Next]]) -> None
             following=following,
             error=_told(attempt),
             callbacks=attempt.callbacks,
+            notifies=attempt.notifies,
         )
         for attempt, following in lost
     ]

@@ -82,9 +82,9 @@ _WAKE: Final = (
 )
 
 _CALLBACK: Final = (
-    "(SELECT its.process_id FROM task_instance AS its WHERE its.dag_run_id = callback.dag_run_id "
-    "AND its.map_index = callback.map_index AND its.task_id = callback.task_id "
-    "AND its.attempt = callback.attempt) = (SELECT id FROM headway_current_process)"
+    "(SELECT its.process_id FROM task_instance AS its WHERE its.dag_run_id = {table}.dag_run_id "
+    "AND its.map_index = {table}.map_index AND its.task_id = {table}.task_id "
+    "AND its.attempt = {table}.attempt) = (SELECT id FROM headway_current_process)"
 )
 
 _CALLBACK_DUE: Final = (
@@ -118,8 +118,10 @@ def _of_workers() -> Iterator[RowCheck]:
     yield from _of_attempts("xcom", live, "INSERT", "UPDATE")
     yield from _of_attempts("spark_work", "", "INSERT", "UPDATE")
     yield _entered(Login.WORKER, "wake", _WAKE)
-    yield _entered(Login.WORKER, "callback", _CALLBACK)
-    yield RowCheck(Login.WORKER, "callback", _CALLBACK_OWN, _CALLBACK_DUE)
+    for table in ("callback", "notified_event"):
+        yield _entered(Login.WORKER, table, _CALLBACK.format(table=table))
+    for table in ("callback", "notification"):
+        yield RowCheck(Login.WORKER, table, _CALLBACK_OWN, _CALLBACK_DUE)
 
 
 def _all() -> Iterator[RowCheck]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from headway.db import contents as stored
-from headway.db import deadlines
+from headway.db import deadlines, notified
 from headway.decide.graph import DagGraph, starts
 from headway.domain.spec import DagSpec, TaskSpec
 from headway.domain.weights import priorities
@@ -50,7 +50,7 @@ ADD_TASKS = text("""
     INSERT INTO dag_task (version_id, task_id, position, operator, trigger_rule,
                           pool, pool_slots, queue, priority, upstreams, starts, mapped,
                           max_active_tis_per_dag, max_active_tis_per_dagrun, on_lost,
-                          callbacks, definition_hash)
+                          callbacks, notifies, definition_hash)
     SELECT task.*
       FROM unnest(CAST(:version_ids AS bigint[]), CAST(:task_ids AS text[]),
                   CAST(:positions AS int[]),
@@ -60,7 +60,7 @@ ADD_TASKS = text("""
                   CAST(:upstreams AS int[]), CAST(:starts AS bool[]), CAST(:mapped AS bool[]),
                   CAST(:tis_per_dag AS int[]), CAST(:tis_per_dagrun AS int[]),
                   CAST(:on_lost AS text[]), CAST(:callbacks AS text[]),
-                  CAST(:definitions AS text[])) AS task
+                  CAST(:notifies AS text[]), CAST(:definitions AS text[])) AS task
 """)
 
 ADD_EDGES = text("""
@@ -153,7 +153,9 @@ def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
             "downstreams": [downstream for _, _, downstream in edges],
         },
     )
-    deadlines.add_of_versions(conn, [(ids[it.spec.dag_id], it.spec) for it in new])
+    added = [(ids[it.spec.dag_id], it.spec) for it in new]
+    deadlines.add_of_versions(conn, added)
+    notified.add_of_versions(conn, added)
     return ids
 
 
@@ -198,6 +200,7 @@ def _columns(of_versions: Sequence[tuple[int, Sequence[TaskSpec]]]) -> dict[str,
         "tis_per_dagrun": [task.max_active_tis_per_dagrun for task in tasks],
         "on_lost": [str(task.on_lost) for task in tasks],
         "callbacks": [",".join(task.callbacks) for task in tasks],
+        "notifies": [",".join(task.notifies) for task in tasks],
     }
 
 

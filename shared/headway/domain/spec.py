@@ -1,7 +1,7 @@
 """What a DAG is, as data: the form that is stored, scheduled and shown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 
@@ -10,6 +10,7 @@ from headway.domain.callbacks import CallbackEvent
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.jitter import Jitter
+from headway.domain.notifiers import NotifierSpec, ends, of_tasks
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
@@ -51,7 +52,7 @@ class TaskSpec:
     `retry_on` and `fail_fast_on` name exceptions, each by its module and its name there: with
     the first only these are tried again, those of the second never are.  `callbacks` are the
     events for which its code has functions to call.  `slas` are the deadlines by which all of
-    its instances are to have ended.
+    its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
     """
 
     task_id: str
@@ -82,7 +83,13 @@ class TaskSpec:
     needs_spark: bool = False
     callbacks: tuple[CallbackEvent, ...] = ()
     slas: tuple[DeadlineSpec, ...] = ()
+    notifiers: tuple[NotifierSpec, ...] = ()
     doc_md: str | None = None
+
+    @property
+    def notifies(self) -> tuple[CallbackEvent, ...]:
+        """The ends of its attempts of which notifiers tell."""
+        return ends(self.notifiers) if self.notifiers else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +103,8 @@ class DagSpec:
     every `min_file_process_interval` seconds though nothing has changed.  With
     `reparse_on_run` a run that is to start waits for a parse, and is of the version of that.
     `callbacks` are the events of its runs for which its code has functions to call, and
-    `deadlines` those by which a run is to have ended.
+    `deadlines` those by which a run is to have ended.  `notifiers` tell of its runs; what they
+    tell of tasks is in those.
 
     Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
     and what a release goes by that does not know the mode is `catchup`.  Those that fell due
@@ -129,6 +137,24 @@ class DagSpec:
     catchup_window: float | None = None
     overlap: Overlap | None = None
     deadlines: tuple[DeadlineSpec, ...] = ()
+    notifiers: tuple[NotifierSpec, ...] = ()
+
+    @property
+    def notifies(self) -> tuple[CallbackEvent, ...]:
+        """The ends of its runs of which notifiers tell."""
+        return ends(self.notifiers) if self.notifiers else ()
+
+    def notifying(self, more: tuple[NotifierSpec, ...]) -> "DagSpec":
+        """Return the DAG with further notifiers, of its runs and of each of its tasks."""
+        told = of_tasks(more)
+        tasks = self.tasks
+        if told:
+            tasks = tuple(
+                replace(task, notifiers=tuple(dict.fromkeys((*task.notifiers, *told))))
+                for task in tasks
+            )
+        notifiers = tuple(dict.fromkeys((*self.notifiers, *more)))
+        return replace(self, notifiers=notifiers, tasks=tasks)
 
     @property
     def missed(self) -> Catchup:

@@ -19,6 +19,7 @@ PASSES: Final = (
     "time_out",
     "adopt",
     "judge_deadlines",
+    "gather_notifications",
     "revoke",
     "clean",
 )
@@ -180,6 +181,13 @@ DEADLINES_MISSED: Final = Counter(
     _OURS,
 )
 
+NOTIFICATION_WAIT: Final = Gauge(
+    "headway_notification_oldest_wait_seconds",
+    "For how long the oldest notification has been neither sent nor given up; 0 if none waits.",
+    _OURS,
+    unit="seconds",
+)
+
 MEASURED_AT: Final = Gauge(
     "headway_measured_timestamp_seconds",
     "When this scheduler has last measured what is counted in the database, by subject.",
@@ -220,6 +228,7 @@ DECLARED: Final = (
     ATTEMPTS_REVOKED,
     RETENTION_BEHIND,
     DEADLINES_MISSED,
+    NOTIFICATION_WAIT,
     MEASURED_AT,
     MEASURING_SECONDS,
 )

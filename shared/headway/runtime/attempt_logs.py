@@ -16,7 +16,7 @@ _LONGEST_TASK: Final = 70
 """Characters of an id in a name; a file system takes 255 bytes for all of a name."""
 
 _HASHED: Final = 17
-_OF_RUN: Final = re.compile(r"run_id=([^=]*?)(?:,(?:task_id|callback)=.*)?")
+_OF_RUN: Final = re.compile(r"run_id=([^=]*?)(?:,(?:task_id|callback|notification)=.*)?")
 """The name of a log, or of a run's folder of earlier releases: no id has a plain `=`."""
 
 
@@ -54,18 +54,19 @@ class LogKey:
 
 @dataclass(frozen=True, slots=True)
 class CallbackLogKey:
-    """The try of a callback that a log is of: each may be another worker's."""
+    """The try of a callback, or notification, that a log is of: each may be another worker's."""
 
     dag_id: str
     run_id: str
     callback: int
     number: int
+    kind: str = "callback"
 
     @property
     def relative(self) -> Path:
         """The log's file within the folder of all logs, beside those of the run's tasks."""
         run = _segment("run_id", self.run_id, _LONGEST_RUN)
-        name = f"{run},callback={self.callback},try={self.number}.log"
+        name = f"{run},{self.kind}={self.callback},try={self.number}.log"
         return Path(_segment("dag_id", self.dag_id), name)
 
     @property
@@ -74,7 +75,7 @@ class CallbackLogKey:
         return Path(
             _segment("dag_id", self.dag_id),
             _segment("run_id", self.run_id),
-            f"callback={self.callback},try={self.number}.log",
+            f"{self.kind}={self.callback},try={self.number}.log",
         )
 
 

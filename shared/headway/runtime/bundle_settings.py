@@ -9,6 +9,9 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import NoDecode
 
+from headway.domain.errors import DagError
+from headway.domain.names import check_key
+from headway.domain.notifiers import USUAL, NotifierSpec, NotifyEvent
 from headway.runtime.scrub import masked
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -27,6 +30,34 @@ def checked_name(name: str) -> str:
     return name
 
 
+class BundleNotifier(BaseModel):
+    """A notifier of all DAGs of a bundle, as `Notifier` of a DAG file is one of a DAG."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    connection: str
+    on: tuple[NotifyEvent, ...] = USUAL
+    subject: str | None = None
+    body: str | None = None
+    to: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _of_runs(self) -> Self:
+        try:
+            check_key("connection", self.connection)
+        except DagError as error:
+            raise ValueError(str(error)) from None
+        if NotifyEvent.RETRY in self.on or not self.on:
+            raise ValueError("on names events of a DAG; for retries of tasks say task_retry.")
+        return self
+
+    @property
+    def spec(self) -> NotifierSpec:
+        """The notifier as DAGs have it."""
+        on = tuple(sorted(set(self.on)))
+        return NotifierSpec(**{**self.model_dump(), "on": on})
+
+
 class BundleSettings(BaseModel):
     """Where the DAG files of one bundle come from: `path` or `git`."""
 
@@ -36,6 +67,8 @@ class BundleSettings(BaseModel):
     git: str | None = None
     ref: str = "HEAD"
     subdir: str = ""
+    notify: tuple[BundleNotifier, ...] = ()
+    """Who is told of what happens to the DAGs of the bundle, besides those whom they name."""
     refresh_interval: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60.0
     """Seconds between two questions to the remote for a new commit."""
 

@@ -120,6 +120,12 @@ class SchedulerSettings(RetentionSettings):
     deadline_check_interval: Seconds = Field(
         5.0, description="Seconds between two looks for deadlines that are over."
     )
+    notification_gather_time: float = Field(
+        10.0, ge=0, description="Seconds for which events of a run are gathered into one message."
+    )
+    notification_spacing: float = Field(
+        300.0, ge=0, description="Seconds from a message to the next of its kind about its run."
+    )
     task_queued_timeout: Seconds = Field(
         600.0,
         description="Seconds after which a queued task that no worker has claimed goes back into "
@@ -186,6 +192,9 @@ class WorkerSettings(Settings):
     )
     callback_timeout: Seconds = Field(
         60.0, description="Seconds that the functions of one event may take, all together."
+    )
+    base_url: str | None = Field(
+        None, description="URL before /dags/… in the links of notifications."
     )
     poll_interval: Seconds = Field(
         1.0,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headway.sdk.decorators import setup, task, teardown
     from headway.sdk.definition import DAG, dag
     from headway.sdk.dependencies import chain, cross_downstream
+    from headway.sdk.notifiers import Notifier
     from headway.sdk.operator import BaseOperator
     from headway.sdk.operators.bash import BashOperator
     from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
@@ -66,6 +67,7 @@ __all__ = [
     "Minutes",
     "Months",
     "MultipleCronTimetable",
+    "Notifier",
     "Null",
     "NullTimetable",
     "Once",
@@ -104,6 +106,7 @@ _HOMES: Final = {
     "headway.sdk.decorators": ("setup", "task", "teardown"),
     "headway.sdk.definition": ("DAG", "dag"),
     "headway.sdk.dependencies": ("chain", "cross_downstream"),
+    "headway.sdk.notifiers": ("Notifier",),
     "headway.sdk.operator": ("BaseOperator",),
     "headway.sdk.operators.bash": ("BashOperator",),
     "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),

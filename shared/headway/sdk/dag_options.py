@@ -14,10 +14,11 @@ from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, Ti
 from headway.sdk import callbacks, checks
 from headway.sdk.deadlines import deadlines
 from headway.sdk.exceptions import XComError
+from headway.sdk.notifiers import of_dag
 from headway.sdk.xcom import check_json
 
 if TYPE_CHECKING:
-    from headway.sdk.options import Deadlines, Functions
+    from headway.sdk.options import Deadlines, Functions, Notifiers
     from headway.timetables.base import Timetable
 
 
@@ -38,6 +39,7 @@ class DagOptions(TypedDict, total=False):
     max_active_tasks_per_dagrun: int | None
     dagrun_timeout: timedelta | float | None
     deadline: "Deadlines"
+    notify: "Notifiers"
     default_args: Mapping[str, Any] | None
     params: Mapping[str, JsonValue] | None
     tags: Iterable[str]
@@ -133,6 +135,7 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         tasks=(),
         callbacks=_events(given, where),
         deadlines=deadlines(given.get("deadline"), f"{where}: deadline"),
+        notifiers=of_dag(given.get("notify"), f"{where}: notify"),
         **checked,
     )
 

@@ -10,16 +10,19 @@ from headway.domain.trigger_rules import TriggerRule
 from headway.domain.weights import WeightRule
 from headway.sdk import checks
 from headway.sdk.deadlines import deadlines
+from headway.sdk.notifiers import of_task
 from headway.sdk.retrying import exception_names
 
 if TYPE_CHECKING:
     from headway.sdk.callbacks import Callback
     from headway.sdk.deadlines import DeadlineAlert
     from headway.sdk.definition import DAG
+    from headway.sdk.notifiers import Notifier
 
     Functions = Callback | Sequence[Callback] | None
     Deadline = DeadlineAlert | timedelta | float
     Deadlines = Deadline | Sequence[Deadline] | None
+    Notifiers = Notifier | Sequence[Notifier] | None
     Exceptions = type[BaseException] | str | Sequence[type[BaseException] | str] | None
 
 
@@ -36,6 +39,7 @@ class TaskOptions(TypedDict, total=False):
     fail_fast_on: "Exceptions"
     execution_timeout: timedelta | float | None
     sla: "Deadlines"
+    notify: "Notifiers"
     pool: str
     pool_slots: int
     priority_weight: int
@@ -66,6 +70,7 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "fail_fast_on": exception_names,
     "execution_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
     "sla": deadlines,
+    "notify": of_task,
     "pool": checks.key("pool"),
     "pool_slots": checks.whole(1),
     "priority_weight": checks.whole(0),
@@ -83,7 +88,7 @@ STORED: Final[Mapping[str, checks.Check]] = {
 TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
 
 
-RENAMED: Final[Mapping[str, str]] = {"sla": "slas"}
+RENAMED: Final[Mapping[str, str]] = {"sla": "slas", "notify": "notifiers"}
 """What has another name in the specification."""
 
 

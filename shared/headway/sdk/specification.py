@@ -21,12 +21,13 @@ def to_spec(dag: DAG, relative_path: str) -> DagSpec:
     """Return the specification of a finished DAG, whose file has this path in its bundle."""
     _check_default_args(dag)
     check_mapping(dag)
-    return replace(
+    spec = replace(
         dag.spec,
         relative_path=relative_path,
         tasks=tuple(_task_spec(task) for task in _in_order(dag)),
         files=_bundle_files(dag),
     )
+    return spec.notifying(spec.notifiers) if spec.notifiers else spec
 
 
 def _in_order(dag: DAG) -> list[BaseOperator]:

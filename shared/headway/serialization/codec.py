@@ -38,17 +38,20 @@ LATER: Final = frozenset(
         "catchup_window",
         "overlap",
         "deadlines",
+        "notifiers",
     }
 )
-LATER_OF_TASKS: Final = frozenset({"retry_jitter", "retry_on", "fail_fast_on", "callbacks", "slas"})
+LATER_OF_TASKS: Final = frozenset(
+    {"retry_jitter", "retry_on", "fail_fast_on", "callbacks", "slas", "notifiers"}
+)
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
 they were.
 
 A release that does not know these leaves them out of account, rather than refusing the DAG: its
 workers run it, and its schedulers start the runs without waiting for a parse, catch up as
 `catchup` alone says, and let runs queue.
-A release that does not know those of tasks tries them again after any exception, calls nobody, and
-knows no deadlines.
+A release that does not know those of tasks tries them again after any exception, calls and tells
+nobody, and knows no deadlines.
 """
 
 LARGEST: Final = 64 * 2**20

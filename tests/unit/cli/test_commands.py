@@ -20,6 +20,7 @@ READING = [
     "timetable preview",
     "dags versions",
     "deadlines list",
+    "notifications list",
     "dags diff",
     "runs list",
     "runs show",

@@ -17,6 +17,7 @@ from headway.domain.catchup import Catchup, Overlap
 from headway.domain.deadline import DeadlineReference, DeadlineSpec
 from headway.domain.errors import SerializationError
 from headway.domain.jitter import Jitter
+from headway.domain.notifiers import NotifierSpec, NotifyEvent
 from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.states import OnLost
 from headway.domain.trigger_rules import TriggerRule
@@ -63,6 +64,16 @@ DEADLINES = some(
         backfills=st.booleans(),
     )
 )
+NOTIFIERS = some(
+    st.builds(
+        NotifierSpec,
+        connection=NAMES,
+        on=some(st.sampled_from(NotifyEvent)),
+        subject=TEXTS,
+        body=TEXTS,
+        to=some(NAMES),
+    )
+)
 EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
 INPUTS = st.builds(
@@ -98,6 +109,7 @@ TASKS = st.builds(
     fail_fast_on=some(NAMES),
     callbacks=EVENTS,
     slas=DEADLINES,
+    notifiers=NOTIFIERS,
     doc_md=TEXTS,
 )
 DAGS = st.builds(
@@ -128,6 +140,7 @@ DAGS = st.builds(
     catchup_window=st.none() | st.floats(1, 1e6),
     overlap=st.none() | st.sampled_from(Overlap),
     deadlines=DEADLINES,
+    notifiers=NOTIFIERS,
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -281,6 +294,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         fail_fast_on=("builtins.KeyError",),
         callbacks=events,
         slas=(DeadlineSpec(seconds=60.0),),
+        notifiers=(NotifierSpec(connection="ops"),),
     )
     spec = replace(
         SMALL,
@@ -292,6 +306,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         catchup_mode=Catchup.ROLLUP,
         catchup_window=60.0,
         overlap=Overlap.SKIP,
+        notifiers=(NotifierSpec(connection="ops"),),
         deadlines=(DeadlineSpec(at=datetime(2024, 1, 1, tzinfo=UTC)),),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]

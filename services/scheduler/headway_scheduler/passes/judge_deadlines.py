@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import deadlines, events, processes
+from headway.db import deadlines, events, notified, processes
 from headway.db.engine import reader
 from headway.db.events import Event
 from headway.db.processes import Identity
@@ -41,6 +41,7 @@ def judge_deadlines(
         if due:
             ended = deadlines.write(conn, replica.me, [judge(it, now) for it in due])
             missed = [it for it in ended if it.state is DeadlineState.MISSED]
+            notified.add_of_deadlines(conn, [it.of.id for it in missed])
             _tell(conn, replica.me, missed)
         before_commit()
     if due and missed:

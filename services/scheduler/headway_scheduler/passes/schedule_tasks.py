@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import callbacks, events, processes, runs, standings, tasks, wakes
+from headway.db import callbacks, events, notified, processes, runs, standings, tasks, wakes
 from headway.db.choice import Choice
 from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.db.standings import WokenRun
 from headway.decide.settle import Settlement
-from headway.domain.callbacks import run_event
+from headway.domain.callbacks import CallbackEvent, RunReason, run_event
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 from headway.metrics.scheduler import RETRIES, RUNS_ENDED
@@ -141,18 +141,34 @@ def _call_back(
     graphs: Graphs,
     settled: Mapping[int, Settlement],
 ) -> int:
-    """Queue callbacks for the ends of runs whose DAGs have functions for them; return how many."""
+    """Queue callbacks for the ends of runs whose DAGs have functions for them; return how many.
+
+    What notifiers tell of is entered likewise.
+    """
+    ended = [run for run in woken if run.id in settled and settled[run.id].run_state is not None]
+    dags = {run.version_id: graphs[run.version_id].dag for run in ended}
+    called = _events(ended, settled, {key: dag.callbacks for key, dag in dags.items()})
+    callbacks.add_of_runs(conn, called)
+    told = _events(ended, settled, {key: dag.notifies for key, dag in dags.items()})
+    notified.add_of_runs(conn, told)
+    return len(called)
+
+
+def _events(
+    ended: Sequence[WokenRun],
+    settled: Mapping[int, Settlement],
+    having: Mapping[int, tuple[CallbackEvent, ...]],
+) -> list[tuple[int, CallbackEvent, RunReason]]:
+    """Return the ends of runs, and why they have ended so, that their versions want to have."""
     found = []
-    for run in woken:
-        ended = settled[run.id].run_state if run.id in settled else None
-        having = graphs[run.version_id].dag.callbacks
-        if ended is None or not having:
+    for run in ended:
+        state, wanted = settled[run.id].run_state, having[run.version_id]
+        if state is None or not wanted:
             continue
-        event = run_event(having, ended, told=run.end_as is not None, timed_out=run.timed_out)
+        event = run_event(wanted, state, told=run.end_as is not None, timed_out=run.timed_out)
         if event is not None:
             found.append((run.id, *event))
-    callbacks.add_of_runs(conn, found)
-    return len(found)
+    return found
 
 
 def _count_ended(

@@ -1,7 +1,7 @@
 """What a callback's child process does: load the DAG file, call the functions of one event."""
 
 from socket import socket
-from typing import Any, Final
+from typing import Any
 
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
@@ -24,8 +24,6 @@ from headway_worker.records import send_records
 from headway_worker.supply import code_of
 from headway_worker.words import result_to_frame
 
-_LET_A_TASK: Final = "let a task with a trigger rule read it."
-
 
 class CallbackRuntime(Asking):
     """What a callback may ask of its supervisor: it may read what tasks have left."""
@@ -35,12 +33,14 @@ class CallbackRuntime(Asking):
         raise AirflowException(f"A callback cannot leave the XCom {key!r}: its task has ended.")
 
     def get_connection(self, conn_id: str) -> Connection | None:
-        """Refuse: connections are granted to attempts."""
-        raise AirflowException(f"A callback cannot read the connection {conn_id!r}; {_LET_A_TASK}")
+        """Return a connection that the DAG is granted, None if there is none."""
+        answer = self.ask({"ask": "connection", "name": conn_id})
+        return None if answer["text"] is None else Connection.from_json(conn_id, answer["text"])
 
     def get_variable(self, key: str) -> str | None:
-        """Refuse: variables are granted to attempts."""
-        raise AirflowException(f"A callback cannot read the variable {key!r}; {_LET_A_TASK}")
+        """Return a variable that the DAG is granted, None if there is none."""
+        value: str | None = self.ask({"ask": "variable", "name": key})["text"]
+        return value
 
     def spark_session(self, conn_id: str) -> Any:  # noqa: ARG002
         """Refuse: a callback is short."""

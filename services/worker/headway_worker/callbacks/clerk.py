@@ -4,11 +4,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway.db import callback_claims, processes
+from headway.db import callback_claims, notification_claims, processes
 from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
 from headway.db.engine import reader
+from headway.db.notification_claims import ClaimedNotification, NotificationKey
+from headway.db.processes import Identity
 from headway.domain.errors import HeadwayError
 from headway.domain.spec import DagSpec
 from headway_worker.clerk import Clerk
@@ -28,8 +31,15 @@ class CallbackWork:
 
 
 @dataclass(frozen=True, slots=True)
+class NotificationWork:
+    """A claimed notification; no code of a user belongs to it."""
+
+    claimed: ClaimedNotification
+
+
+@dataclass(frozen=True, slots=True)
 class CallbackClerk:
-    """Claim, renew and report callbacks, as `clerk` does it with attempts."""
+    """Claim, renew and report callbacks and notifications, as `clerk` does it with attempts."""
 
     clerk: Clerk
 
@@ -41,18 +51,26 @@ class CallbackClerk:
     def any_queued(self) -> bool:
         """Whether there is anything to claim; it may be another worker's in a moment."""
         with reader(self.clerk.engine).connect() as conn:
-            return callback_claims.any_due(conn, self.clerk.settings.queues)
+            queues = self.clerk.settings.queues
+            return callback_claims.any_due(conn, queues) or notification_claims.any_due(conn)
 
-    def claim(self, free_slots: int) -> list[CallbackWork]:
-        """Take callbacks that are due into free slots."""
+    def claim(self, free_slots: int) -> list[CallbackWork | NotificationWork]:
+        """Take callbacks that are due into free slots, and notifications into what is left."""
         settings = self.clerk.settings
         with self.clerk.engine.begin() as conn:
             processes.confirm(conn, self.clerk.me)
             claimed = callback_claims.claim(
                 conn, self.clerk.me, settings.queues, free_slots, settings.lease_duration
             )
+            left = free_slots - len(claimed)
+            messages = (
+                notification_claims.claim(conn, self.clerk.me, left, settings.lease_duration)
+                if left > 0
+                else []
+            )
         prepared = [self._prepare(each) for each in claimed]
-        return [work for work in prepared if work is not None]
+        notifications = [NotificationWork(each) for each in messages]
+        return [*(work for work in prepared if work is not None), *notifications]
 
     def renew(self, keys: Sequence[CallbackKey]) -> Renewal[CallbackKey]:
         """Extend claims; return those that are still this worker's: none is told to stop."""
@@ -60,7 +78,13 @@ class CallbackClerk:
             return Renewal({})
         with self.clerk.engine.begin() as conn:
             seconds = self.clerk.settings.lease_duration
-            mine = callback_claims.renew(conn, keys, seconds)
+            messages = [key for key in keys if isinstance(key, NotificationKey)]
+            others = [key for key in keys if not isinstance(key, NotificationKey)]
+            mine: set[CallbackKey] = set()
+            if others:
+                mine |= callback_claims.renew(conn, others, seconds)
+            if messages:
+                mine |= notification_claims.renew(conn, messages, seconds)
             return Renewal(dict.fromkeys(mine, False))
 
     def report(self, reports: Sequence[CallbackReport]) -> None:
@@ -68,7 +92,7 @@ class CallbackClerk:
         with self.clerk.engine.begin() as conn:
             processes.confirm(conn, self.clerk.me)
             for report in sorted(reports, key=lambda its: its.key.id):
-                if not callback_claims.report(conn, self.clerk.me, report):
+                if not _report(conn, self.clerk.me, report):
                     log.warning(
                         "action=refused callback=%d state=%s: it is no longer this worker's",
                         report.key.id,
@@ -83,3 +107,9 @@ class CallbackClerk:
             log.exception("action=not_prepared callback=%d", claimed.key.id)
             return None
         return CallbackWork(claimed, dag, code)
+
+
+def _report(conn: Connection, me: Identity, report: CallbackReport) -> bool:
+    if isinstance(report.key, NotificationKey):
+        return notification_claims.report(conn, me, report.key, report)
+    return callback_claims.report(conn, me, report)

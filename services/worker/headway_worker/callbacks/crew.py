@@ -1,4 +1,4 @@
-"""The callbacks of one worker: beside its attempts, in slots of their own.
+"""The callbacks and notifications of one worker: beside its attempts, in slots of their own.
 
 It is stepped by the worker's one thread, which never touches the database.  What holds of
 attempts holds here: a token, a lease, an end in time whatever the database does.
@@ -9,6 +9,7 @@ import selectors
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from headway.db.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
@@ -18,7 +19,7 @@ from headway.runtime.forker import ForkerError
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackClerk, CallbackWork
+from headway_worker.callbacks.clerk import CallbackClerk, CallbackWork, NotificationWork
 from headway_worker.callbacks.conclusion import conclude
 from headway_worker.chore import RETRYING, Chore
 from headway_worker.claims import Claims
@@ -27,6 +28,9 @@ from headway_worker.reporter import Reporter
 from headway_worker.tenure import Renewal, Tenure
 
 log = logging.getLogger(__name__)
+
+
+CallWork: TypeAlias = CallbackWork | NotificationWork
 
 
 def one_thread(name: str) -> Executor:
@@ -53,12 +57,12 @@ class CallbackCrew:
     clerk: CallbackClerk
     launcher: Launcher
     around: Surroundings
-    claiming: Chore[list[CallbackWork]] = field(init=False)
-    _claims: Claims[CallbackWork] = field(init=False)
+    claiming: Chore[list[CallWork]] = field(init=False)
+    _claims: Claims[CallWork] = field(init=False)
     _tenure: Tenure[CallbackKey] = field(init=False)
     _reporter: Reporter[CallbackKey] = field(init=False)
     _threads: list[Executor] = field(init=False)
-    _running: dict[CallbackKey, Attempt[CallbackWork]] = field(default_factory=dict)
+    _running: dict[CallbackKey, Attempt[CallWork]] = field(default_factory=dict)
     _failures: int = 0
     _not_before: float = 0.0
 
@@ -132,7 +136,7 @@ class CallbackCrew:
             return 0
         return self.around.settings.callback_slots - len(self._running)
 
-    def _start(self, work: CallbackWork) -> None:
+    def _start(self, work: CallWork) -> None:
         claimed = work.claimed
         try:
             callback = self.launcher.launch_callback(work, self._tenure.until(claimed.key))
@@ -156,7 +160,7 @@ class CallbackCrew:
             claimed.tries,
         )
 
-    def _hand_back(self, work: CallbackWork, why: object) -> None:
+    def _hand_back(self, work: CallWork, why: object) -> None:
         """Let another worker begin what was not begun here, and claim none for a moment.
 
         A try that calls nothing does not count.
@@ -168,7 +172,7 @@ class CallbackCrew:
         log.warning("action=not_started callback=%d rest=%.1f error=%s", key.id, wait, why)
         self._reporter.add(CallbackReport(key, CallbackState.QUEUED))
 
-    def _enforce(self, key: CallbackKey, callback: Attempt[CallbackWork]) -> None:
+    def _enforce(self, key: CallbackKey, callback: Attempt[CallWork]) -> None:
         if self._tenure.has_ended(key):
             callback.fence()
         else:
@@ -176,7 +180,7 @@ class CallbackCrew:
             callback.enforce_timeout(now, grace)
         callback.log.tick()
 
-    def _finish(self, key: CallbackKey, callback: Attempt[CallbackWork]) -> None:
+    def _finish(self, key: CallbackKey, callback: Attempt[CallWork]) -> None:
         exited = callback.child.poll()
         assert exited is not None
         callback.unwatch(self.around.selector)

@@ -149,6 +149,8 @@ Table(
     Column("on_lost", Text, nullable=False, server_default=text("'retry'")),
     # The events that it has functions for, with commas between.
     Column("callbacks", Text, nullable=False, server_default=text("''")),
+    # The ends of its attempts of which notifiers tell, likewise.
+    Column("notifies", Text, nullable=False, server_default=text("''")),
     # NULL for versions that an older release has stored.
     Column("definition_hash", Text, ForeignKey("task_definition.hash")),
     PrimaryKeyConstraint("version_id", "task_id"),

@@ -1,0 +1,1 @@
+"""Notifications: messages about what has happened, sent in children beside attempts."""

@@ -1,0 +1,59 @@
+"""What the child does that sends a notification: ask for the connection, compose, send."""
+
+import json
+from dataclasses import replace
+from socket import socket
+
+from headway.domain.connection import Connection
+from headway.domain.errors import HeadwayError
+from headway.domain.states import Outcome
+from headway.runtime.frames import Frame, send_frame
+from headway.runtime.masking import Masker
+from headway.sdk.exceptions import AirflowException
+from headway.sdk.execution import Result
+from headway_worker.child import Asking
+from headway_worker.notifications.message import Message, NotificationError, compose
+from headway_worker.notifications.order import NotificationOrder
+from headway_worker.notifications.senders import send
+from headway_worker.records import send_records
+from headway_worker.words import result_to_frame
+
+
+def run(argument: Frame, channel: socket) -> None:
+    """Send one message, and tell how that went as the last frame of the channel."""
+    order = NotificationOrder.from_frame(argument)
+    send_records()
+    problem = _send(order, Asking(channel))
+    outcome = Outcome.SUCCESS if problem is None else Outcome.FAILED
+    send_frame(channel, {"result": result_to_frame(Result(outcome=outcome, error=problem))})
+
+
+def _send(order: NotificationOrder, asking: Asking) -> str | None:
+    """Send the message; return why it was not sent."""
+    try:
+        message = compose(order)
+        connection = _connection(order.connection, asking)
+        send(connection, masked(message, connection), order.to)
+    except (HeadwayError, AirflowException) as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - here one message is isolated
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def masked(message: Message, connection: Connection) -> Message:
+    """Return the message without what the connection has of secrets, as an error may quote it."""
+    masker = Masker()
+    masker.prepare(*filter(None, connection.secrets()))
+    facts = json.loads(masker.mask(json.dumps(message.facts)))
+    subject, body = masker.mask(message.subject), masker.mask(message.body)
+    return replace(message, subject=subject, body=body, facts=facts)
+
+
+def _connection(name: str, asking: Asking) -> Connection:
+    answer = asking.ask({"ask": "connection", "name": name})
+    if answer["text"] is None:
+        raise NotificationError(
+            f"There is no connection {name!r}; `headway connections add {name} …` makes it."
+        )
+    return Connection.from_json(name, answer["text"])

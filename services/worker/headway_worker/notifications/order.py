@@ -1,0 +1,72 @@
+"""What a worker tells the child that sends a notification: to whom, and of what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from headway.db.notification_claims import ClaimedNotification
+from headway.domain.arguments import JsonValue
+from headway.runtime.frames import Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationOrder:
+    """One message: its key, the notifier, and the first of the `events` that it tells.
+
+    `base_url` begins the links; without it a command is named.
+    """
+
+    target: ClassVar[str] = "headway_worker.notifications.child:run"
+
+    key: str
+    event: str
+    dag_id: str
+    run_id: str
+    interval_start: str
+    interval_end: str
+    connection: str
+    subject: str | None
+    body: str | None
+    to: Sequence[str]
+    events: int
+    told: Sequence[Mapping[str, JsonValue]]
+    base_url: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: no code of a user runs here."""
+        return {}
+
+    def to_frame(self) -> Frame:
+        """Return this as plain data."""
+        return {
+            **asdict(self),
+            "to": list(self.to),
+            "told": [dict(it) for it in self.told],
+        }
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> "NotificationOrder":
+        """Return what `to_frame` made the data of."""
+        return cls(**frame)
+
+
+def order_of(claimed: ClaimedNotification, base_url: str) -> NotificationOrder:
+    """Return the order for a claimed notification."""
+    notifier = claimed.definition
+    subject, body, to = notifier["subject"], notifier["body"], notifier["to"]
+    return NotificationOrder(
+        key=str(claimed.message_key),
+        event=str(claimed.event),
+        dag_id=claimed.dag_id,
+        run_id=claimed.run_id,
+        interval_start=claimed.interval_start.isoformat(),
+        interval_end=claimed.interval_end.isoformat(),
+        connection=str(notifier["connection"]),
+        subject=None if subject is None else str(subject),
+        body=None if body is None else str(body),
+        to=[str(address) for address in to] if isinstance(to, list) else [],
+        events=claimed.events,
+        told=claimed.told,
+        base_url=base_url.rstrip("/"),
+    )

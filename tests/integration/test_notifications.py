@@ -1,0 +1,332 @@
+"""Notifications: entered with what has happened, gathered, sent by one worker at a time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.actions import secrets
+from headway.db import (
+    attempts,
+    deadlines,
+    delivery,
+    identity,
+    notification_claims,
+    notifications,
+    tasks,
+)
+from headway.db.attempts import AttemptKey, Report
+from headway.db.callback_claims import CallbackReport
+from headway.db.delivery import Delivered
+from headway.db.logins import Login
+from headway.db.notification_claims import ClaimedNotification, NotificationKey
+from headway.db.processes import Identity
+from headway.domain.callbacks import CallbackEvent
+from headway.domain.deadline import DeadlineSpec
+from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, NotifyEvent
+from headway.domain.retry import Next
+from headway.domain.secret_kind import Kind
+from headway.domain.spec import DagSpec
+from headway.domain.states import CallbackState, Outcome, TaskState
+from headway.domain.variable import Variable
+from headway.runtime.keyring import KeyRing, new_key
+from headway.testing import seed
+from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.logins import logged_in
+from headway_scheduler.passes.gather_notifications import gather_notifications
+from headway_scheduler.passes.judge_deadlines import judge_deadlines
+from headway_scheduler.passes.schedule_tasks import schedule_tasks
+from headway_scheduler.replica import Replica
+
+FAILED = Next(TaskState.FAILED)
+OPS = NotifierSpec(connection="ops", on=(NotifyEvent.FAILURE,))
+AGAIN = NotifierSpec(connection="ops", on=(NotifyEvent.RETRY,))
+LATE = NotifierSpec(connection="crew", on=(NotifyEvent.MISSED_DEADLINE,))
+DONE, LOST, BACK = CallbackState.SUCCESS, CallbackState.FAILED, CallbackState.QUEUED
+
+EVENTS = text("""
+    SELECT it.event, it.task_id, it.attempt, it.reason, it.cause,
+           notifier.definition ->> 'connection' AS connection
+      FROM notified_event AS it JOIN notifier ON notifier.hash = it.notifier ORDER BY it.id
+""")
+NOW = text("UPDATE notification SET due_at = now() WHERE ended_at IS NULL")
+EXPIRE = text(
+    "UPDATE notification SET claimed_until = now() - interval '1 s' WHERE state = 'running'"
+)
+
+
+def events(engine: Engine) -> list[tuple[Any, ...]]:
+    with engine.connect() as conn:
+        return [tuple(row) for row in conn.execute(EVENTS)]
+
+
+def stored(engine: Engine) -> list[tuple[Any, ...]]:
+    with engine.connect() as conn:
+        found = text("SELECT state, tries, error FROM notification ORDER BY id")
+        return [tuple(row) for row in conn.execute(found)]
+
+
+def do(engine: Engine, statement: Any) -> None:
+    with engine.begin() as conn:
+        conn.execute(statement)
+
+
+def claim(engine: Engine, me: Identity, limit: int = 10) -> list[ClaimedNotification]:
+    with engine.begin() as conn:
+        return notification_claims.claim(conn, me, limit, 30)
+
+
+def tell(engine: Engine, me: Identity, key: NotificationKey, state: CallbackState = DONE) -> bool:
+    with engine.begin() as conn:
+        error = "no luck" if state is LOST else None
+        return notification_claims.report(conn, me, key, CallbackReport(key, state, error))
+
+
+def having(spec: DagSpec, *notifiers: NotifierSpec) -> DagSpec:
+    """Return the DAG with notifiers of all its tasks."""
+    tasks = tuple(replace(task, notifiers=notifiers) for task in spec.tasks)
+    return replace(spec, tasks=tasks)
+
+
+def end(
+    engine: Engine,
+    keys: Sequence[AttemptKey],
+    outcome: Outcome = Outcome.FAILED,
+    following: Next = FAILED,
+) -> None:
+    """Report ends of attempts as their worker does, which knows their specification."""
+    reports = [
+        Report(
+            key=key, outcome=outcome, following=following, error="x", notifies=tuple(CallbackEvent)
+        )
+        for key in keys
+    ]
+    with engine.begin() as conn:
+        assert len(attempts.report(conn, reports)) == len(keys)
+
+
+def fail(engine: Engine, spec: DagSpec) -> None:
+    """Have all tasks of one run fail."""
+    end(engine, seed.running(engine, spec))
+
+
+@pytest.fixture
+def worker(engine: Engine) -> Identity:
+    return seed.register(engine, "worker")
+
+
+@pytest.fixture
+def replica(new_replica: Callable[..., Replica]) -> Replica:
+    return new_replica(notification_gather_time=0)
+
+
+@pytest.fixture
+def sent(engine: Engine, replica: Replica, worker: Identity) -> ClaimedNotification:
+    """A notification that a worker has claimed."""
+    fail(engine, having(seed.dag(), OPS))
+    gather_notifications(replica)
+    [claimed] = claim(engine, worker)
+    return claimed
+
+
+def test_ends_of_attempts_and_of_runs_are_told_to_whom_they_are_for(
+    engine: Engine, replica: Replica
+) -> None:
+    spec = replace(having(seed.dag(), OPS, AGAIN), notifiers=(replace(OPS, connection="boss"),))
+    keys = seed.running(engine, spec)
+    end(engine, keys, following=Next(TaskState.UP_FOR_RETRY, timedelta(0)))
+    assert events(engine) == [("retry", "work", 1, "failed", "x", "ops")]
+    with engine.begin() as conn:
+        ready = list(conn.scalars(text("SELECT id FROM task_instance")))
+        tasks.schedule_retries(conn, seed.START + 10_000 * seed.DAY, 10, seed.AGING)
+        tasks.queue(conn, ready, seed.START, seed.SCHEDULER)
+    [again] = seed.claim(engine, seed.register(engine, "worker"))
+    end(engine, [again.key])
+    schedule_tasks(replica, seed.START)
+
+    assert events(engine)[1:] == [
+        ("failure", "work", 2, "failed", "x", "ops"),
+        ("failure", None, None, "task_failure", None, "boss"),
+    ]
+
+
+def test_success_is_not_told_to_whom_it_is_not_for(engine: Engine) -> None:
+    end(engine, seed.running(engine, having(seed.dag(), OPS, AGAIN)), Outcome.SUCCESS, seed.SUCCESS)
+
+    assert events(engine) == []
+
+
+def test_a_missed_deadline_is_told_once_to_each(engine: Engine, replica: Replica) -> None:
+    hourly = (DeadlineSpec(seconds=3600.0),)
+    work = replace(seed.task("work"), slas=hourly, notifiers=(LATE,))
+    other = replace(LATE, connection="boss")
+    spec = replace(seed.dag(work), deadlines=hourly, notifiers=(LATE, other))
+    [run] = seed.create_runs(engine, seed.store(engine, spec), [0])
+    with engine.begin() as conn:
+        deadlines.enter(conn, [run])
+    for _ in range(2):
+        judge_deadlines(replica, seed.START + 2 * seed.DAY)
+
+    name, due = "1:00:00 after due", "2024-01-02T01:00:00Z"
+    assert sorted(events(engine), key=str) == [
+        ("missed_deadline", task, None, name, due, who)
+        for task in ("work", None)
+        for who in ("boss", "crew")
+    ]
+
+
+def test_a_flood_is_one_message_with_a_count(
+    engine: Engine, replica: Replica, worker: Identity
+) -> None:
+    seed.queued(engine, having(seed.wide(500), OPS))
+    end(engine, [it.key for it in seed.claim(engine, worker, limit=500)])
+
+    assert [gather_notifications(replica), gather_notifications(replica)] == [500, 0]
+
+    [message] = claim(engine, worker)
+    assert (message.events, len(message.told)) == (500, MOST_TOLD)
+    assert message.told[0]["reason"] == "failed"
+    assert message.definition["connection"] == "ops"
+    assert claim(engine, worker) == []
+
+
+def test_what_two_schedulers_gather_at_once_is_one_message(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
+) -> None:
+    keys = seed.running(engine, having(seed.wide(2), OPS))
+    end(engine, keys[:1])
+    other = new_replica(notification_gather_time=0)
+    background: list[Any] = []
+
+    def meanwhile() -> None:
+        end(engine, keys[1:])
+        background.append(in_background(lambda: gather_notifications(other)))
+        background[0].__enter__()
+        wait_until_blocked(engine, 1)
+
+    assert gather_notifications(replica, before_commit=meanwhile) == 1
+    background[0].__exit__(None, None, None)
+
+    with engine.connect() as conn:
+        found = "SELECT count(DISTINCT notification_id), count(*) FROM notified_event"
+        assert conn.execute(text(found)).one() == (1, 2)
+
+
+def test_what_happens_after_a_claim_is_told_by_another_message_and_later(
+    engine: Engine, replica: Replica, worker: Identity
+) -> None:
+    keys = seed.running(engine, having(seed.wide(2), OPS))
+    end(engine, keys[:1])
+    gather_notifications(replica)
+    [first] = claim(engine, worker)
+    end(engine, keys[1:])
+    gather_notifications(replica)
+
+    assert claim(engine, worker) == []  # not at once: spacing
+    do(engine, NOW)
+    [second] = claim(engine, worker)
+    assert (first.events, second.events) == (1, 1)
+    assert first.message_key != second.message_key
+    assert first.told != second.told
+
+
+def test_a_message_is_sent_by_one_worker_and_under_one_key_however_often(
+    engine: Engine, sent: ClaimedNotification, worker: Identity
+) -> None:
+    other = seed.register(engine, "worker")
+    assert claim(engine, other) == []
+    do(engine, EXPIRE)
+
+    [again] = claim(engine, other)
+
+    assert (again.message_key, again.tries) == (sent.message_key, 2)
+    with engine.begin() as conn:
+        assert notification_claims.renew(conn, [sent.key], 30) == set()
+        assert notification_claims.renew(conn, [again.key], 30) == {again.key}
+    assert not tell(engine, worker, sent.key)
+    assert tell(engine, other, again.key)
+    assert tell(engine, other, again.key)  # its answer was lost
+    assert stored(engine) == [("success", 2, None)]
+
+
+def test_what_could_not_be_sent_is_sent_later_and_given_up_in_the_end(
+    engine: Engine, sent: ClaimedNotification, worker: Identity
+) -> None:
+    key = sent.key
+    for tries in range(1, MOST_SENDS):
+        assert tell(engine, worker, key, LOST)
+        assert stored(engine) == [("queued", tries, "no luck")]
+        assert claim(engine, worker) == []  # it waits
+        do(engine, NOW)
+        [claimed] = claim(engine, worker)
+        key = claimed.key
+    assert tell(engine, worker, key, LOST)
+
+    assert stored(engine) == [("failed", MOST_SENDS, "no luck")]
+    with engine.connect() as conn:
+        [details] = conn.scalars(
+            text("SELECT details FROM event WHERE action = 'notification.failed'")
+        )
+    assert details["error"] == "no luck"
+
+
+def test_one_that_is_handed_back_has_not_been_tried(
+    engine: Engine, sent: ClaimedNotification, worker: Identity
+) -> None:
+    assert tell(engine, worker, sent.key, BACK)
+
+    assert stored(engine) == [("queued", 0, None)]
+    assert [it.tries for it in claim(engine, worker)] == [1]
+
+
+def test_workers_that_die_with_it_again_and_again_end_it(
+    engine: Engine, sent: ClaimedNotification, worker: Identity
+) -> None:
+    for _ in range(MOST_SENDS - 1):
+        do(engine, EXPIRE)
+        claim(engine, worker)
+    do(engine, EXPIRE)
+
+    assert claim(engine, worker) == []
+    [(state, tries, error)] = stored(engine)
+    assert (state, tries) == ("failed", MOST_SENDS)
+    assert "may have been sent" in error
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_it_reads_what_its_dag_is_granted_and_only_its_worker_does(
+    engine: Engine, database_url: str, replica: Replica, granted: bool
+) -> None:
+    keys = KeyRing((new_key(),))
+    with engine.begin() as conn:
+        secrets.store(conn, Variable(key="v", value="canary"), keys, "user:ann")
+        if granted:
+            secrets.grant(conn, Kind.VARIABLE, "v", ["etl"], "user:ann")
+    fail(engine, having(seed.dag(), OPS))
+    gather_notifications(replica)
+    me, other = seed.register(engine, "worker"), seed.register(engine, "worker")
+    [claimed] = claim(engine, me)
+
+    def ask(who: Identity) -> Delivered | None:
+        with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
+            identity.say(conn, who)
+            return delivery.ask(conn, claimed.key, Kind.VARIABLE, "v")
+
+    answer = ask(me)
+    assert answer is not None
+    assert (answer.granted, answer.sealed is not None) == (granted, granted)
+    assert ask(other) is None
+    tell(engine, me, claimed.key)
+    assert ask(me) is None
+
+
+def test_the_oldest_wait_is_measured(engine: Engine, replica: Replica, worker: Identity) -> None:
+    with engine.connect() as conn:
+        assert notifications.oldest_wait(conn) == 0
+    fail(engine, having(seed.dag(), OPS))
+    do(engine, text("UPDATE notified_event SET created_at = now() - interval '1 hour'"))
+    with engine.connect() as conn:
+        assert notifications.oldest_wait(conn) >= 3600

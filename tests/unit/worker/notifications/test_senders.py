@@ -1,0 +1,190 @@
+"""Senders against servers of this machine: what arrives, under which key, and what fails."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.message import Message as Mail
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import socket
+from threading import Thread
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Message as Mailbox
+from aiosmtpd.smtp import AuthResult, LoginPassword
+
+from headway.domain.connection import Connection
+from headway_worker.notifications.message import Message, NotificationError
+from headway_worker.notifications.senders import send
+
+KEY = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+MESSAGE = Message(KEY, "flights: run failed", "It failed; über alles.", {"dag_id": "flights"})
+
+
+@dataclass
+class Received:
+    """What has come to a server, and what it answers."""
+
+    status: int = 200
+    posts: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    port: int = 0
+
+
+@pytest.fixture
+def web() -> Iterator[Received]:
+    received = Received()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            data = self.rfile.read(int(self.headers["Content-Length"]))
+            received.posts.append((self.path, dict(self.headers), json.loads(data)))
+            self.send_response(received.status)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    received.port = server.server_port
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield received
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@contextmanager
+def mail_server(**given: Any) -> Iterator[tuple[int, list[Mail]]]:
+    mails: list[Mail] = []
+
+    class Box(Mailbox):
+        def handle_message(self, message: Mail) -> None:
+            mails.append(message)
+
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    controller = Controller(Box(), hostname="127.0.0.1", port=port, **given)
+    controller.start()
+    try:
+        yield port, mails
+    finally:
+        controller.stop()
+
+
+def connection(conn_type: str, port: int, **given: Any) -> Connection:
+    usual: dict[str, Any] = {"host": "http://127.0.0.1", "port": port}
+    return Connection(conn_id="ops", conn_type=conn_type, **{**usual, **given})
+
+
+def by_mail(port: int, **given: Any) -> Connection:
+    extra = {"from": "headway@example.com", "to": "a@example.com, b@example.com"}
+    extra |= {"security": "none", **given.pop("extra", {})}
+    return connection("smtp", port, host="127.0.0.1", extra=extra, **given)
+
+
+def test_an_e_mail_arrives_under_the_key() -> None:
+    with mail_server() as (port, mails):
+        send(by_mail(port), MESSAGE, [])
+        send(by_mail(port), MESSAGE, ["c@example.com"])
+
+    assert [it["Message-ID"] for it in mails] == [f"<{KEY}@example.com>"] * 2
+    assert (mails[0]["Subject"], mails[0]["From"]) == (MESSAGE.subject, "headway@example.com")
+    assert [it["To"] for it in mails] == ["a@example.com, b@example.com", "c@example.com"]
+    payload = mails[0].get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    assert payload.decode().strip() == MESSAGE.body
+
+
+def test_a_mail_server_is_told_the_password_and_an_error_is_not() -> None:
+    def judge(*args: Any) -> AuthResult:
+        known = LoginPassword(b"me", b"canary-right")
+        return AuthResult(success=args[-1] == known, handled=False)
+
+    given = {"authenticator": judge, "auth_require_tls": False, "auth_required": True}
+    with mail_server(**given) as (port, mails):
+        send(by_mail(port, login="me", password="canary-right"), MESSAGE, [])
+        with pytest.raises(NotificationError, match="The mail server refuses it: 535") as caught:
+            send(by_mail(port, login="me", password="canary-wrong"), MESSAGE, [])
+
+    assert len(mails) == 1
+    assert "canary" not in str(caught.value)
+
+
+def test_a_mail_server_without_starttls_gets_no_mail_unless_security_is_none() -> None:
+    with mail_server() as (port, mails), pytest.raises(NotificationError, match="STARTTLS"):
+        send(by_mail(port, extra={"security": "starttls"}), MESSAGE, [])
+    assert mails == []
+
+
+def test_a_webhook_gets_json_under_the_key(web: Received) -> None:
+    extra = {"token": "canary-token", "headers": {"X-Team": "data"}}
+    send(connection("webhook", web.port, schema="hooks/1", extra=extra), MESSAGE, [])
+
+    [(path, headers, said)] = web.posts
+    assert path == "/hooks/1"
+    assert headers["Idempotency-Key"] == KEY
+    assert (headers["Authorization"], headers["X-Team"]) == ("Bearer canary-token", "data")
+    assert said == {"dag_id": "flights", "subject": MESSAGE.subject, "body": MESSAGE.body}
+
+
+def test_slack_gets_a_text_at_the_url_that_is_the_secret(web: Received) -> None:
+    send(connection("slackwebhook", web.port, password="T0/B0/canary"), MESSAGE, [])
+    whole = f"http://127.0.0.1:{web.port}/T1/B1/canary"
+    send(Connection(conn_id="ops", conn_type="slack", password=whole), MESSAGE, [])
+
+    assert [path for path, _, _ in web.posts] == ["/T0/B0/canary", "/T1/B1/canary"]
+    assert web.posts[0][2] == {"text": f"*{MESSAGE.subject}*\n{MESSAGE.body}"}
+
+
+def test_pagerduty_gets_an_alert_that_is_the_same_each_time(web: Received) -> None:
+    for _ in range(2):
+        send(connection("pagerduty", web.port, password="routing"), MESSAGE, [])
+
+    assert [path for path, _, _ in web.posts] == ["/v2/enqueue"] * 2
+    assert [said["dedup_key"] for _, _, said in web.posts] == [KEY, KEY]
+    assert web.posts[0][2]["payload"]["summary"] == MESSAGE.subject
+
+
+def test_apprise_tells_what_else_there_is(web: Received) -> None:
+    url = f"json://127.0.0.1:{web.port}/any"
+    send(Connection(conn_id="ops", conn_type="apprise", password=url), MESSAGE, [])
+
+    assert (web.posts[0][2]["title"], web.posts[0][2]["message"]) == (
+        MESSAGE.subject,
+        MESSAGE.body,
+    )
+    web.status = 500
+    with pytest.raises(NotificationError, match="has not taken it"):
+        send(Connection(conn_id="ops", conn_type="apprise", password=url), MESSAGE, [])
+    with pytest.raises(NotificationError, match="no URL that apprise knows"):
+        send(Connection(conn_id="ops", conn_type="apprise", password="nosuch://x"), MESSAGE, [])
+
+
+@pytest.mark.parametrize("status", [301, 404, 500])
+def test_what_is_not_accepted_is_an_error_without_the_url(web: Received, status: int) -> None:
+    web.status = status
+
+    with pytest.raises(NotificationError, match=f"127.0.0.1 answers HTTP {status}") as caught:
+        send(connection("slack", web.port, password="T0/B0/canary"), MESSAGE, [])
+    assert "canary" not in str(caught.value)
+    assert len(web.posts) == 1  # a redirection is not followed
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Connection(conn_id="ops", conn_type="postgres"), "'postgres', by which nobody"),
+        (Connection(conn_id="ops", conn_type="webhook", host="file://x"), "no http or https URL"),
+        (Connection(conn_id="ops", conn_type="smtp"), "needs from and to"),
+        (connection("webhook", 1), "127.0.0.1 is not reached"),
+        (by_mail(1), "It cannot be sent"),
+    ],
+)
+def test_what_cannot_be_sent_says_why(given: Connection, said: str) -> None:
+    with pytest.raises(NotificationError, match=said):
+        send(given, MESSAGE, [])
