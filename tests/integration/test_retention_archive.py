@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ from headway.testing.clock import FakeClock
 
 MONTH = 30 * 86_400.0
 RUNS = Request(Kind.RUNS, MONTH)
+ANOTHER_DATABASE = "UPDATE dag_run SET created_at = created_at + interval '1 second'"
+THIS_DATABASE = "UPDATE dag_run SET created_at = created_at - interval '1 second'"
 TABLES = ("dag_run", "task_instance", "task_attempt", "xcom", "callback")
 
 
@@ -110,7 +111,7 @@ def test_a_crash_loses_nothing_and_nothing_is_there_twice(
     in_database = len(ids(engine))
     run_sql(engine, "UPDATE dag_run SET ended_at = ended_at + interval '15 days' WHERE id = 2")
 
-    finished = cleaning.recover()
+    finished = cleaning.recover().kept
     cleaning.remove(RUNS)
     run_sql(engine, "UPDATE dag_run SET ended_at = ended_at - interval '15 days' WHERE id = 2")
     cleaning.remove(RUNS)
@@ -134,15 +135,15 @@ def dies_at(number: int) -> Callable[..., bytes]:
     return write
 
 
-def first_moves(move: Callable[[Archive, str, str], None]) -> Callable[[Archive, str, str], None]:
+def first_moves(move: Callable[[Archive, str, str], bool]) -> Callable[[Archive, str, str], bool]:
     """Move the files of one table, and die before the next one."""
     moved: list[str] = []
 
-    def once(its: Archive, portion: str, table: str) -> None:
+    def once(its: Archive, portion: str, table: str) -> bool:
         if moved:
             raise Killed
         moved.append(table)
-        move(its, portion, table)
+        return move(its, portion, table)
 
     return once
 
@@ -155,17 +156,99 @@ def test_a_staged_portion_is_dropped_when_nobody_can_be_about_to_remove_its_rows
         patch.setattr(action, "remove", kill)
         with pytest.raises(Killed):
             cleaning.remove(RUNS)
-    archive = Archive.at(tmp_path.as_uri())
     [staged] = (tmp_path / STAGED).iterdir()
-
-    archive.recover(lambda *_: True, datetime.now(UTC))
+    cleaning.recover()
     assert staged.is_dir()
-    for file in staged.iterdir():
-        os.utime(file, (0, 0))
-    archive.recover(lambda *_: True, datetime.now(UTC))
 
+    age(staged)
+    run_sql(engine, ANOTHER_DATABASE)
+    assert cleaning.recover().left == 1
+    assert staged.is_dir(), "the same ids, but not the same rows"
+
+    run_sql(engine, THIS_DATABASE)
+    assert cleaning.recover().dropped == 1
     assert not staged.exists()
     assert len(ids(engine)) == 2
+
+
+def age(staged: Path) -> None:
+    for file in staged.iterdir():
+        os.utime(file, (0, 0))
+
+
+def test_a_portion_that_another_database_has_removed_is_left_to_it(
+    engine: Engine, database_url: str, cleaning: Cleaning, tmp_path: Path
+) -> None:
+    add_runs(engine, [60, 50])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Archive, "keep", kill)
+        with pytest.raises(Killed):
+            cleaning.remove(RUNS)
+    run_sql(engine, "DELETE FROM event WHERE action = 'db.clean'")  # the other one has it
+    [staged] = (tmp_path / STAGED).iterdir()
+    age(staged)
+
+    done = clean(database_url, "--kind", "runs", "--archive", tmp_path.as_uri())
+
+    assert (staged / "dag_run.parquet").is_file()
+    assert counts(tmp_path)["dag_run"] == 0
+    assert "this database knows nothing: 1, below" in done.stderr
+
+
+def test_two_archivers_at_once_lose_nothing(
+    engine: Engine, cleaning: Cleaning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one finds the rows that the first one is removing, and gives up on them."""
+    add_runs(engine, [60, 50, 40], tasks=3)
+    real, other = action.remove, Cleaning(engine, Author("user:bob"), cleaning.archive, FakeClock())
+
+    def remove(*given: Any) -> int:
+        removed = real(*given)
+        if given[3].actor == "user:ann" and removed:
+            with pytest.raises(ConflictError, match="holds the oldest runs"):
+                other.remove(RUNS)
+            other.recover()
+        return removed
+
+    monkeypatch.setattr(action, "remove", remove)
+    cleaning.remove(RUNS)
+
+    assert len(ids(engine)) == 1
+    assert counts(tmp_path) == {
+        "dag_run": 2, "task_instance": 6, "task_attempt": 6, "xcom": 6, "callback": 2,
+    }  # fmt: skip
+    assert not any((tmp_path / STAGED).iterdir())
+
+
+def test_a_second_database_overwrites_nothing(
+    engine: Engine, cleaning: Cleaning, tmp_path: Path
+) -> None:
+    add_runs(engine, [60, 50])
+    cleaning.remove(RUNS)
+    run_sql(engine, "TRUNCATE dag_run RESTART IDENTITY CASCADE")
+    add_runs(engine, [58, 48])
+
+    cleaning.remove(RUNS)
+
+    assert sorted(rows(tmp_path, "dag_run", "id, run_id")) == [
+        (1, "scheduled__58"), (1, "scheduled__60"),
+    ]  # fmt: skip
+
+
+def test_a_portion_that_somebody_has_taken_away_is_an_error(
+    engine: Engine, cleaning: Cleaning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_runs(engine, [60, 50])
+    real = action.remove
+
+    def remove(*given: Any) -> int:
+        for file in (tmp_path / STAGED).glob("*/dag_run.parquet"):
+            file.unlink()
+        return real(*given)
+
+    monkeypatch.setattr(action, "remove", remove)
+    with pytest.raises(ArchiveError, match=r"has lost _staged/runs-.*dag_run\.parquet"):
+        cleaning.remove(RUNS)
 
 
 def test_rows_that_another_process_has_are_neither_archived_nor_removed(

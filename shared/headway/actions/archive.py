@@ -3,17 +3,19 @@
 A portion is written to `_staged/<portion>/<table>.parquet` and is durable there before its rows are
 removed.  When the removal is committed, each file moves to `<table>/<portion>.parquet`.  A file in
 a table's folder therefore holds rows that are gone from the database, and each row is in one file.
-A crash leaves a staged portion: the next archiver looks whether its rows are in the database.  If
-none is, the removal was committed, and the files move.  If any is, the removal was not; the
-portion is dropped when no archiver can be about to commit it.
+A crash leaves a staged portion.  The next archiver looks whether the journal has the removal of
+it: then the files move.  A portion without a removal is dropped when no archiver can be about to
+commit one, and when nothing is lost by that: it is incomplete, or its rows are in the database.
+Any other one stays, as it may be of another database.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from sqlalchemy import Connection
 
@@ -33,7 +35,25 @@ FRESH: Final = 3600.0
 STALE: Final = timedelta(days=1)
 """Age beyond which nobody is about to remove the rows of a staged portion."""
 
-IsLeft: TypeAlias = Callable[[Kind, Sequence[int]], bool]
+
+class Database(Protocol):
+    """What an archiver asks of the database about the portions that others have left."""
+
+    def removed(self, portions: Collection[str]) -> Collection[str]:
+        """Return the portions whose removal the journal has."""
+
+    def has_all(self, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+        """Tell whether all these rows, by id and the moment they came, are in the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was done about portions that archivers have left."""
+
+    kept: int = 0
+    dropped: int = 0
+    left: int = 0
+    """Old ones of which it is not known whether their rows are anywhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +69,7 @@ class Archive:
         """Return the archive there, after a file was written and removed to try it."""
         its = cls(*_opened(address), address)
         with _told(address):
-            probe = f"{its.root}/{STAGED}/probe-{os.getpid()}"
+            probe = f"{its.root}/{STAGED}/probe-{uuid4().hex}"
             its._write(probe, b"headway")
             its.files.delete_file(probe)
         return its
@@ -57,9 +77,10 @@ class Archive:
     def stage(self, conn: Connection, kind: Kind, ids: Sequence[int]) -> str:
         """Write what belongs to these rows, and return the name of the portion.
 
-        The file with the rows themselves is the last one: a portion that has it is complete.
+        The file with the rows themselves is the last one: a portion that has it is complete.  No
+        other portion has its name, of whatever archiver and database.
         """
-        name = f"{kind}-{ids[0]:012}-{ids[-1]:012}-{len(ids)}"
+        name = f"{kind}-{ids[0]:012}-{ids[-1]:012}-{len(ids)}-{uuid4().hex}"
         with _told(self.address):
             for table in archived.tables(kind):
                 rows = archived.read(conn, kind, table, ids)
@@ -72,9 +93,15 @@ class Archive:
     def keep(self, portion: str) -> None:
         """Move the files of a portion whose rows are removed to the folders of their tables."""
         with _told(self.address):
-            kind = Kind(portion.partition("-")[0])
-            for table in archived.tables(kind):
+            *others, main = archived.tables(Kind(portion.partition("-")[0]))
+            for table in others:
                 self._move(portion, table)
+            if not self._move(portion, main):
+                raise ArchiveError(
+                    f"The archive at {self.address} has lost {STAGED}/{portion}/{main}.parquet, "
+                    "whose rows are removed from the database. Look for it in a backup of the "
+                    "archive, and keep others from removing files there."
+                )
             self._drop_folder(portion)
 
     def drop(self, portion: str) -> None:
@@ -82,19 +109,25 @@ class Archive:
         with _told(self.address):
             self._drop_folder(portion)
 
-    def recover(self, is_left: IsLeft, now: datetime) -> int:
-        """Finish what archivers have left that ended half way; return how many portions."""
-        finished = 0
-        for portion, found in self._left().items():
+    def recover(self, database: Database, now: datetime) -> Recovered:
+        """Finish what archivers have left that ended half way."""
+        found = self._left()
+        kept = set(database.removed(list(found))) if found else set()
+        for portion in kept:
+            self.keep(portion)
+        dropped = left = 0
+        for portion in found.keys() - kept:
+            files = found[portion]
+            if not all(each.mtime and now - each.mtime > STALE for each in files.values()):
+                continue
             kind = Kind(portion.partition("-")[0])
-            main = found.get(archived.tables(kind)[-1])
-            latest = max((each.mtime for each in found.values() if each.mtime), default=None)
-            if main is not None and not is_left(kind, self._ids(main.path)):
-                self.keep(portion)
-                finished += 1
-            elif latest is None or now - latest > STALE:
+            main = files.get(archived.tables(kind)[-1])
+            if main is None or database.has_all(kind, self._rows(kind, main.path)):
                 self.drop(portion)
-        return finished
+                dropped += 1
+            else:
+                left += 1
+        return Recovered(len(kept), dropped, left)
 
     def _left(self) -> dict[str, dict[str, "FileInfo"]]:
         from pyarrow.fs import FileSelector, FileType
@@ -108,30 +141,44 @@ class Archive:
                     found.setdefault(portion, {})[each.base_name.removesuffix(".parquet")] = each
         return found
 
-    def _ids(self, path: str) -> list[int]:
+    def _rows(self, kind: Kind, path: str) -> list[tuple[int, datetime]]:
         from pyarrow import parquet
 
+        columns = ["id", archived.moment(kind)]
         with _told(self.address):
-            read = parquet.read_table(path, columns=["id"], filesystem=self.files)
-            return [int(each) for each in read.column("id").to_pylist()]
+            read = parquet.read_table(path, columns=columns, filesystem=self.files)
+            ids, moments = (read.column(name).to_pylist() for name in columns)
+            return list(zip(ids, moments, strict=True))
 
-    def _move(self, portion: str, table: str) -> None:
-        from pyarrow.fs import FileType
-
+    def _move(self, portion: str, table: str) -> bool:
+        """Move a file if it is there; tell whether it is where it belongs."""
         source = f"{self.root}/{STAGED}/{portion}/{table}.parquet"
         target = f"{self.root}/{table}/{portion}.parquet"
-        if self.files.get_file_info(source).type is FileType.NotFound:
-            return  # the portion has none of that table, or another archiver has moved it
-        self._make_folder(f"{self.root}/{table}")
-        self.files.move(source, target)
-        self._make_durable(f"{self.root}/{table}")
+        if self._is_there(source):
+            self._make_folder(f"{self.root}/{table}")
+            try:
+                self.files.move(source, target)
+            except OSError:
+                if self._is_there(source):
+                    raise
+                # Another archiver, which recovers the portion, has moved it meanwhile.
+            self._make_durable(f"{self.root}/{table}")
+        return self._is_there(target)
 
-    def _drop_folder(self, portion: str) -> None:
+    def _is_there(self, path: str) -> bool:
         from pyarrow.fs import FileType
 
+        return bool(self.files.get_file_info(path).type is not FileType.NotFound)
+
+    def _drop_folder(self, portion: str) -> None:
         folder = f"{self.root}/{STAGED}/{portion}"
-        if self.files.get_file_info(folder).type is not FileType.NotFound:
-            self.files.delete_dir(folder)
+        if self._is_there(folder):
+            try:
+                self.files.delete_dir(folder)
+            except OSError:
+                if self._is_there(folder):
+                    raise
+                # Another archiver, which recovers the portion as well, was faster.
 
     def _write(self, path: str, content: Any) -> None:
         folder = path.rpartition("/")[0]

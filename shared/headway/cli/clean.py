@@ -108,7 +108,13 @@ def _remove(
 
         its = Archive.at(archive)
     cleaning = Cleaning(engine, author(reason), its)
-    cleaning.recover()
+    if left := cleaning.recover().left:
+        typer.echo(
+            f"Staged portions older than a day of which this database knows nothing: {left}, below "
+            f"{archive}. They stay, as another database may have removed their rows. Give each "
+            "database an address of its own.",
+            err=True,
+        )
     return [cleaning.remove(request) for request in requests]
 
 

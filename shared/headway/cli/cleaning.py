@@ -1,17 +1,18 @@
 """Carry out `headway db clean`: portion by portion, each one archived before it is removed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Event
 from typing import Final
 
 from sqlalchemy import Engine
 
 from headway.actions import clean
-from headway.actions.archive import FRESH, Archive
+from headway.actions.archive import FRESH, Archive, Recovered
 from headway.actions.clean import Request, Tally
 from headway.actions.intervene import Author
-from headway.db import archived
+from headway.db import archived, expiry
 from headway.decide.retention import BEGINNING, Place, Portion, rest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
@@ -26,6 +27,22 @@ class _HeldElsewhereError(Exception):
     """Another process holds rows of the portion: nothing of it is removed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What an archiver asks of the database."""
+
+    engine: Engine
+
+    def removed(self, portions: Collection[str]) -> Collection[str]:
+        with self.engine.begin() as conn:
+            conn.execute(expiry.BE_PATIENT)
+            return archived.removed(conn, portions)
+
+    def has_all(self, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+        with self.engine.connect() as conn:
+            return archived.has_all(conn, kind, rows)
+
+
 @dataclass(slots=True)
 class Cleaning:
     """What was asked for, by whom, and where it is archived, if it is."""
@@ -36,16 +53,11 @@ class Cleaning:
     clock: Clock = field(default_factory=SystemClock)
     _never: Event = field(default_factory=Event)
 
-    def recover(self) -> int:
-        """Finish what another archiver has left half way; return how many portions."""
+    def recover(self) -> Recovered:
+        """Finish what another archiver has left half way."""
         if self.archive is None:
-            return 0
-
-        def is_left(kind: Kind, ids: Sequence[int]) -> bool:
-            with self.engine.connect() as conn:
-                return archived.is_any_left(conn, kind, ids)
-
-        return self.archive.recover(is_left, self.clock.now())
+            return Recovered()
+        return self.archive.recover(_Asked(self.engine), self.clock.now())
 
     def remove(self, request: Request) -> Tally:
         """Remove all that is old of one kind; return what that was."""
@@ -83,7 +95,8 @@ class Cleaning:
                 return part, 0
             name = archive.stage(conn, request.kind, part.ids)
         if self.clock.monotonic() - began > FRESH:
-            raise _HeldElsewhereError  # another archiver may soon take the portion for left behind
+            archive.drop(name)  # another archiver may soon take the portion for left behind
+            raise _HeldElsewhereError
         details: Mapping[str, JsonValue] = {"archive": archive.address, "portion": name}
         try:
             with self.engine.begin() as conn:

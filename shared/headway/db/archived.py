@@ -3,7 +3,8 @@
 A column of JSON comes as its text, under its name with `_json`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, TextClause, text
@@ -89,10 +90,35 @@ PROCESSES = text("""
      ORDER BY id
 """)
 
-ANY_RUN = text("SELECT EXISTS (SELECT FROM dag_run WHERE id = ANY (:ids))")
-ANY_EVENT = text("SELECT EXISTS (SELECT FROM event WHERE id = ANY (:ids))")
-ANY_CALLBACK = text("SELECT EXISTS (SELECT FROM callback WHERE id = ANY (:ids))")
-ANY_PROCESS = text("SELECT EXISTS (SELECT FROM process WHERE id = ANY (:ids))")
+REMOVED = text("""
+    SELECT details ->> 'portion' FROM event
+     WHERE action = 'db.clean' AND details ->> 'portion' = ANY (:portions)
+""")
+
+# A row of another database may have the same id, but did not come at the same microsecond.
+COUNT_RUNS = text("""
+    SELECT count(*)
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:moments AS timestamptz[])) AS its (id, moment)
+      JOIN dag_run AS here ON here.id = its.id AND here.created_at = its.moment
+""")
+
+COUNT_EVENTS = text("""
+    SELECT count(*)
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:moments AS timestamptz[])) AS its (id, moment)
+      JOIN event AS here ON here.id = its.id AND here.at = its.moment
+""")
+
+COUNT_CALLBACKS = text("""
+    SELECT count(*)
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:moments AS timestamptz[])) AS its (id, moment)
+      JOIN callback AS here ON here.id = its.id AND here.created_at = its.moment
+""")
+
+COUNT_PROCESSES = text("""
+    SELECT count(*)
+      FROM unnest(CAST(:ids AS bigint[]), CAST(:moments AS timestamptz[])) AS its (id, moment)
+      JOIN process AS here ON here.id = its.id AND here.started_at = its.moment
+""")
 
 _CONTENTS: Final[Mapping[Kind, Mapping[str, TextClause]]] = {
     Kind.RUNS: {
@@ -112,11 +138,11 @@ _CONTENTS: Final[Mapping[Kind, Mapping[str, TextClause]]] = {
     Kind.PROCESSES: {"process": PROCESSES},
 }
 
-_ANY: Final[Mapping[Kind, TextClause]] = {
-    Kind.RUNS: ANY_RUN,
-    Kind.EVENTS: ANY_EVENT,
-    Kind.CALLBACKS: ANY_CALLBACK,
-    Kind.PROCESSES: ANY_PROCESS,
+_COUNTS: Final[Mapping[Kind, tuple[str, TextClause]]] = {
+    Kind.RUNS: ("created_at", COUNT_RUNS),
+    Kind.EVENTS: ("at", COUNT_EVENTS),
+    Kind.CALLBACKS: ("created_at", COUNT_CALLBACKS),
+    Kind.PROCESSES: ("started_at", COUNT_PROCESSES),
 }
 
 
@@ -131,6 +157,17 @@ def read(conn: Connection, kind: Kind, table: str, ids: Sequence[int]) -> list[d
     return [{str(name): value for name, value in row.items()} for row in found.mappings()]
 
 
-def is_any_left(conn: Connection, kind: Kind, ids: Sequence[int]) -> bool:
-    """Tell whether any of these rows is in the database."""
-    return bool(conn.scalar(_ANY[kind], {"ids": list(ids)}))
+def moment(kind: Kind) -> str:
+    """Return the column that says when a row of a kind came."""
+    return _COUNTS[kind][0]
+
+
+def removed(conn: Connection, portions: Collection[str]) -> Collection[str]:
+    """Return the portions whose removal the journal has."""
+    return set(conn.scalars(REMOVED, {"portions": list(portions)}))
+
+
+def has_all(conn: Connection, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+    """Tell whether all these rows, by id and the moment they came, are in the database."""
+    given = {"ids": [id_ for id_, _ in rows], "moments": [at for _, at in rows]}
+    return bool(conn.scalar(_COUNTS[kind][1], given) == len(rows))
