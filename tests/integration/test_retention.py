@@ -37,6 +37,8 @@ ADD_EVENTS = """
 """
 END_PROCESSES = "UPDATE process SET ended_at = now() - interval '60 days' WHERE id = ANY (:ids)"
 
+ADD_DEADLINE = "INSERT INTO deadline (dag_run_id, name, check_at) SELECT id, 'late',"
+
 
 @pytest.fixture
 def scheduler(engine: Engine, database_url: str) -> Iterator[Replica]:
@@ -99,6 +101,10 @@ def test_the_latest_run_of_each_dag_stays_and_where_its_schedule_goes_on(
          "unfinished"),
         ("UPDATE callback SET state = 'queued', ended_at = NULL WHERE dag_run_id = :run",
          "unfinished"),
+        # It is over, but was not judged: no scheduler has lived since.
+        (f"{ADD_DEADLINE} now() - interval '50 days' FROM dag_run WHERE id = :run", "unfinished"),
+        # It is to come: the run has ended in time, whenever it is judged.
+        (f"{ADD_DEADLINE} now() + interval '50 days' FROM dag_run WHERE id = :run", None),
         (("UPDATE task_attempt SET outcome = 'lost', handle = '{\"mode\": \"cluster\"}'"
          " WHERE task_instance_id IN (SELECT id FROM task_instance WHERE dag_run_id = :run)"),
          "external"),

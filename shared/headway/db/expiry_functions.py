@@ -66,6 +66,9 @@ AS $ties$
                                  LEFT JOIN {schema}.notification AS its
                                    ON its.id = told.notification_id
                                 WHERE told.dag_run_id = run.id AND its.ended_at IS NULL)
+                    OR EXISTS (SELECT FROM {schema}.deadline AS its
+                                WHERE its.dag_run_id = run.id AND its.state = 'open'
+                                  AND its.check_at <= now())
                THEN 'unfinished'
                WHEN NOT EXISTS (SELECT FROM {schema}.dag_run AS later
                                  WHERE later.dag_id = run.dag_id
