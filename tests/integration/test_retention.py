@@ -36,7 +36,6 @@ ADD_EVENTS = """
       FROM generate_series(90, 1, -1) AS days WHERE days > 40 OR days < 20
 """
 END_PROCESSES = "UPDATE process SET ended_at = now() - interval '60 days' WHERE id = ANY (:ids)"
-
 ADD_DEADLINE = "INSERT INTO deadline (dag_run_id, name, check_at) SELECT id, 'late',"
 
 
@@ -317,11 +316,11 @@ def test_a_scheduler_that_was_declared_dead_removes_nothing(
 
 def test_a_worker_learns_which_runs_are_gone(engine: Engine, database_url: str) -> None:
     add_runs(engine, [60, 50])
+    there, gone, unknown = (
+        ("etl", "scheduled__60"), ("etl", "scheduled__1"), ("other", "scheduled__60"),
+    )  # fmt: skip
     with logins.logged_in(database_url, Login.WORKER) as its, its.connect() as conn:
-        there = run_names.present(conn, "etl", ["scheduled__60", "scheduled__1"])
-        unknown = run_names.present(conn, "other", ["scheduled__1"])
-
-    assert (set(there), set(unknown)) == ({"scheduled__60"}, {"scheduled__1"})
+        assert run_names.present(conn, [there, gone, unknown]) == {there, unknown}
 
 
 def clean(url: str, *given: str) -> Result:

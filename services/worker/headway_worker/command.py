@@ -30,6 +30,7 @@ from headway_worker.clerk import Clerk
 from headway_worker.code import CodeCache
 from headway_worker.forkers import fork_server
 from headway_worker.launcher import Launcher
+from headway_worker.log_retention import Run
 from headway_worker.logs import Logs
 from headway_worker.questions import Questions
 from headway_worker.resources import resources
@@ -142,13 +143,13 @@ def _trace(process: daemon.Registered, means: Means) -> None:
         means.launcher.traced, means.clerk.traced = tracing.begin, tracing.end
 
 
-def _present(engine: Engine, dag_id: str, run_ids: Collection[str]) -> Collection[str]:
+def _present(engine: Engine, runs: Collection[Run]) -> Collection[Run]:
     """Return which of these runs there are; all of them while the database does not answer."""
     try:
         with engine.connect() as conn:
-            return run_names.present(conn, dag_id, run_ids)
+            return run_names.present(conn, runs)
     except SQLAlchemyError:
-        return run_ids
+        return runs
 
 
 def _reporter(home: Path, clock: Clock) -> Callable[[], Mapping[str, JsonValue] | None]:

@@ -1,21 +1,18 @@
-"""Copy logs elsewhere, and remove old ones: in a thread of its own, for which nobody waits."""
+"""Copy logs elsewhere: in a thread of its own, for which nobody waits."""
 
 import logging
 import os
 from dataclasses import dataclass, field
-from datetime import timedelta
 from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final
 
-from headway.domain.retention import LEAST
 from headway.metrics.worker import LOGS_NOT_COPIED
 from headway.runtime.attempt_logs import open_log
 from headway.runtime.clock import Clock
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Pace
-from headway_worker.log_retention import Keep, Present, of_no_run, tidy
 from headway_worker.log_spool import LogSpool
 
 log = logging.getLogger(__name__)
@@ -25,10 +22,6 @@ MOST_TRIES: Final = 12
 
 LAST_SECONDS: Final = 10.0
 """How long a worker that stops goes on copying what is not copied yet."""
-
-TIDY_INTERVAL: Final = 3600.0
-COPIES_INTERVAL: Final = 86_400.0
-"""Seconds between two looks through all copies for those of runs that are gone."""
 
 _PACE: Final = Pace(retry_first=1.0, retry_longest=120.0)
 _REST: Final = 10
@@ -46,26 +39,22 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogKeeper:
-    """Copy each log while it grows and when it is whole, if there is a `remote`; remove old ones.
+    """Copy each log while it grows and when it is whole, if there is a `remote`.
 
-    `began` and `ended` may be called from any thread; the rest is done by `step`, which a
+    `began`, `ended` and `busy` may be called from any thread; the rest is done by `step`, which a
     thread calls from `start` on.
     """
 
     folder: Path
-    keep: Keep
     clock: Clock
     remote: RemoteLogs | None = None
     spool: LogSpool | None = None
     interval: float = 5.0
-    present: Present | None = None
     _copies: dict[Path, _Copy] = field(default_factory=dict)
     _running: set[Path] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
     _awake: Event = field(default_factory=Event)
     _stopping: bool = False
-    _tidy_at: float = 0.0
-    _tidy_copies_at: float = 0.0
     _thread: Thread | None = None
 
     def start(self, left: list[Path]) -> None:
@@ -106,14 +95,16 @@ class LogKeeper:
 
     def step(self) -> float:
         """Do what is due; return the seconds until something is, unless there is news."""
-        if self.clock.monotonic() >= self._tidy_at:
-            self._tidy_at = self.clock.monotonic() + TIDY_INTERVAL
-            self._tidy()
         for copy in self._due():
             self._copy(copy)
         with self._lock:
-            dues = [copy.due for copy in self._copies.values()]
-        return max(0.0, min([self._tidy_at, *dues]) - self.clock.monotonic())
+            due = min((copy.due for copy in self._copies.values()), default=inf)
+        return max(0.0, due - self.clock.monotonic())
+
+    def busy(self) -> tuple[set[Path], set[Path]]:
+        """Return the logs that are written, and those that wait to be copied."""
+        with self._lock:
+            return set(self._running), set(self._copies)
 
     def pending(self) -> list[Path]:
         """Return the logs of ended attempts that are not copied yet."""
@@ -187,29 +178,3 @@ class LogKeeper:
             del self._copies[copy.relative]
             if whole and self.spool is not None:
                 self.spool.remove(copy.relative)
-
-    def _tidy(self) -> None:
-        with self._lock:
-            running, waiting = set(self._running), set(self._copies)
-        now = self.clock.now().timestamp()
-        removed = tidy(self.folder, self.keep, now, running, waiting, self.present)
-        if removed:
-            log.info("action=remove_logs logs=%d", removed)
-        is_due = self.clock.monotonic() >= self._tidy_copies_at
-        if is_due and self.remote is not None and self.present is not None:
-            self._tidy_copies_at = self.clock.monotonic() + COPIES_INTERVAL
-            self._tidy_copies(self.remote, self.present)
-
-    def _tidy_copies(self, remote: RemoteLogs, present: Present) -> None:
-        """Remove copies of logs whose runs are gone, DAG by DAG."""
-        oldest, removed = self.clock.now() - timedelta(seconds=LEAST), 0
-        try:
-            for folder in remote.folders():
-                for relative in of_no_run(remote.logs(folder), present):
-                    if not self._stopping and remote.modified(relative) < oldest:
-                        remote.remove(relative)
-                        removed += 1
-        except Exception as error:  # noqa: BLE001 - each store's library has errors of its own
-            log.warning("action=remove_copies error=%s: %s", type(error).__name__, error)
-        if removed:
-            log.info("action=remove_copies logs=%d", removed)

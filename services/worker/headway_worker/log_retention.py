@@ -49,21 +49,23 @@ def too_many(
     return removed
 
 
-Present: TypeAlias = Callable[[str, Collection[str]], Collection[str]]
-"""Tells which of these runs of a DAG are in the database; all, if it knows no run of the DAG."""
+Run: TypeAlias = tuple[str, str]
+"""The ids of a DAG and of a run of it."""
+
+Present: TypeAlias = Callable[[Collection[Run]], Collection[Run]]
+"""Tells which of these runs are in the database, or are of DAGs of which it has no run."""
 
 
 def of_no_run(logs: Iterable[Path], present: Present) -> set[Path]:
     """Return the logs whose runs are in the database no more."""
-    by_dag: dict[str, dict[str, list[Path]]] = {}
+    runs: dict[Run, list[Path]] = {}
     for log in logs:
         if (its := run_of(log)) is not None:
-            by_dag.setdefault(its[0], {}).setdefault(its[1], []).append(log)
+            runs.setdefault(its, []).append(log)
     found: set[Path] = set()
-    for dag_id, runs in by_dag.items():
-        for ids in _portions(sorted(runs)):
-            for run_id in set(ids) - set(present(dag_id, ids)):
-                found.update(runs[run_id])
+    for some in _portions(sorted(runs)):
+        for gone in set(some) - set(present(some)):
+            found.update(runs[gone])
     return found
 
 
@@ -89,9 +91,9 @@ def tidy(
     return len(removed)
 
 
-def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), ASKED):
-        yield ids[start : start + ASKED]
+def _portions(runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+    for start in range(0, len(runs), ASKED):
+        yield runs[start : start + ASKED]
 
 
 def _logs(folder: Path) -> Iterator[KeptLog]:

@@ -16,6 +16,7 @@ from headway_worker.log_file import Limits, LogFile
 from headway_worker.log_keeper import LogKeeper
 from headway_worker.log_retention import Keep, Present
 from headway_worker.log_spool import LogSpool
+from headway_worker.log_tidier import LogTidier
 
 log = logging.getLogger(__name__)
 
@@ -24,12 +25,13 @@ _DAY: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """Where attempts log to, and the thread that copies and removes what they have logged."""
+    """Where attempts log to, and the threads that copy and remove what they have logged."""
 
     folder: Path
     limits: Limits
     clock: Clock
     keeper: LogKeeper
+    tidier: LogTidier
 
     @classmethod
     def start(
@@ -47,14 +49,16 @@ class Logs:
         folder = logs_folder(home)
         with suppress(OSError):  # on a full disk it is tried again with each log
             folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
-        keep = Keep(given.keep_days * _DAY, given.keep_bytes)
-        keeper = LogKeeper(folder, keep, clock, remote, interval=given.copy_interval)
-        keeper.present = present
+        keeper = LogKeeper(folder, clock, remote, interval=given.copy_interval)
         left: list[Path] = []
         if remote is not None:
             keeper.spool, left = LogSpool.take(home / "logs-to-copy")
         keeper.start(left)
-        return cls(folder, Limits(given.max_bytes, given.max_bytes_per_second), clock, keeper)
+        keep = Keep(given.keep_days * _DAY, given.keep_bytes)
+        tidier = LogTidier(folder, keep, clock, keeper.busy, remote, present)
+        tidier.start()
+        limits = Limits(given.max_bytes, given.max_bytes_per_second)
+        return cls(folder, limits, clock, keeper, tidier)
 
     def open(self, key: LogKey | CallbackLogKey) -> LogFile:
         """Return the log of an attempt or a callback that starts; it must be closed."""
@@ -63,7 +67,8 @@ class Logs:
         return LogFile(self.folder, relative, self.limits, self.clock, self._closed)
 
     def close(self) -> None:
-        """End the thread, when it has copied what it can."""
+        """End the threads, when what can be copied is."""
+        self.tidier.close()
         self.keeper.close()
 
     def _closed(self, closed: LogFile) -> None:

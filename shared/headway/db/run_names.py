@@ -1,21 +1,26 @@
-"""SQL on which runs of a DAG there are, by their names."""
+"""SQL on which runs there are, by their names."""
 
 from collections.abc import Collection
 
 from sqlalchemy import Connection, text
 
-KNOWN = text("SELECT EXISTS (SELECT FROM dag_run WHERE dag_id = :dag_id)")
-
+# Each name is two look-ups in an index, whatever the planner expects.
 PRESENT = text("""
-    SELECT run_id FROM dag_run WHERE dag_id = :dag_id AND run_id = ANY (:run_ids)
+    SELECT it.dag_id, it.run_id
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:run_ids AS text[])) AS it (dag_id, run_id)
+     WHERE (SELECT run.run_id FROM dag_run AS run
+             WHERE run.dag_id = it.dag_id AND run.run_id = it.run_id) IS NOT NULL
+        OR (SELECT run.dag_id FROM dag_run AS run
+             WHERE run.dag_id = it.dag_id
+             LIMIT 1) IS NULL
 """)
 
 
-def present(conn: Connection, dag_id: str, run_ids: Collection[str]) -> Collection[str]:
-    """Return which of these runs are there; all of them if no run of the DAG is.
+def present(conn: Connection, runs: Collection[tuple[str, str]]) -> Collection[tuple[str, str]]:
+    """Return which of these runs are there, by DAG and run id, and those of unknown DAGs.
 
-    A database without any run of the DAG is another one, or new: it says nothing of these runs.
+    A database without any run of a DAG is another one, or new: it says nothing of its runs.
     """
-    if not conn.scalar(KNOWN, {"dag_id": dag_id}):
-        return run_ids
-    return set(conn.scalars(PRESENT, {"dag_id": dag_id, "run_ids": list(run_ids)}))
+    pairs = list(runs)
+    names = {"dag_ids": [dag for dag, _ in pairs], "run_ids": [run for _, run in pairs]}
+    return {(row.dag_id, row.run_id) for row in conn.execute(PRESENT, names)}

@@ -1,6 +1,7 @@
 """The copies of logs elsewhere, by fsspec: an object store, or a folder that machines share."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,9 +79,9 @@ class RemoteLogs:
         """Return the folders of DAGs."""
         return [it for it in self._below("") if it.name.startswith("dag_id=")]
 
-    def logs(self, folder: Path) -> list[Path]:
+    def logs(self, folder: Path) -> Iterator[Path]:
         """Return the logs in the folder of a DAG."""
-        return [it for it in self._below(folder.as_posix()) if it.suffix == ".log"]
+        return (it for it in self._below(folder.as_posix()) if it.suffix == ".log")
 
     def modified(self, relative: Path) -> datetime:
         """Return when a log was written the last time."""
@@ -91,12 +92,13 @@ class RemoteLogs:
         """Remove a log."""
         self.files.rm_file(self._path(relative))
 
-    def _below(self, folder: str) -> list[Path]:
+    def _below(self, folder: str) -> Iterator[Path]:
         try:
             found = self.files.ls(f"{self.root}/{folder}".rstrip("/"), detail=False)
         except FileNotFoundError:
-            return []
-        return [Path(folder, str(each).rstrip("/").rpartition("/")[2]) for each in found]
+            return
+        for each in found:
+            yield Path(folder, str(each).rstrip("/").rpartition("/")[2])
 
     def _unreadable(self, error: Exception) -> LogsError:
         return LogsError(

@@ -3,8 +3,7 @@
 import io
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import IO, Any
@@ -12,6 +11,7 @@ from typing import IO, Any
 import pytest
 
 from headway.metrics.worker import LOGS_NOT_COPIED
+from headway.runtime import settings
 from headway.runtime.attempt_logs import LogKey
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.log_remote import RemoteLogs
@@ -19,8 +19,8 @@ from headway.testing.clock import FakeClock
 from headway.testing.machine import until
 from headway.testing.metrics import total
 from headway_worker.log_keeper import MOST_TRIES, LogKeeper
-from headway_worker.log_retention import Keep, KeptLog, Present, of_no_run, tidy, too_many
 from headway_worker.log_spool import LogSpool
+from headway_worker.logs import Logs
 
 ONE, OTHER = Path("dag_id=d/attempt=1.log"), Path("dag_id=d/attempt=2.log")
 DAY = 86_400.0
@@ -49,9 +49,7 @@ class Scene:
         self.clock = FakeClock()
         self.spool, self.left = LogSpool.take(home / "spool")
         remote: Any = store
-        keep = Keep(30 * DAY, 10**9)
-        self.keeper = LogKeeper(self.folder, keep, clock or self.clock, remote, self.spool, 5.0)
-        self.keeper._tidy_at = 10**9
+        self.keeper = LogKeeper(self.folder, clock or self.clock, remote, self.spool, 5.0)
 
     def write(self, relative: Path, content: bytes) -> None:
         path = self.folder / relative
@@ -265,40 +263,6 @@ def test_a_stop_copies_what_has_ended(tmp_path: Path) -> None:
     assert scene.entries() == 1
 
 
-def kept(name: str, days_ago: float, size: int = 1) -> KeptLog:
-    return KeptLog(Path(name), 100 * DAY - days_ago * DAY, size)
-
-
-@pytest.mark.parametrize(
-    ("logs", "keep", "waiting", "removed"),
-    [
-        ([], Keep(DAY, 10), "", ""),
-        ([kept("a", 0.5), kept("b", 1.5)], Keep(DAY, 10), "", "b"),
-        ([kept("a", 0.5), kept("b", 1.5)], Keep(DAY, 10), "b", ""),
-        ([kept("a", 1, 5), kept("b", 2, 5), kept("c", 3, 1)], Keep(9 * DAY, 10), "", "c"),
-        ([kept("a", 1, 5), kept("b", 2, 6), kept("c", 3, 1)], Keep(9 * DAY, 10), "bc", "bc"),
-    ],
-)
-def test_old_logs_go_and_beyond_the_limit_the_oldest(
-    logs: list[KeptLog], keep: Keep, waiting: str, removed: str
-) -> None:
-    found = too_many(logs, keep, 100 * DAY, set(map(Path, waiting)))
-
-    assert found == set(map(Path, removed))
-
-
-def test_removed_logs_leave_no_empty_folders_and_running_ones_stay(scene: Scene) -> None:
-    running, old = Path("dag_id=a/run_id=1/log"), Path("dag_id=b/run_id=1/log")
-    for relative in (running, old):
-        scene.write(relative, b"x")
-
-    count = tidy(scene.folder, Keep(1.0, 10), 10**12, running={running}, waiting=set())
-
-    assert count == 1
-    assert [path.name for path in scene.folder.iterdir()] == ["dag_id=a"]
-    assert (scene.folder / running).exists()
-
-
 def test_a_remote_keeps_logs_at_their_paths(tmp_path: Path) -> None:
     remote = RemoteLogs.at(f"file://{tmp_path}/copies")
     (tmp_path / "log").write_bytes(b"0123456789")
@@ -328,64 +292,30 @@ def test_whoever_reads_a_copy_finds_the_old_or_the_new_one(tmp_path: Path) -> No
     assert remote.read(ONE, 0, 9) == b"new"
 
 
-def of(run_id: str, dag_id: str = "d") -> Path:
-    return LogKey(dag_id, run_id, "t", -1, 1).relative
+def test_ended_logs_are_copied_while_another_thread_waits_for_the_store(tmp_path: Path) -> None:
+    """A look through all copies takes hours in a large store."""
+    listing, end = Event(), Event()
+    listed: list[bool] = []
 
+    class Slow(Store):
+        def folders(self) -> list[Path]:
+            listing.set()
+            listed.append(end.wait(60))
+            return []
 
-def only(*runs: str) -> Present:
-    """A database that has these runs of the DAG "d", and knows nothing of other DAGs."""
-    return lambda dag_id, ids: set(runs) & set(ids) if dag_id == "d" else ids
+    store: Any = Slow()
+    given = settings.read(settings.LogSettings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headway_worker.log_tidier.COPIES_INTERVAL", 0.0)
+        logs = Logs.start(given, tmp_path, store, SystemClock(), lambda runs: runs)
+    assert listing.wait(60)
 
+    key = LogKey("d", "r", "t", -1, 1)
+    log = logs.open(key)
+    log.say("a")
+    log.close()
 
-def test_logs_of_runs_that_are_gone_go_once_they_are_a_day_old(scene: Scene) -> None:
-    there, gone, young, other = of("there"), of("gone"), of("young"), of("gone", "other")
-    for relative in (there, gone, young, other):
-        scene.write(relative, b"x")
-    now = 100 * DAY
-    for relative in (there, gone, other):
-        os.utime(scene.folder / relative, (now - 2 * DAY,) * 2)
-    os.utime(scene.folder / young, (now - DAY / 2,) * 2)
-
-    keep = Keep(30 * DAY, 10**9)
-    assert tidy(scene.folder, keep, now, {gone}, (), only("there")) == 0
-    assert tidy(scene.folder, keep, now, (), (), only("there")) == 1
-    assert not (scene.folder / gone).exists()
-
-
-def test_the_database_is_asked_for_a_bounded_number_of_runs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("headway_worker.log_retention.ASKED", 3)
-    asked: list[int] = []
-
-    def present(_dag_id: str, ids: Collection[str]) -> Collection[str]:
-        asked.append(len(ids))
-        return set(ids) - {"5"}
-
-    assert of_no_run([of(str(number)) for number in range(7)], present) == {of("5")}
-    assert asked == [3, 3, 1]
-
-
-def test_copies_of_logs_of_runs_that_are_gone_go(tmp_path: Path) -> None:
-    copies = tmp_path / "copies"
-    for relative in (of("there"), of("gone"), of("young"), of("gone", "other")):
-        (copies / relative).parent.mkdir(parents=True, exist_ok=True)
-        (copies / relative).write_bytes(b"x")
-        os.utime(copies / relative, (10 * DAY,) * 2)
-    os.utime(copies / of("young"), (19.5 * DAY,) * 2)
-    clock = FakeClock(datetime.fromtimestamp(20 * DAY, UTC))
-    remote = RemoteLogs.at(f"file://{copies}")
-    keeper = LogKeeper(tmp_path / "logs", Keep(DAY, 10**9), clock, remote, present=only("there"))
-
-    keeper.step()
-
-    left = {path.relative_to(copies) for path in copies.rglob("*.log")}
-    assert left == {of("there"), of("young"), of("gone", "other")}
-
-
-def test_a_store_that_is_away_stops_nothing(scene: Scene) -> None:
-    scene.keeper.present = only()
-    scene.keeper._tidy_at = 0.0
-    scene.keeper.ended(ONE)
-
-    assert scene.keeper.step() > 0
+    until(lambda: key.relative in store.copies, "the copy")
+    assert listed == []
+    end.set()
+    logs.close()
