@@ -20,6 +20,9 @@ from headway_worker.notifications.message import Message, NotificationError
 TIMEOUT: Final = 20.0
 """Seconds that a receiver may take for each step of its answer."""
 
+SECURITIES: Final = ("starttls", "ssl", "none")
+"""How a mail server is reached: with TLS from its STARTTLS on, with TLS from the start, or not."""
+
 PAGERDUTY: Final = "https://events.pagerduty.com"
 
 
@@ -60,20 +63,32 @@ def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> None
     mail["Message-ID"] = f"<{message.key}@{sender.rpartition('@')[2].strip('> ') or 'headway'}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(message.body)
-    security = str(extra.get("security", "starttls"))
-    host, secure = connection.host or "localhost", ssl.create_default_context()
-    if security == "ssl":
-        server: smtplib.SMTP = smtplib.SMTP_SSL(
-            host, connection.port or 465, timeout=TIMEOUT, context=secure
-        )
-    else:
-        server = smtplib.SMTP(host, connection.port or 587, timeout=TIMEOUT)
-    with server:
-        if security == "starttls":
-            server.starttls(context=secure)
+    with _mail_server(connection) as server:
         if connection.password is not None:
             server.login(connection.login or "", connection.password)
         server.send_message(mail)
+
+
+def _mail_server(connection: Connection) -> smtplib.SMTP:
+    """Reach the mail server as `security` says; what is none of these sends no password."""
+    given = connection.extra.get("security")
+    security = "starttls" if given is None else str(given).lower()
+    if security not in SECURITIES:
+        raise NotificationError(
+            f"The connection {connection.conn_id!r} has a security in its extra that is none of "
+            f"{', '.join(SECURITIES)}; write one of these."
+        )
+    host, secure = connection.host or "localhost", ssl.create_default_context()
+    if security == "ssl":
+        return smtplib.SMTP_SSL(host, connection.port or 465, timeout=TIMEOUT, context=secure)
+    server = smtplib.SMTP(host, connection.port or 587, timeout=TIMEOUT)
+    if security == "starttls":
+        try:
+            server.starttls(context=secure)
+        except BaseException:
+            server.close()
+            raise
+    return server
 
 
 def by_slack(connection: Connection, message: Message, _: Sequence[str]) -> None:

@@ -115,9 +115,28 @@ def test_a_mail_server_is_told_the_password_and_an_error_is_not() -> None:
     assert "canary" not in str(caught.value)
 
 
-def test_a_mail_server_without_starttls_gets_no_mail_unless_security_is_none() -> None:
+@pytest.mark.parametrize("security", ["tls", "STARTLS", "", False])
+def test_a_security_that_there_is_not_sends_no_password(security: Any) -> None:
+    given = {"auth_require_tls": False, "authenticator": lambda *_: AuthResult(success=True)}
+    with mail_server(**given) as (port, mails):
+        mine = by_mail(port, login="me", password="canary", extra={"security": security})
+        with pytest.raises(NotificationError, match="none of starttls, ssl, none; write one"):
+            send(mine, MESSAGE, [])
+    assert mails == []
+
+
+def test_the_case_of_security_does_not_count() -> None:
+    with mail_server() as (port, mails):
+        send(by_mail(port, extra={"security": "None"}), MESSAGE, [])
+    assert len(mails) == 1
+
+
+@pytest.mark.parametrize("security", ["starttls", "StartTLS", None])
+def test_a_mail_server_without_starttls_gets_no_mail_unless_security_is_none(
+    security: str | None,
+) -> None:
     with mail_server() as (port, mails), pytest.raises(NotificationError, match="STARTTLS"):
-        send(by_mail(port, extra={"security": "starttls"}), MESSAGE, [])
+        send(by_mail(port, extra={"security": security}), MESSAGE, [])
     assert mails == []
 
 
