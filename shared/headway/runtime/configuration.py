@@ -57,6 +57,7 @@ PASSABLE: Final = 0o711
 """The mode of a folder that others may pass through, and not look into."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+UpToADay = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 SparkConf = Annotated[dict[str, str], NoDecode, BeforeValidator(_properties)]
 HttpPort = Annotated[

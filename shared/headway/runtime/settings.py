@@ -18,6 +18,7 @@ from headway.runtime.configuration import (
     Seconds,
     Settings,
     SparkConf,
+    UpToADay,
     config_file,
     defaults,
     environment,
@@ -120,11 +121,12 @@ class SchedulerSettings(RetentionSettings):
     deadline_check_interval: Seconds = Field(
         5.0, description="Seconds between two looks for deadlines that are over."
     )
-    notification_gather_time: float = Field(
-        10.0, ge=0, description="Seconds for which events of a run are gathered into one message."
+    notification_gather_time: UpToADay = Field(
+        10.0, description="Seconds, up to a day, to gather events of a run into one message."
     )
-    notification_spacing: float = Field(
-        300.0, ge=0, description="Seconds from a message to the next of its kind about its run."
+    notification_spacing: UpToADay = Field(
+        300.0,
+        description="Seconds, up to a day, from a message to the next of its kind about its run.",
     )
     task_queued_timeout: Seconds = Field(
         600.0,

@@ -162,6 +162,18 @@ def test_settings_never_change() -> None:
             "^HEADWAY_SCHEDULER_LEASE_GRACE: ",
         ),
         (
+            "HEADWAY_SCHEDULER_NOTIFICATION_SPACING",
+            "inf",
+            SchedulerSettings,
+            "^HEADWAY_SCHEDULER_NOTIFICATION_SPACING: .* finite number",
+        ),
+        (
+            "HEADWAY_SCHEDULER_NOTIFICATION_GATHER_TIME",
+            "86401",
+            SchedulerSettings,
+            "^HEADWAY_SCHEDULER_NOTIFICATION_GATHER_TIME: .* less than or equal to 86400",
+        ),
+        (
             "HEADWAY_SCHEDULER_OUTAGE_THRESHOLD",
             "14",
             SchedulerSettings,
