@@ -14,9 +14,12 @@ from sqlalchemy import Engine, event, text
 from typer.testing import CliRunner
 
 from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.clear import clear_tasks
+from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.cli.main import app
 from headway.db import deadlines, pins, runs
+from headway.decide.clear import Selection
 from headway.domain.deadline import DeadlineReference, DeadlineSpec
 from headway.domain.spec import DagSpec
 from headway.testing import seed
@@ -189,10 +192,16 @@ def test_one_from_the_start_follows_the_start(engine: Engine, replica: Replica) 
     with engine.begin() as conn:
         runs.start(conn, [run], asked + HOUR + 10 * SECOND, seed.AGING)
     assert judge_deadlines(replica, asked + 2 * HOUR) == 1
-    assert rows(engine)[0][1:] == ("open", asked + 2 * HOUR + 10 * SECOND)
+    assert rows(engine)[0][1:] == ("open", None)
+    end_run(engine, run, asked + 2 * HOUR)
+    with engine.begin() as conn:
+        clear_tasks(conn, "etl", RUN, Selection(), Author("user:ann"))
+        runs.start(conn, [run], asked + 2 * HOUR, seed.AGING)
     assert judge_deadlines(replica, asked + 2 * HOUR + 11 * SECOND) == 1
+    assert rows(engine)[0][1:] == ("open", None)
+    assert judge_deadlines(replica, asked + 3 * HOUR + SECOND) == 1
 
-    assert rows(engine)[0][1] == "missed"
+    assert rows(engine)[0][1:] == ("missed", asked + 3 * HOUR)
 
 
 def test_one_that_another_version_does_not_have_is_withdrawn_and_its_own_is_entered(

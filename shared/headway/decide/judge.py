@@ -49,7 +49,8 @@ def judge(deadline: OpenDeadline, now: datetime) -> Judgement:
     """Decide whether a deadline was met or missed, or when to look at it again.
 
     One that is counted from the start is looked at as often as it could be over: a run that has
-    not started by now cannot be late earlier than that many seconds from now.
+    not started by now cannot be late earlier than that many seconds from now.  While it is open it
+    gets no `due_at`: a run that is cleared starts anew, and it with it.
     """
     if not deadline.known:
         return Judgement(deadline, DeadlineState.WITHDRAWN, deadline.due_at, now)
@@ -59,7 +60,7 @@ def judge(deadline: OpenDeadline, now: datetime) -> Judgement:
     if due_at is None:
         return _not_started(deadline, now)
     if now < due_at + PATIENCE:
-        return Judgement(deadline, DeadlineState.OPEN, due_at, due_at + PATIENCE)
+        return Judgement(deadline, DeadlineState.OPEN, deadline.due_at, due_at + PATIENCE)
     in_time = deadline.ended_at is not None and deadline.ended_at <= due_at
     return Judgement(deadline, DeadlineState.MET if in_time else DeadlineState.MISSED, due_at, now)
 

@@ -49,7 +49,7 @@ Table(
     Column("task_id", Text),
     Column("name", Text, nullable=False),
     Column("state", Text, nullable=False, server_default=text("'open'")),
-    # NULL as long as the run has not started and the deadline is counted from its start.
+    # NULL as long as it is open and is counted from the start of the run, which a clear moves.
     moment("due_at"),
     # When a scheduler is to look at it next.
     moment("check_at", nullable=False),
