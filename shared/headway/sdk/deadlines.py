@@ -1,12 +1,18 @@
 """Deadlines: what a DAG file gives as `deadline=` of a DAG and as `sla=` of a task."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from headway.domain.deadline import DeadlineReference as Moment
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.errors import DagError
 from headway.sdk import checks
+
+LONGEST: Final = timedelta(days=3653)
+"""Ten years: what a deadline may be after its reference."""
+
+LAST: Final = datetime(9999, 12, 31, tzinfo=UTC)
+"""When the last deadline is, so that it is a date in each time zone."""
 
 _WANTED: Final = "a timedelta (after the run is due), a DeadlineAlert, or a list of these"
 
@@ -81,7 +87,9 @@ class DeadlineAlert:
                 reference,
             )
         at = reference.at if isinstance(reference, FixedDate) else None
-        seconds = checks.duration(interval, f"{where}: interval").total_seconds()
+        seconds = _seconds(checks.duration(interval, f"{where}: interval"), f"{where}: interval")
+        if at is not None and at > LAST - timedelta(seconds=seconds):
+            raise DagError(f"{where} is after the year 9999; take an earlier date.")
         if at is None and not seconds:
             checks.refuse(f"{where}: interval", "longer than 0 seconds", interval)
         self.spec = DeadlineSpec(
@@ -110,4 +118,13 @@ def _spec(item: object, where: str) -> DeadlineSpec:
         return item.spec
     if isinstance(item, bool) or not isinstance(item, timedelta | int | float):
         checks.refuse(where, _WANTED, item)
-    return DeadlineSpec(seconds=checks.time_limit(item, where).total_seconds())
+    return DeadlineSpec(seconds=_seconds(checks.time_limit(item, where), where))
+
+
+def _seconds(interval: timedelta, where: str) -> float:
+    if interval > LONGEST:
+        raise DagError(
+            f"{where} must be at most {LONGEST.days:,} days (ten years), not {interval}; take a "
+            "shorter one, or leave the deadline out."
+        )
+    return interval.total_seconds()

@@ -12,6 +12,7 @@ from headway.sdk import DAG, DeadlineAlert, DeadlineReference, EmptyOperator
 from headway.sdk.specification import to_spec
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+LATEST = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 AN_HOUR_AFTER_DUE = DeadlineSpec(seconds=3600.0)
 
@@ -74,6 +75,16 @@ def test_a_dag_has_several_deadlines_and_its_tasks_have_slas() -> None:
         (lambda: EmptyOperator(task_id="a", sla="soon"), "sla must be a timedelta"),  # type: ignore[arg-type]
         (lambda: DAG("d", default_args={"deadline": HOUR}), "pass deadline= to the DAG itself"),
         (lambda: DeadlineAlert(interval=0), "interval must be longer than 0 seconds"),
+        (lambda: of_dag(timedelta.max), "deadline must be at most 3,653 days .ten years., not 99"),
+        (lambda: EmptyOperator(task_id="a", sla=1e12), "sla must be at most 3,653 days"),
+        (
+            lambda: DeadlineAlert(DeadlineReference.START, timedelta(days=3654)),
+            "DeadlineAlert: interval must be at most 3,653 days",
+        ),
+        (
+            lambda: DeadlineAlert(DeadlineReference.FIXED_DATETIME(LATEST), HOUR),
+            "DeadlineAlert is after the year 9999; take an earlier date",
+        ),
         (lambda: DeadlineAlert("due", HOUR), "reference must be DeadlineReference.DUE"),  # type: ignore[arg-type]
         (lambda: DeadlineAlert(Moment.FIXED, HOUR), "reference must be DeadlineReference.DUE"),
         (
