@@ -6,7 +6,7 @@ connection that may be secret: its text is not quoted, but for its type and name
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SecretError
 from headway.domain.names import check_key
+from headway.domain.sensitive import secret_texts
 
 EXTRA_KEY: Final = "__extra__"
 """The parameter of a URI that holds all of extra as JSON, where it has no simpler form."""
@@ -23,27 +24,8 @@ LARGEST_PORT: Final = 65535
 DEEPEST: Final = 32
 """Levels of lists and maps in extra."""
 
-SENSITIVE: Final = (
-    "access_key",
-    "account_key",
-    "api_key",
-    "apikey",
-    "authorization",
-    "credential",
-    "passphrase",
-    "passwd",
-    "password",
-    "private_key",
-    "secret",
-    "signature",
-    "token",
-)
-"""What the name of a field of extra holds when its value is a secret whatever type it has."""
-
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9_.+]*")
 _PROTOCOL: Final = re.compile(r"[A-Za-z0-9_.+\-]*")
-NO_SECRETS: Final = frozenset({"true", "false", "none", "null", "yes", "no", "on", "off"})
-"""What is no secret, wherever it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -279,22 +261,3 @@ def _object(conn_id: str, text: str, what: str) -> dict[str, JsonValue]:
     if not isinstance(value, dict):
         raise SecretError(f"Connection {conn_id!r}: {what} is not a JSON object.")
     return value
-
-
-def secret_texts(
-    value: JsonValue | Mapping[str, JsonValue], *, sensitive: bool = False
-) -> Iterator[str]:
-    """Yield every text in a JSON value, and the numbers that stand under a sensitive name."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            plain = name.lower().replace("-", "_")
-            inner = sensitive or any(word in plain for word in SENSITIVE)
-            yield from secret_texts(item, sensitive=inner)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from secret_texts(item, sensitive=sensitive)
-    elif isinstance(value, str):
-        if value and value.lower() not in NO_SECRETS:
-            yield value
-    elif sensitive and value is not None and not isinstance(value, bool):
-        yield str(value)

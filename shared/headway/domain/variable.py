@@ -4,10 +4,11 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from headway.domain.connection import NO_SECRETS, Connection, secret_texts
+from headway.domain.connection import Connection
 from headway.domain.errors import SecretError
 from headway.domain.names import check_key
 from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.sensitive import NO_SECRETS, secret_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

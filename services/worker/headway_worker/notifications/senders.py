@@ -9,6 +9,7 @@ import smtplib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from email.message import EmailMessage
+from http.client import HTTPException, InvalidURL
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -172,9 +173,7 @@ def _url(connection: Connection) -> str:
 def _post(
     url: str, said: Mapping[str, Any], message: Message, headers: Mapping[str, str] | None = None
 ) -> None:
-    place = urlsplit(url)
-    if place.scheme not in {"http", "https"} or not place.hostname:
-        raise NotificationError("The connection has no http or https URL.")
+    host = _host(url)
     request = Request(  # noqa: S310 - the scheme was checked
         url,
         json.dumps(said).encode(),
@@ -190,9 +189,29 @@ def _post(
         with build_opener(_NoRedirects).open(request, timeout=TIMEOUT) as answer:
             answer.read(2**16)
     except HTTPError as error:  # its URL may be the secret
-        raise NotificationError(f"{place.hostname} answers HTTP {error.code}.") from None
+        raise NotificationError(f"{host} answers HTTP {error.code}.") from None
     except URLError as error:
-        raise NotificationError(f"{place.hostname} is not reached: {error.reason}") from None
+        raise NotificationError(f"{host} is not reached: {error.reason}") from None
+    except (InvalidURL, ValueError):  # they quote the URL, or the header
+        raise NotificationError(
+            f"The URL at {host}, or a header, has a character that may not be there, such as a "
+            "space or the end of a line; correct the connection."
+        ) from None
+    except HTTPException as error:
+        raise NotificationError(
+            f"{host} gives no answer that is HTTP: {type(error).__name__}."
+        ) from None
+
+
+def _host(url: str) -> str:
+    """Return the host of an http or https URL, of which no error tells more."""
+    try:
+        place = urlsplit(url)
+    except ValueError:
+        place = urlsplit("")
+    if place.scheme not in {"http", "https"} or not place.hostname:
+        raise NotificationError("The connection has no http or https URL.")
+    return place.hostname
 
 
 def _of_smtp(error: smtplib.SMTPException) -> str:

@@ -114,3 +114,23 @@ def test_what_the_connection_has_of_secrets_is_masked() -> None:
 
     assert secret not in f"{message}"
     assert message.facts["dag_id"] == "flights"
+
+
+def test_what_is_no_secret_of_the_connection_stays_and_so_do_names() -> None:
+    extra: dict[str, Any] = {
+        "severity": "critical",
+        "to": "ops@example.com",
+        "api_token": "cause-attempt",
+        "headers": {"X-Team": "canary-header"},
+        "url": ["json://canary-url"],
+    }
+    said = 'critical "cause-attempt" canary-header json://canary-url ops@example.com\n'
+    connection = Connection(conn_id="ops", conn_type="http", password="events", extra=extra)
+
+    message = masked(compose(order(told=[{**FAILED, "cause": said}])), connection)
+
+    events = message.facts["events"]
+    assert isinstance(events, list)
+    assert events[0] == {**FAILED, "cause": 'critical "***" *** *** ops@example.com\n'}
+    assert "critical" in message.body
+    assert "canary" not in message.body

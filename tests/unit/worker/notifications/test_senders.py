@@ -207,3 +207,38 @@ def test_what_is_not_accepted_is_an_error_without_the_url(web: Received, status:
 def test_what_cannot_be_sent_says_why(given: Connection, said: str) -> None:
     with pytest.raises(NotificationError, match=said):
         send(given, MESSAGE, [])
+
+
+@pytest.mark.parametrize(
+    ("conn_type", "given"),
+    [
+        ("slack", {"password": "T0/B0/cana ry"}),
+        ("slack", {"password": "http://[canary/x"}),
+        ("slack", {"password": "http://127.0.0.1:canary/x"}),
+        ("webhook", {"extra": {"token": "cana\nry"}}),
+    ],
+)
+def test_a_url_or_a_header_that_cannot_be_is_an_error_that_does_not_quote_it(
+    web: Received, conn_type: str, given: Any
+) -> None:
+    with pytest.raises(NotificationError, match=r"may not be there|no http or https") as caught:
+        send(connection(conn_type, web.port, **given), MESSAGE, [])
+    assert "cana" not in str(caught.value)
+    assert web.posts == []
+
+
+def test_an_answer_that_is_no_http_is_an_error() -> None:
+    with socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+
+        def answer() -> None:
+            with server.accept()[0] as peer:
+                peer.recv(2**16)
+                peer.sendall(b"220 canary\r\n")
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(NotificationError, match="gives no answer that is HTTP: BadStatusLine"):
+            send(connection("webhook", server.getsockname()[1]), MESSAGE, [])
+        thread.join()
