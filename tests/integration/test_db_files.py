@@ -1,6 +1,7 @@
 """DAG files: what was parsed, what was wrong, and which file a DAG belongs to."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
@@ -10,6 +11,8 @@ from headway.db import files
 from headway.db.files import FileKey
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError
+from headway.domain.notifiers import NotifierSpec
+from headway.serialization import codec
 from headway.testing import seed
 from headway.testing.interleaving import wait_until_blocked
 from headway_parser.taking import Taken
@@ -234,6 +237,20 @@ def test_what_cannot_even_be_sent_is_an_error_of_its_file_alone(
 
     assert owners(engine) == {"etl": "a.py"}
     assert "The database refuses what the file defines" in errors(engine)["b.py"]
+
+
+def test_what_is_too_large_with_the_notifiers_of_its_bundle_is_an_error_of_its_file_alone(
+    engine: Engine, me: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = parse("b.py", seed.dag(*map(seed.task, "abcdefgh"), dag_id="large"))
+    monkeypatch.setattr(codec, "LARGEST", len(large.result.versions[0].serialized))
+    claim(engine, me, "a.py", "b.py")
+    notifiers = {"main": (NotifierSpec(connection="ops"),)}
+    store = replace(store_of(engine, me), notifiers=notifiers)
+    store.files([parse("a.py", seed.dag()), large])
+
+    assert owners(engine) == {"etl": "a.py"}
+    assert "What the file defines cannot be stored: The DAG large takes" in errors(engine)["b.py"]
 
 
 def test_a_dag_that_was_deleted_between_two_statements_has_a_version(

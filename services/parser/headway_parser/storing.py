@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from sqlalchemy import Connection, Engine
 
@@ -11,7 +12,7 @@ from headway.db.engine import is_transient
 from headway.db.files import FileKey, Outcome
 from headway.db.guards import is_refusal
 from headway.db.processes import Identity
-from headway.domain.errors import FencedError
+from headway.domain.errors import FencedError, HeadwayError
 from headway.domain.notifiers import NotifierSpec
 from headway.runtime.loop import cause_of
 from headway.runtime.seam import nothing
@@ -22,6 +23,8 @@ from headway_parser.parse import Parse, apart
 from headway_parser.taking import Taken, take_over
 
 log = logging.getLogger(__name__)
+
+_REFUSED: Final = "The database refuses what the file defines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,10 @@ class Store:
         """Store these parses, of which each is stored as a whole or not at all.
 
         Left out are files that another parser has taken over: nothing of them is stored.
-        What the database refuses is an error of its file, and of no other.
+        What cannot be stored is an error of its file, and of no other.
         """
         taken: dict[FileKey, Taken] = {}
-        for part in apart([notifying(it, self.notifiers.get(it.file.bundle, ())) for it in parses]):
+        for part in apart(parses):
             taken |= self._part(part, before_commit)
         return taken
 
@@ -61,7 +64,7 @@ class Store:
         self, parses: Sequence[Parse], before_commit: Callable[[], None]
     ) -> dict[FileKey, Taken]:
         try:
-            return self._at_once(parses, before_commit)
+            return self._at_once([self._notifying(it) for it in parses], before_commit)
         except FencedError:
             raise
         except Exception as error:  # whatever it is that one file defines, others go on
@@ -74,6 +77,9 @@ class Store:
         for parse in parses:
             taken |= self._part([parse], before_commit)
         return taken
+
+    def _notifying(self, parse: Parse) -> Parse:
+        return notifying(parse, self.notifiers.get(parse.file.bundle, ()))
 
     def _at_once(
         self, parses: Sequence[Parse], before_commit: Callable[[], None]
@@ -113,7 +119,9 @@ class Store:
 
 def _refused(parse: Parse, error: Exception) -> Parse:
     said = cause_of(error).partition("\n")[0]
-    result = ParsedFile(error=f"The database refuses what the file defines: {said}")
+    ours = isinstance(error, HeadwayError)
+    what = "What the file defines cannot be stored" if ours else _REFUSED
+    result = ParsedFile(error=f"{what}: {said}")
     return replace(parse, result=replace(result, read=parse.result.read))
 
 
