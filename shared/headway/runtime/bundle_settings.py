@@ -12,6 +12,7 @@ from pydantic_settings import NoDecode
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
 from headway.domain.notifiers import USUAL, NotifierSpec, NotifyEvent
+from headway.domain.templates import fault_of
 from headway.runtime.scrub import masked
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -42,13 +43,16 @@ class BundleNotifier(BaseModel):
     to: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _of_runs(self) -> Self:
+    def _consistent(self) -> Self:
         try:
             check_key("connection", self.connection)
         except DagError as error:
             raise ValueError(str(error)) from None
         if NotifyEvent.RETRY in self.on or not self.on:
             raise ValueError("on names events of a DAG; for retries of tasks say task_retry.")
+        for name, template in (("subject", self.subject), ("body", self.body)):
+            if fault := fault_of(template or ""):
+                raise ValueError(f"{name} is no template: {fault}.")
         return self
 
     @property

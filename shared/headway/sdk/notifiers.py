@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
 from headway.domain.notifiers import OF_TASKS, USUAL, NotifierSpec, NotifyEvent
+from headway.domain.templates import fault_of
 from headway.sdk import checks
-from headway.sdk.templates import MARKS
 
 
 class Notifier:
@@ -83,12 +83,6 @@ def _template(value: object, where: str) -> str | None:
     if value is None:
         return None
     text = str(checks.text(value, where))
-    if any(mark in text for mark in MARKS):
-        from jinja2 import TemplateSyntaxError
-        from jinja2.sandbox import SandboxedEnvironment
-
-        try:
-            SandboxedEnvironment().parse(text)
-        except TemplateSyntaxError as error:
-            raise DagError(f"{where} is no template: {error}.") from None
+    if fault := fault_of(text):
+        raise DagError(f"{where} is no template: {fault}.")
     return text

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from headway.domain.templates import MARKS
 from headway.sdk.context import FORMATS, Context
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.old_names import LAZY
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
     from headway.sdk.operator import BaseOperator
-
-MARKS: Final = ("{{", "{%", "{#")
-"""What text must contain to be a template; any other never loads the template engine."""
 
 
 def is_static(value: object) -> bool:

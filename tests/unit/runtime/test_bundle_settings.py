@@ -70,9 +70,16 @@ def test_the_folder_and_a_bundle_may_not_have_one_name(monkeypatch: pytest.Monke
 GIT = "https://example.org/dags.git"
 
 
+def told_by(**given: object) -> dict[str, object]:
+    return {"etl": {"path": "/srv", "notify": [{"connection": "ops", **given}]}}
+
+
 @pytest.mark.parametrize(
     ("bundles", "message"),
     [
+        (told_by(on=["retry"]), "for retries of tasks say task_retry"),
+        (told_by(subject="{{ dag_id"), r"\(etl\.notify\.0\): subject is no template: "),
+        (told_by(body="{% if %}"), "body is no template: "),
         ({"etl": {}}, r"BUNDLES \(etl\): give a bundle either path"),
         ({"etl": {"path": "/srv", "git": GIT}}, "give a bundle either path"),
         ({"etl": {"path": "/srv", "ref": "main"}}, "ref is for bundles from git"),
