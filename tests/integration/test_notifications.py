@@ -15,6 +15,7 @@ from headway.db import (
     delivery,
     identity,
     notification_claims,
+    notification_views,
     notifications,
     tasks,
 )
@@ -79,9 +80,15 @@ def claim(engine: Engine, me: Identity, limit: int = 10) -> list[ClaimedNotifica
         return notification_claims.claim(conn, me, limit, 30)
 
 
-def tell(engine: Engine, me: Identity, key: NotificationKey, state: CallbackState = DONE) -> bool:
+def tell(
+    engine: Engine,
+    me: Identity,
+    key: NotificationKey,
+    state: CallbackState = DONE,
+    error: str | None = None,
+) -> bool:
     with engine.begin() as conn:
-        error = "no luck" if state is LOST else None
+        error = "no luck" if state is LOST else error
         return notification_claims.report(conn, me, key, CallbackReport(key, state, error))
 
 
@@ -271,6 +278,16 @@ def test_what_could_not_be_sent_is_sent_later_and_given_up_in_the_end(
             text("SELECT details FROM event WHERE action = 'notification.failed'")
         )
     assert details["error"] == "no luck"
+
+
+def test_whom_one_that_was_sent_has_not_reached_is_shown(
+    engine: Engine, sent: ClaimedNotification, worker: Identity
+) -> None:
+    assert tell(engine, worker, sent.key, error="Sent, but not to b")
+
+    with engine.connect() as conn:
+        [row] = notification_views.notifications(conn)
+    assert (row["state"], row["error"]) == ("success", "Sent, but not to b")
 
 
 def test_one_that_is_handed_back_has_not_been_tried(

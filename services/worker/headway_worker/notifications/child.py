@@ -28,22 +28,21 @@ def run(argument: Frame, channel: socket) -> None:
     """Send one message, and tell how that went as the last frame of the channel."""
     order = NotificationOrder.from_frame(argument)
     send_records()
-    problem = _send(order, Asking(channel))
-    outcome = Outcome.SUCCESS if problem is None else Outcome.FAILED
-    send_frame(channel, {"result": result_to_frame(Result(outcome=outcome, error=problem))})
+    result = _send(order, Asking(channel))
+    send_frame(channel, {"result": result_to_frame(result)})
 
 
-def _send(order: NotificationOrder, asking: Asking) -> str | None:
-    """Send the message; return why it was not sent."""
+def _send(order: NotificationOrder, asking: Asking) -> Result:
+    """Send the message; the error is why it was not sent, or who has not got it."""
     try:
         message = compose(order)
         connection = _connection(order.connection, asking)
-        send(connection, masked(message, connection), order.to)
+        left_out = send(connection, masked(message, connection), order.to)
     except (HeadwayError, AirflowException) as error:
-        return str(error)
+        return Result(outcome=Outcome.FAILED, error=str(error))
     except Exception as error:  # noqa: BLE001 - here one message is isolated
-        return f"{type(error).__name__}: {error}"
-    return None
+        return Result(outcome=Outcome.FAILED, error=f"{type(error).__name__}: {error}")
+    return Result(outcome=Outcome.SUCCESS, error=left_out)
 
 
 def masked(message: Message, connection: Connection) -> Message:

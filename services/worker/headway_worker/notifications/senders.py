@@ -34,8 +34,11 @@ class _NoRedirects(HTTPRedirectHandler):
         """Follow none."""
 
 
-def send(connection: Connection, message: Message, to: Sequence[str]) -> None:
-    """Send a message; NotificationError says why it was not taken."""
+def send(connection: Connection, message: Message, to: Sequence[str]) -> str | None:
+    """Send a message; return who of several has not got it, as to send it again would help nobody.
+
+    NotificationError says why it was not taken at all.
+    """
     sender = SENDERS.get(connection.conn_type)
     if sender is None:
         raise NotificationError(
@@ -43,15 +46,18 @@ def send(connection: Connection, message: Message, to: Sequence[str]) -> None:
             f"nobody can be told; the types are {', '.join(SENDERS)}."
         )
     try:
-        sender(connection, message, to)
+        return sender(connection, message, to)
     except smtplib.SMTPException as error:
         raise NotificationError(f"The mail server refuses it: {_of_smtp(error)}") from None
     except (OSError, ssl.SSLError, ValueError) as error:
         raise NotificationError(f"It cannot be sent: {error}") from None
 
 
-def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> None:
-    """Send an e-mail: `extra` has `from`, `to`, and `security` (starttls, ssl, none)."""
+def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> str | None:
+    """Send an e-mail: `extra` has `from`, `to`, and `security` (starttls, ssl, none).
+
+    Return whom the server has refused, while it took the mail for others.
+    """
     extra = connection.extra
     receivers = [*to] or _texts(extra.get("to"))
     sender = str(extra.get("from") or connection.login or "")
@@ -67,7 +73,10 @@ def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> None
     with _mail_server(connection) as server:
         if connection.password is not None:
             server.login(connection.login or "", connection.password)
-        server.send_message(mail)
+        refused = server.send_message(mail)
+    if not refused:
+        return None
+    return f"Sent, but the mail server has refused {_refused(refused)}."
 
 
 def _mail_server(connection: Connection) -> smtplib.SMTP:
@@ -146,7 +155,7 @@ def by_apprise(connection: Connection, message: Message, to: Sequence[str]) -> N
         raise NotificationError("A service of apprise has not taken it; its log says more.")
 
 
-SENDERS: Final[Mapping[str, Callable[[Connection, Message, Sequence[str]], None]]] = {
+SENDERS: Final[Mapping[str, Callable[[Connection, Message, Sequence[str]], str | None]]] = {
     "smtp": by_mail,
     "slack": by_slack,
     "slackwebhook": by_slack,
@@ -216,12 +225,19 @@ def _host(url: str) -> str:
 
 def _of_smtp(error: smtplib.SMTPException) -> str:
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return f"it takes none of {', '.join(error.recipients)}"
+        return f"it takes none of {_refused(error.recipients)}"
     if isinstance(error, smtplib.SMTPResponseException):
-        said = error.smtp_error
-        text = said.decode(errors="replace") if isinstance(said, bytes) else said
-        return f"{error.smtp_code} {text}"
+        return _answer(error.smtp_code, error.smtp_error)
     return str(error) or type(error).__name__
+
+
+def _refused(given: Mapping[str, tuple[int, bytes]]) -> str:
+    return ", ".join(f"{whom} ({_answer(*answer)})" for whom, answer in given.items())
+
+
+def _answer(code: int, said: bytes | str) -> str:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return f"{code} {text}"
 
 
 def _texts(value: object) -> list[str]:

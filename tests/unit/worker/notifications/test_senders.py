@@ -1,14 +1,14 @@
 """Senders against servers of this machine: what arrives, under which key, and what fails."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message as Mail
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -16,7 +16,11 @@ from aiosmtpd.handlers import Message as Mailbox
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
 from headway.domain.connection import Connection
+from headway.domain.states import Outcome
+from headway.sdk.execution import Result
+from headway_worker.notifications import child
 from headway_worker.notifications.message import Message, NotificationError
+from headway_worker.notifications.order import NotificationOrder
 from headway_worker.notifications.senders import send
 
 KEY = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
@@ -58,10 +62,17 @@ def web() -> Iterator[Received]:
 
 
 @contextmanager
-def mail_server(**given: Any) -> Iterator[tuple[int, list[Mail]]]:
+def mail_server(gone: Sequence[str] = (), **given: Any) -> Iterator[tuple[int, list[Mail]]]:
     mails: list[Mail] = []
 
     class Box(Mailbox):
+        async def handle_RCPT(self, *given: Any) -> str:  # noqa: N802 - its library's name
+            envelope, address = given[2:4]
+            if address in gone:
+                return "550 5.1.1 no such user"
+            envelope.rcpt_tos.append(address)
+            return "250 OK"
+
         def handle_message(self, message: Mail) -> None:
             mails.append(message)
 
@@ -113,6 +124,41 @@ def test_a_mail_server_is_told_the_password_and_an_error_is_not() -> None:
 
     assert len(mails) == 1
     assert "canary" not in str(caught.value)
+
+
+def test_whom_a_mail_server_has_refused_is_told_of_a_mail_that_others_got() -> None:
+    class Asking:
+        def ask(self, _: object) -> dict[str, str]:
+            return {"text": by_mail(port).to_json()}
+
+    order = NotificationOrder(
+        key=KEY,
+        event="failure",
+        dag_id="flights",
+        run_id="r",
+        interval_start="",
+        interval_end="",
+        connection="ops",
+        subject=None,
+        body="It failed.",
+        to=[],
+        events=1,
+        told=[],
+        base_url="",
+    )
+    with mail_server(gone=["b@example.com"]) as (port, mails):
+        result = child._send(order, cast("Any", Asking()))
+    assert len(mails) == 1
+    assert result == Result(
+        outcome=Outcome.SUCCESS,
+        error="Sent, but the mail server has refused b@example.com (550 5.1.1 no such user).",
+    )
+    both = ["a@example.com", "b@example.com"]
+    with (
+        mail_server(gone=both) as (port, _),
+        pytest.raises(NotificationError, match=r"takes none of a@example\.com \(550"),
+    ):
+        send(by_mail(port), MESSAGE, [])
 
 
 @pytest.mark.parametrize("security", ["tls", "STARTLS", "", False])
