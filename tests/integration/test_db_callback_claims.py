@@ -103,11 +103,11 @@ def test_a_callback_is_for_workers_of_its_tasks_queue_and_one_of_a_run_for_all(
     schedule_tasks(replica, seed.START)
 
     with engine.connect() as conn:
-        assert callback_claims.any_due(conn, ["gpu"])
+        assert callback_claims.due(conn, ["gpu"]).callbacks
     assert [it.task_id for it in claim(engine, worker, queue="gpu")] == [None]
     with engine.connect() as conn:
-        assert not callback_claims.any_due(conn, ["gpu"])
-        assert callback_claims.any_due(conn, [DEFAULT_QUEUE])
+        assert not callback_claims.due(conn, ["gpu"]).callbacks
+        assert callback_claims.due(conn, [DEFAULT_QUEUE]).callbacks
     assert [it.task_id for it in claim(engine, worker)] == ["work"]
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, text
 
 from headway.actions import secrets
 from headway.db import (
     attempts,
+    callback_claims,
     deadlines,
     delivery,
     identity,
@@ -22,6 +24,7 @@ from headway.db import (
 from headway.db.attempts import AttemptKey, Report
 from headway.db.callback_claims import CallbackReport
 from headway.db.delivery import Delivered
+from headway.db.engine import reader
 from headway.db.logins import Login
 from headway.db.notification_claims import ClaimedNotification, NotificationKey
 from headway.db.processes import Identity
@@ -33,14 +36,19 @@ from headway.domain.secret_kind import Kind
 from headway.domain.spec import DagSpec
 from headway.domain.states import CallbackState, Outcome, TaskState
 from headway.domain.variable import Variable
+from headway.runtime import settings
 from headway.runtime.keyring import KeyRing, new_key
-from headway.testing import seed
+from headway.runtime.settings import WorkerSettings
+from headway.testing import callbacks, seed
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.logins import logged_in
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
+from headway_worker.callbacks.clerk import CallbackClerk, NotificationWork
+from headway_worker.clerk import Clerk
+from headway_worker.code import CodeCache
 
 FAILED = Next(TaskState.FAILED)
 OPS = NotifierSpec(connection="ops", on=(NotifyEvent.FAILURE,))
@@ -238,6 +246,34 @@ def test_what_happens_after_a_claim_is_told_by_another_message_and_later(
     assert (first.events, second.events) == (1, 1)
     assert first.message_key != second.message_key
     assert first.told != second.told
+
+
+def test_who_looks_in_vain_asks_once_and_claims_only_what_there_is(
+    engine: Engine, replica: Replica, worker: Identity, tmp_path: Path
+) -> None:
+    desk = Clerk(engine, worker, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = CallbackClerk(desk)
+    seen: list[object] = []
+    for each in (engine, reader(engine)):
+        event.listen(each, "before_execute", lambda _c, statement, *_: seen.append(statement))
+    assert not clerk.any_queued()
+    assert seen == [callback_claims.DUE]
+    fail(engine, having(seed.dag(), OPS))
+    gather_notifications(replica)
+    seen.clear()
+
+    assert clerk.any_queued()
+    [work] = clerk.claim(5)
+
+    assert isinstance(work, NotificationWork)
+    assert {callback_claims.CLAIM, callback_claims.GIVE_UP}.isdisjoint(seen)
+    other = replace(callbacks.caring(CallbackEvent.SUCCESS), dag_id="other")
+    callbacks.report(engine, seed.running(engine, other)[0])
+    seen.clear()
+    assert clerk.any_queued()
+    clerk.claim(5)
+    assert callback_claims.CLAIM in seen
+    assert {notification_claims.CLAIM, notification_claims.GIVE_UP}.isdisjoint(seen)
 
 
 def test_a_message_is_sent_by_one_worker_and_under_one_key_however_often(

@@ -18,10 +18,14 @@ from headway.domain.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import CALLBACK_MOVES, CallbackState, RunType
 
-ANY_DUE = text("""
+# One statement for both: a worker looks again and again, mostly in vain.
+DUE = text("""
     SELECT EXISTS (SELECT FROM callback
                     WHERE ended_at IS NULL AND (queue IS NULL OR queue = ANY (:queues))
-                      AND (state = 'queued' OR claimed_until < now()))
+                      AND (state = 'queued' OR claimed_until < now())) AS callbacks,
+           EXISTS (SELECT FROM notification
+                    WHERE ended_at IS NULL AND due_at <= now()
+                      AND (state = 'queued' OR claimed_until < now())) AS notifications
 """)
 
 # Whether it may be taken is judged on the locked row: another worker may have it by now.
@@ -124,6 +128,14 @@ GIVEN_UP: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Of what something waits for a worker."""
+
+    callbacks: bool
+    notifications: bool
+
+
 @dataclass(frozen=True, slots=True)
 class CallbackKey:
     """A claimed callback; the token proves that it is still the claimant's."""
@@ -168,9 +180,10 @@ class ClaimedCallback:
     run_started_at: datetime | None
 
 
-def any_due(conn: Connection, queues: Sequence[str]) -> bool:
-    """Return whether a callback waits for a worker of these queues."""
-    return bool(conn.scalar(ANY_DUE, {"queues": list(queues)}))
+def due(conn: Connection, queues: Sequence[str]) -> Due:
+    """Return whether callbacks, or notifications, wait for a worker of these queues."""
+    row = conn.execute(DUE, {"queues": list(queues)}).one()
+    return Due(callbacks=row.callbacks, notifications=row.notifications)
 
 
 def claim(

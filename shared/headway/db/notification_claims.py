@@ -18,12 +18,6 @@ from headway.domain.arguments import JsonValue
 from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifyEvent, wait_after
 from headway.domain.states import CALLBACK_MOVES, CallbackState
 
-ANY_DUE = text("""
-    SELECT EXISTS (SELECT FROM notification
-                    WHERE ended_at IS NULL AND due_at <= now()
-                      AND (state = 'queued' OR claimed_until < now()))
-""")
-
 # Whether it may be taken is judged on the locked row: another worker may have it by now.
 CLAIM = text("""
     WITH due AS MATERIALIZED (
@@ -156,11 +150,6 @@ class ClaimedNotification:
     events: int
     told: Sequence[Mapping[str, JsonValue]]
     task_id: None = None
-
-
-def any_due(conn: Connection) -> bool:
-    """Return whether a notification waits for a worker."""
-    return bool(conn.scalar(ANY_DUE))
 
 
 def claim(conn: Connection, me: Identity, limit: int, seconds: float) -> list[ClaimedNotification]:

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db import callback_claims, notification_claims, processes
-from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback, Due
 from headway.db.engine import reader
 from headway.db.notification_claims import ClaimedNotification, NotificationKey
 from headway.db.processes import Identity
@@ -37,11 +37,15 @@ class NotificationWork:
     claimed: ClaimedNotification
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallbackClerk:
-    """Claim, renew and report callbacks and notifications, as `clerk` does it with attempts."""
+    """Claim, renew and report callbacks and notifications, as `clerk` does it with attempts.
+
+    What a look has found tells the claim that follows it what to claim.
+    """
 
     clerk: Clerk
+    _due: Due = field(init=False, default=Due(callbacks=True, notifications=True))
 
     @property
     def slots(self) -> int:
@@ -51,23 +55,22 @@ class CallbackClerk:
     def any_queued(self) -> bool:
         """Whether there is anything to claim; it may be another worker's in a moment."""
         with reader(self.clerk.engine).connect() as conn:
-            queues = self.clerk.settings.queues
-            return callback_claims.any_due(conn, queues) or notification_claims.any_due(conn)
+            self._due = callback_claims.due(conn, self.clerk.settings.queues)
+        return self._due.callbacks or self._due.notifications
 
     def claim(self, free_slots: int) -> list[CallbackWork | NotificationWork]:
         """Take callbacks that are due into free slots, and notifications into what is left."""
-        settings = self.clerk.settings
+        me, settings = self.clerk.me, self.clerk.settings
+        seconds = settings.lease_duration
+        claimed: list[ClaimedCallback] = []
+        messages: list[ClaimedNotification] = []
         with self.clerk.engine.begin() as conn:
-            processes.confirm(conn, self.clerk.me)
-            claimed = callback_claims.claim(
-                conn, self.clerk.me, settings.queues, free_slots, settings.lease_duration
-            )
-            left = free_slots - len(claimed)
-            messages = (
-                notification_claims.claim(conn, self.clerk.me, left, settings.lease_duration)
-                if left > 0
-                else []
-            )
+            processes.confirm(conn, me)
+            if self._due.callbacks:
+                claimed = callback_claims.claim(conn, me, settings.queues, free_slots, seconds)
+            if self._due.notifications and free_slots > len(claimed):
+                left = free_slots - len(claimed)
+                messages = notification_claims.claim(conn, me, left, seconds)
         prepared = [self._prepare(each) for each in claimed]
         notifications = [NotificationWork(each) for each in messages]
         return [*(work for work in prepared if work is not None), *notifications]

@@ -116,7 +116,11 @@ def test_a_mail_server_is_told_the_password_and_an_error_is_not() -> None:
         known = LoginPassword(b"me", b"canary-right")
         return AuthResult(success=args[-1] == known, handled=False)
 
-    given = {"authenticator": judge, "auth_require_tls": False, "auth_required": True}
+    given: dict[str, Any] = {
+        "authenticator": judge,
+        "auth_require_tls": False,
+        "auth_required": True,
+    }
     with mail_server(**given) as (port, mails):
         send(by_mail(port, login="me", password="canary-right"), MESSAGE, [])
         with pytest.raises(NotificationError, match="The mail server refuses it: 535") as caught:
@@ -163,7 +167,10 @@ def test_whom_a_mail_server_has_refused_is_told_of_a_mail_that_others_got() -> N
 
 @pytest.mark.parametrize("security", ["tls", "STARTLS", "", False])
 def test_a_security_that_there_is_not_sends_no_password(security: Any) -> None:
-    given = {"auth_require_tls": False, "authenticator": lambda *_: AuthResult(success=True)}
+    given: dict[str, Any] = {
+        "auth_require_tls": False,
+        "authenticator": lambda *_: AuthResult(success=True),
+    }
     with mail_server(**given) as (port, mails):
         mine = by_mail(port, login="me", password="canary", extra={"security": security})
         with pytest.raises(NotificationError, match="none of starttls, ssl, none; write one"):
