@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headway.db.attempts import Claimed
 from headway.db.callback_claims import ClaimedCallback
 from headway.db.engine import is_transient
+from headway.db.notification_claims import ClaimedNotification
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import RefusalError
@@ -21,6 +22,7 @@ from headway.runtime.loop import Pace
 from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.chore import RETRYING
 from headway_worker.clerk import Clerk, Work
+from headway_worker.notifications.hidden import hidden_of
 from headway_worker.order import prior_to_frame
 from headway_worker.spark.earlier import Predecessors, prior_of
 from headway_worker.spark.service import SparkService
@@ -59,7 +61,7 @@ class Questions:
                 return self._read_secret(work.claimed, question)
             if isinstance(work, NotificationWork):
                 return Answer({"error": f"A notification may not ask for {question['ask']!r}."})
-            if question["ask"] == "spark" and isinstance(work, Work):
+            if question["ask"] == "spark" and not isinstance(work, CallbackWork):
                 return self._tell_of_spark(work.claimed, question)
             return Answer(self._answer_any(work, question))
         except Exception as error:  # noqa: BLE001 - here one question is isolated
@@ -135,7 +137,9 @@ class Questions:
             case None:
                 return Answer({"text": None})
             case Connection():
-                return Answer({"text": found.to_json()}, found.secrets())
+                told = isinstance(claimed, ClaimedNotification)
+                hidden = hidden_of(found) if told else found.secrets()
+                return Answer({"text": found.to_json()}, hidden)
             case _:
                 return Answer({"text": found.value}, found.secrets())
 

@@ -1,27 +1,24 @@
 """What the child does that sends a notification: ask for the connection, compose, send."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from socket import socket
-from typing import Final
 
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import HeadwayError
-from headway.domain.sensitive import is_sensitive, secret_texts
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, send_frame
 from headway.runtime.masking import Masker
 from headway.sdk.exceptions import AirflowException
 from headway.sdk.execution import Result
 from headway_worker.child import Asking
+from headway_worker.notifications.hidden import hidden_of
 from headway_worker.notifications.message import Message, NotificationError, compose
 from headway_worker.notifications.order import NotificationOrder
 from headway_worker.notifications.senders import send
 from headway_worker.records import send_records
 from headway_worker.words import result_to_frame
-
-_MAY_BE_SECRET: Final = frozenset({"headers", "url"})
 
 
 def run(argument: Frame, channel: socket) -> None:
@@ -48,7 +45,7 @@ def _send(order: NotificationOrder, asking: Asking) -> Result:
 def masked(message: Message, connection: Connection) -> Message:
     """Return the message without what the connection has of secrets, as an error may quote it."""
     masker = Masker()
-    masker.prepare(*filter(None, [connection.password]), *_secrets(connection.extra))
+    masker.prepare(*hidden_of(connection))
     subject, body = masker.mask(message.subject), masker.mask(message.body)
     facts = {name: _masked(value, masker) for name, value in message.facts.items()}
     return replace(message, subject=subject, body=body, facts=facts)
@@ -60,22 +57,6 @@ def _masked(value: JsonValue, masker: Masker) -> JsonValue:
     if isinstance(value, Mapping):
         return {name: _masked(item, masker) for name, item in value.items()}
     return [_masked(item, masker) for item in value] if isinstance(value, list) else value
-
-
-def _secrets(extra: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:
-    """Yield what stands under names of secrets, or where a URL or a header may hold one.
-
-    All else, such as a severity or an address, is part of what messages are to say.
-    """
-    if isinstance(extra, Mapping):
-        for name, value in extra.items():
-            if name in _MAY_BE_SECRET or is_sensitive(name):
-                yield from secret_texts(value, sensitive=True)
-            else:
-                yield from _secrets(value)
-    elif isinstance(extra, list):
-        for value in extra:
-            yield from _secrets(value)
 
 
 def _connection(name: str, asking: Asking) -> Connection:
