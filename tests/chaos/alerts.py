@@ -39,6 +39,7 @@ NEEDS_NO_PERSON: Final[Mapping[str, str]] = {
     "clear a task": "a user wants it",
     "cancel a run": "a user wants it",
     "edit the DAG file": "a user wants it",
+    "lose an answer": "the message is sent again under its id",
 }
 """Kinds of faults by the reason for which nobody is called."""
 

@@ -49,5 +49,6 @@ def of_others(scene: Scene, timer: Timer, chance: Random, clock: Clock, skew: fl
         ("clear a task", others.clear_running),
         ("cancel a run", others.cancel_run),
         ("edit the DAG file", others.edit),
+        ("lose an answer", others.lose_answer),
         *([("shift a clock", others.shift_clock)] if skew else []),
     ]

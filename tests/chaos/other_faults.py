@@ -1,4 +1,4 @@
-"""Faults that end no process: a wrong clock, users who intervene, a DAG file that changes."""
+"""Faults that end no process: a wrong clock, users, a DAG file that changes, a lost answer."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ _DONE_WITHIN: Final = 60.0
 
 @dataclass(slots=True)
 class OtherFaults:
-    """Shift a scheduler's clock, clear and cancel what runs, edit the DAG file."""
+    """Shift a scheduler's clock, clear and cancel what runs, edit the DAG file, lose an answer."""
 
     scene: Scene
     timer: Timer
@@ -75,6 +75,15 @@ class OtherFaults:
                 lambda: (self.scene.scalar(VERSIONS) or 0) > before, _DONE_WITHIN
             )
         )
+
+    def lose_answer(self) -> Steps:
+        """Take the next message of a missed deadline, and break off before it is answered."""
+        receiver = self.scene.receiver
+        before = receiver.lost
+        receiver.lose_next()
+        lost = yield from self.timer.until(lambda: receiver.lost > before, _DONE_WITHIN)
+        receiver.lose_next(False)
+        return lost
 
     def _intervene(self, group: str, verb: str) -> Steps:
         rows = self.scene.rows(RUNNING)

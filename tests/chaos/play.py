@@ -1,6 +1,8 @@
 """One play of chaos: set up, do harm for so long, let everything come to its end, look back."""
 
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,10 +15,11 @@ from typing import Final
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from tests.chaos import alerts, checker, faults
+from tests.chaos import alerts, checker, deadlines, faults
 from tests.chaos.alerts import Alarms
 from tests.chaos.history import read_history
 from tests.chaos.lanes import Lane, Timer
+from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scene import LEASE, SETTINGS, Scene
 from tests.chaos.services import Fleet, Service, port_setting
 
@@ -45,10 +48,11 @@ TO_DO: Final = text("""
 """)
 """Runs that have not ended, and DAGs with a run to come."""
 
-MISSED: Final = text("SELECT count(*) FROM deadline WHERE state = 'missed'")
-
 DAGS: Final = frozenset({"short", "retried", "long", "skips", "spark", "driver"})
 """The DAGs of `dags/pipelines.py`."""
+
+LATE: Final = "late"
+"""The DAG of `late/late.py`."""
 
 _LOOK: Final = 0.05
 _LIMITS_EVERY: Final = 2.0
@@ -122,16 +126,17 @@ def play(options: Options) -> Result:
         watch = Watch(scene, alarms)
         _harm(scene, lanes, watch, options.minutes * 60)
         over = _come_to_rest(scene, watch)
-        late = scene.scalar(MISSED) or 0
         scene.fleet.stop(_STOP_WITHIN)
         history = read_history(scene.engine, scene.root / "records.jsonl")
-        expected = checker.Expected(start, end, DAGS, scene.touched)
+        expected = checker.Expected(start, end, DAGS | {LATE}, scene.touched)
+        telling = deadlines.read(scene.engine)
         violations = [
             *scene.fleet.unexpected,
             *_tracebacks(scene.fleet),
             *sorted(watch.found),
             *([] if over else [f"runs were open {_OVER_WITHIN:g} s after the last fault"]),
             *checker.violations(history, expected),
+            *deadlines.violations(telling, scene.receiver.posts),
             *invariants.violations(scene.engine),
         ]
     violations += _left_behind(options.root)
@@ -139,7 +144,7 @@ def play(options: Options) -> Result:
         sum((getattr(lane, name) for lane in lanes), Counter[str]()) for name in ("done", "missed")
     )
     outcomes = Counter(str(it.outcome) for it in history.attempts)
-    violations += alerts.violations(done, outcomes["lost"], late, alarms.fired)
+    violations += alerts.violations(done, outcomes["lost"], len(telling.missed), alarms.fired)
     return Result(
         violations=violations,
         executions=checker.executions(history),
@@ -157,7 +162,9 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
     """Give the scene with all services started and all DAGs in force."""
     root = options.root
     dags = root / "dags"
-    shutil.copytree(Path(__file__).parent / "dags", dags)
+    here = Path(__file__).parent
+    shutil.copytree(here / "dags", dags)
+    shutil.copytree(here / LATE, dags, dirs_exist_ok=True)
     (root / "records.jsonl").touch()
     (dags / "place.py").write_text(
         f"RECORDS = {str(root / 'records.jsonl')!r}\nLEASE = {LEASE}\n"
@@ -167,6 +174,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
     with ExitStack() as ending:
         postgres = ending.enter_context(PostgresServer(root / "postgres"))
         migrate.upgrade(postgres.url)
+        receiver = ending.enter_context(receiving())
         urls = {kind: logins.address(postgres.url, it) for kind, (it, _) in CAST.items()}
         relays: dict[str, Relay] = {}
         services = []
@@ -176,23 +184,26 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
                 if kind == "worker":
                     relays[name] = ending.enter_context(relay(url))
                     url = relays[name].through(url)
-                services.append(_service(name, kind, root, url))
+                services.append(_service(name, kind, root, url, receiver))
         engine = engines.connect(postgres.url, name="chaos", pool_size=5)
         ending.callback(engine.dispose)
         user = environment_for(root / "user", {"HEADWAY_DATABASE_URL": _user(postgres.url)})
-        scene = Scene(root, postgres, engine, Fleet(_CLOCK, services), relays, user)
+        scene = Scene(root, postgres, engine, Fleet(_CLOCK, services), relays, receiver, user)
         ending.callback(scene.fleet.stop, 1.0)
         scene.fleet.start()
-        until(lambda: scene.scalar(ACTIVE) == len(DAGS), "all DAGs in force", _UP_WITHIN)
+        until(lambda: scene.scalar(ACTIVE) == len(DAGS) + 1, "all DAGs in force", _UP_WITHIN)
+        grant = [sys.executable, "-m", "headway.cli", "connections", "grant", "receiver", LATE]
+        subprocess.run(grant, env=dict(user), check=True, capture_output=True)
         yield scene
 
 
-def _service(name: str, kind: str, root: Path, url: str) -> Service:
+def _service(name: str, kind: str, root: Path, url: str, receiver: Receiver) -> Service:
     home = root / name
     home.mkdir()
     given = {
         **SETTINGS,
         port_setting(kind): str(free_port()),
+        "HEADWAY_CONN_RECEIVER": f"webhook://http://127.0.0.1:{receiver.server_port}",
         "HEADWAY_PARSER_DAGS": str(root / "dags"),
         "HEADWAY_DATABASE_URL": url,
     }
@@ -226,9 +237,9 @@ def _harm(scene: Scene, lanes: list[Lane], watch: Watch, seconds: float) -> None
 
 
 def _come_to_rest(scene: Scene, watch: Watch) -> bool:
-    """Wait until all runs have ended; return whether they have."""
+    """Wait until all runs have ended and all messages are sent; return whether they are."""
     end = _CLOCK.monotonic() + _OVER_WITHIN
-    while scene.scalar(TO_DO) != 0:
+    while scene.scalar(TO_DO) != 0 or scene.scalar(deadlines.WAITING) != 0:
         if _CLOCK.monotonic() > end:
             return False
         _go_on(scene, watch)

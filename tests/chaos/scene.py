@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine, TextClause
 from sqlalchemy.exc import DBAPIError
+from tests.chaos.receiver import Receiver
 from tests.chaos.services import Fleet, Service
 
 from headway.db.engine import is_transient
@@ -26,6 +27,8 @@ SETTINGS: Final = {
     "HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL": "1",
     "HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": str(THRESHOLD),
     "HEADWAY_SCHEDULER_ORPHANED_TASKS_CHECK_INTERVAL": "0.5",
+    "HEADWAY_SCHEDULER_DEADLINE_CHECK_INTERVAL": "0.5",
+    "HEADWAY_SCHEDULER_NOTIFICATION_GATHER_TIME": "1",
     "HEADWAY_PARSER_HEARTBEAT_INTERVAL": "1",
     "HEADWAY_PARSER_HEALTH_CHECK_THRESHOLD": str(THRESHOLD),
 }
@@ -41,6 +44,7 @@ class Scene:
     engine: Engine
     fleet: Fleet
     relays: Mapping[str, Relay]
+    receiver: Receiver
     user: Mapping[str, str] = field(repr=False)
     """The environment of a user's commands."""
     touched: set[tuple[str, str]] = field(default_factory=set)

@@ -46,6 +46,7 @@ def be(*, good: bool) -> None:
     scheduler.OLDEST_UNCLAIMED.set(late, "default")
     scheduler.POOL_STARVING.set(late, "default_pool")
     scheduler.RETENTION_BEHIND.read_by(lambda: {("runs",): 100 * late})
+    scheduler.NOTIFICATION_WAIT.set(late)
     database.OLDEST_TRANSACTION.set(late)
     parser.LOOK_AGE.read_by(lambda: late)
     parser.QUEUE_AGE.read_by(lambda: late)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from random import Random
+from unittest.mock import MagicMock
 
 import pytest
 from sqlalchemy import Engine, create_engine, text
@@ -19,7 +20,7 @@ from headway.testing.clock import FakeClock
 def lane(database_url: str, tmp_path: Path) -> tuple[Lane, FakeClock]:
     hasty = create_engine(database_url, connect_args={"options": "-c lock_timeout=50"})
     clock = FakeClock()
-    scene = Scene(tmp_path, PostgresServer(tmp_path), hasty, Fleet(clock, []), {}, {})
+    scene = Scene(tmp_path, PostgresServer(tmp_path), hasty, Fleet(clock, []), {}, MagicMock(), {})
     faults = DatabaseFaults(scene, Timer(clock), Random(1))
     return Lane(Timer(clock), Random(1), [("hold_lock", faults.hold_lock)]), clock
 

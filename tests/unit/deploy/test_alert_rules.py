@@ -88,6 +88,9 @@ CASES: dict[str, list[Case]] = {
         gauge('headway_retention_behind_seconds{kind="runs"}', 172_000, 173_000, 60)
     ],
     "HeadwayDeadlinesMissed": [counter("headway_deadlines_missed_total", 1, 2, 11)],
+    "HeadwayNotificationsWaiting": [
+        gauge("headway_notification_oldest_wait_seconds", 1799, 1801, 5)
+    ],
     "HeadwayRefusedTransition": [counter("headway_illegal_transition_total", 1, 2, 61)],
     "HeadwayLogsNotCopied": [counter('headway_logs_not_copied_total{instance="one"}', 1, 2, 61)],
     "HeadwayTaskLag": [counter('headway_task_lag_seconds_bucket{le="1800.0"}', 10, 12, 11)],
