@@ -44,6 +44,7 @@ def be(*, good: bool) -> None:
     alive, late = (1.0, 0.0) if good else (0.0, 2 * HOUR)
     scheduler.PROCESSES.replace({("scheduler",): 1.0, ("parser",): alive, ("worker",): alive})
     scheduler.OLDEST_UNCLAIMED.set(late, "default")
+    scheduler.UNCLAIMED.set(1.0, "default")
     scheduler.POOL_STARVING.set(late, "default_pool")
     scheduler.RETENTION_BEHIND.read_by(lambda: {("runs",): 100 * late})
     scheduler.NOTIFICATION_WAIT.set(late)

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError
 
 from headway.db import engine as engines
 from headway.db import tasks
@@ -17,7 +16,13 @@ from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import logins, seed
 from headway.testing.clock import FakeClock
 from headway.testing.metrics import value
-from headway_scheduler.measuring import Measurement, Measuring, all_of, measure_tables
+from headway_scheduler.measuring import (
+    OF_TABLES,
+    Measurement,
+    Measuring,
+    all_of,
+    measure_server,
+)
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica
 
@@ -102,7 +107,7 @@ def test_a_scheduler_sees_how_old_the_transactions_of_others_are(
     with engine.begin() as open_one, login.begin() as conn:
         open_one.execute(text("SELECT 1"))
         open_one.execute(text("SELECT pg_sleep(0.05)"))
-        measure_tables(conn)
+        measure_server(conn)
     login.dispose()
 
     oldest = value(database.OLDEST_TRANSACTION)
@@ -153,17 +158,19 @@ def test_how_long_a_task_has_waited_comes_with_its_claim(engine: Engine) -> None
 
 
 def measuring(engine: Engine, clock: FakeClock, call: Callable[[Connection], None]) -> Measuring:
-    return Measuring(engine, clock, [Measurement("tables", 30.0, call)])
+    return Measuring(engine, clock, [Measurement("tables", 30.0, call, OF_TABLES)])
 
 
 def test_what_takes_long_is_measured_seldom(engine: Engine) -> None:
-    clock, seconds = FakeClock(), [1.0, 20.0]
+    clock, seconds = FakeClock(), [1.0, 4.0, 20.0]
     its = measuring(engine, clock, lambda _conn: clock.advance(seconds.pop(0)))
 
     assert its.step() == 29.0
     assert its.step() == 29.0
     clock.advance(29.0)
-    assert its.step() == 200.0
+    assert its.step() == 40.0
+    clock.advance(40.0)
+    assert its.step() == 60.0
     assert value(scheduler.MEASURING_SECONDS, "tables") == 20.0
     assert value(scheduler.MEASURED_AT, "tables") == clock.now().timestamp()
 
@@ -181,9 +188,16 @@ def test_a_measurement_that_fails_is_tried_again_later(
     assert "subject=tables failed: canceling statement due to statement timeout" in caplog.text
 
 
-def test_a_mistake_in_a_measurement_is_no_passing_failure(engine: Engine) -> None:
+def test_what_could_not_be_measured_is_not_shown(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The values of a scheduler that reaches the database count, and the thread goes on."""
+
     def wrong(conn: Connection) -> None:
         conn.execute(text("SELECT nothing"))
 
-    with pytest.raises(DBAPIError):
-        measuring(engine, FakeClock(), wrong).step()
+    scheduler.DAG_RUNS.set(1, "running")
+
+    assert measuring(engine, FakeClock(), wrong).step() == 30.0
+    assert "subject=tables failed" in caplog.text
+    assert scheduler.DAG_RUNS.series() == []

@@ -1,11 +1,12 @@
 """What is counted in the database for metrics: by a thread of its own, never in a pass or a scrape.
 
 It has one connection of its own.  What takes long is measured seldom: between two measurements
-ten times as long is waited as the last one took, so that at most a tenth of a connection is busy.
+ten times as long is waited as the last one took, but a minute at most.  What could not be measured
+is not shown, so that the values of another scheduler count.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -18,7 +19,7 @@ from headway.db import engine as engines
 from headway.db import measures, notifications, pools
 from headway.domain.errors import DatabaseError
 from headway.metrics import database, scheduler
-from headway.metrics.metric import Values
+from headway.metrics.metric import Gauge, Values
 from headway.runtime.clock import Clock
 from headway.runtime.loop import cause_of
 from headway.runtime.settings import SchedulerSettings
@@ -28,6 +29,28 @@ log = logging.getLogger(__name__)
 REST: Final = 10.0
 """Times as long as a measurement took is waited for at least until the next one."""
 
+MOST_REST: Final = 60.0
+"""Seconds; HeadwayDatabaseAway counts on it that queues are measured within two minutes."""
+
+OF_QUEUES: Final = (
+    scheduler.POOL_SLOTS,
+    scheduler.POOL_STARVING,
+    scheduler.QUEUE_DEPTH,
+    scheduler.OLDEST_ADMISSIBLE,
+    scheduler.UNCLAIMED,
+    scheduler.OLDEST_UNCLAIMED,
+    scheduler.NOTIFICATION_WAIT,
+    scheduler.PROCESSES,
+)
+OF_SERVER: Final = (database.TRANSACTION_ID_AGE, database.OLDEST_TRANSACTION)
+OF_TABLES: Final = (
+    scheduler.DAG_RUNS,
+    scheduler.TASK_INSTANCES,
+    database.TABLE_BYTES,
+    database.DEAD_ROWS,
+    database.VACUUM_AGE,
+)
+
 
 @dataclass(slots=True)
 class Measurement:
@@ -36,6 +59,9 @@ class Measurement:
     subject: str
     every: float
     measure: Callable[[Connection], None]
+    gauges: Sequence[Gauge]
+    """Those that it sets, and that show nothing after it has failed."""
+
     due_at: float = 0.0
 
 
@@ -57,7 +83,7 @@ class Measuring:
             self._measure(each)
             took = self.clock.monotonic() - began
             scheduler.MEASURING_SECONDS.set(took, each.subject)
-            each.due_at = began + max(each.every, took + REST * took)
+            each.due_at = began + max(each.every, took + min(REST * took, MOST_REST))
         return max(0.0, min(it.due_at for it in self.measurements) - self.clock.monotonic())
 
     def run(self) -> None:
@@ -74,9 +100,9 @@ class Measuring:
             with self.engine.begin() as conn:
                 each.measure(conn)
         except (DBAPIError, DatabaseError) as error:
-            if not engines.is_transient(error):
-                raise
             log.warning("action=measure subject=%s failed: %s", each.subject, cause_of(error))
+            for gauge in each.gauges:
+                gauge.replace({})
         else:
             scheduler.MEASURED_AT.set(self.clock.now().timestamp(), each.subject)
 
@@ -102,9 +128,13 @@ def all_of(given: SchedulerSettings) -> list[Measurement]:
     threshold = given.scheduler_health_check_threshold
     return [
         Measurement(
-            "queues", given.pool_metrics_interval, lambda conn: measure_queues(conn, threshold)
+            "queues",
+            given.pool_metrics_interval,
+            lambda conn: measure_queues(conn, threshold),
+            OF_QUEUES,
         ),
-        Measurement("tables", given.table_metrics_interval, measure_tables),
+        Measurement("server", given.table_metrics_interval, measure_server, OF_SERVER),
+        Measurement("tables", given.table_metrics_interval, measure_tables, OF_TABLES),
     ]
 
 
@@ -132,7 +162,7 @@ def measure_queues(conn: Connection, threshold: float) -> None:
 
 
 def measure_tables(conn: Connection) -> None:
-    """Measure runs and task instances by state, and how the database itself stands."""
+    """Measure runs and task instances by state, and how large tables are."""
     for gauge, found in (
         (scheduler.DAG_RUNS, measures.runs_by_state(conn)),
         (scheduler.TASK_INSTANCES, measures.tasks_by_state(conn)),
@@ -144,6 +174,10 @@ def measure_tables(conn: Connection) -> None:
     database.DEAD_ROWS.replace({(it.name,): it.dead_rows for it in tables})
     ages = {it.name: it.vacuum_age for it in tables if it.vacuum_age is not None}
     database.VACUUM_AGE.replace({(name,): age for name, age in ages.items()}, most=True)
+
+
+def measure_server(conn: Connection) -> None:
+    """Measure how the server of the database stands."""
     server = measures.server(conn)
     database.WAL_BYTES.set_to(server.wal_bytes)
     database.TRANSACTION_ID_AGE.set(server.transaction_id_age)

@@ -68,6 +68,7 @@ class Retention:
             self._round_at = self.clock.monotonic() + self.replica.settings.retention_interval
             began = self.clock.now()
             self._rounds = {kind: _Round(began) for kind in self.kept}
+            self.due = dict.fromkeys(self.kept, began) | self.due  # what fails counts as well
         kind, its = next(iter(self._rounds.items()))
         began_at = self.clock.monotonic()
         expired = expire(self.replica, kind, self.kept[kind], its.place)

@@ -192,7 +192,7 @@ MEASURED_AT: Final = Gauge(
     "headway_measured_timestamp_seconds",
     "When this scheduler has last measured what is counted in the database, by subject.",
     _OURS,
-    (Label("subject", ("queues", "tables")),),
+    (Label("subject", ("queues", "server", "tables")),),
     "seconds",
 )
 
@@ -200,7 +200,7 @@ MEASURING_SECONDS: Final = Gauge(
     "headway_measuring_duration_seconds",
     "How long that took the last time.",
     _OURS,
-    (Label("subject", ("queues", "tables")),),
+    (Label("subject", ("queues", "server", "tables")),),
     "seconds",
 )
 

@@ -138,6 +138,7 @@ class SchedulerSettings(RetentionSettings):
     )
     pool_metrics_interval: Seconds = Field(
         5.0,
+        le=60,
         description="Seconds between two measurements of pools and queues, if metrics are shown.",
     )
     table_metrics_interval: Seconds = Field(

@@ -230,6 +230,7 @@ def test_alerts_fire_for_real_services_and_clear(busy: Works, watched: Prometheu
 
     for kind, alert in (("worker", "HeadwayNoWorker"), ("scheduler", "HeadwayNoScheduler")):
         staff.end(staff.member(f"{kind}-1"))
+        staff.trigger("succeeds")
         until(partial(fires, watched, alert), alert)
         port = busy.ports[Service(kind)]
         staff.start(kind, given={f"HEADWAY_{kind.upper()}_HTTP_PORT": str(port)})

@@ -58,7 +58,7 @@ def test_the_pages_have_commands() -> None:
 def test_a_command_of_the_runbook_does_what_it_is_for(staff_at_work: Crew, command: str) -> None:
     staff = staff_at_work
     run = (staff.runs("fails") or [staff.trigger("fails")])[0]
-    names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails"}
+    names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails", "KIND": "processes", "AGE": "7d"}
     program, *words = (names.get(word, word) for word in command.split())
     assert program == "headway"
     staff.until(lambda conn: conn.scalar(text("SELECT count(*) FROM task_instance")), "a task")

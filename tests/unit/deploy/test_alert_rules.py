@@ -36,6 +36,7 @@ class Case:
     fires: int
     clears: int = 1
     rises: bool = False
+    beside: tuple[tuple[str, str], ...] = ()
 
     def values(self) -> str:
         good, bad = f"{self.good}x{BAD_AT - 1}", f"{self.bad}x{GOOD_AT - BAD_AT - 1}"
@@ -57,10 +58,12 @@ def alive(kind: str) -> str:
     return f'headway_processes{{kind="{kind}"}}'
 
 
+SCHEDULERS = 'headway_service_info{service="scheduler"}'
+
 CASES: dict[str, list[Case]] = {
     "HeadwayNoScheduler": [
-        gauge(alive("scheduler"), 1, "_", 8),
-        gauge(alive("scheduler"), 2, 0, 2),
+        gauge(SCHEDULERS, 1, "_", 8),
+        Case(alive("scheduler"), "2", "0", 2, beside=((SCHEDULERS, "1x300"),)),
     ],
     "HeadwayDatabaseAway": [
         gauge('headway_measured_timestamp_seconds{subject="queues"}', "0+60", 1740, 2)
@@ -68,7 +71,7 @@ CASES: dict[str, list[Case]] = {
     "HeadwayNoParser": [gauge(alive("parser"), 1, 0, 5)],
     "HeadwayNoWorker": [gauge(alive("worker"), 1, 0, 5)],
     "HeadwayQueueUnclaimed": [
-        gauge('headway_oldest_queued_attempt_seconds{queue="default"}', 299, 301, 5)
+        Case('headway_oldest_queued_attempt_seconds{queue="default"}', "299", "301", 5, clears=8)
     ],
     "HeadwayPoolStarving": [gauge('headway_pool_starving_slots{pool="default_pool"}', 0, 1, 30)],
     "HeadwayParserStuck": [
@@ -98,6 +101,7 @@ CASES: dict[str, list[Case]] = {
 """What is wrong for each alert.  Task lag: nothing is started within 300 s, or all is."""
 
 ALWAYS = {
+    "HeadwayNoWorker": [('headway_queued_attempts{queue="default"}', "1x300")],
     "HeadwayDiskFilling": [('headway_home_disk_bytes{instance="one", space="total"}', "100x300")],
     "HeadwayTaskLag": [
         ('headway_task_lag_seconds_bucket{le="300.0"}', "0x300"),
@@ -119,12 +123,37 @@ def test_an_alert_fires_in_time_and_clears(alert: str, tmp_path: Path) -> None:
     required_program("promtool", "prometheus")
     for case in CASES[alert]:
         given = [{"series": case.series, "values": case.values()}]
-        given += [{"series": it, "values": values} for it, values in ALWAYS.get(alert, [])]
+        beside = [*ALWAYS.get(alert, []), *case.beside]
+        given += [{"series": it, "values": values} for it, values in beside]
         wanted = told(alert, case)
         assert promtool(tmp_path, given, wanted) == "", (alert, case)
         firing = {"eval_time": f"{BAD_AT + case.fires + 1}m", "alertname": alert, "exp_alerts": []}
         found = promtool(tmp_path, given, [firing])
         assert f'alertname="{alert}"' in found, (alert, case, "does not fire in time")
+
+
+def test_attempts_that_are_taken_back_and_queued_anew_count_as_unclaimed(tmp_path: Path) -> None:
+    """Every 10 minutes their age begins at 0."""
+    required_program("promtool", "prometheus")
+    alert, ages = "HeadwayQueueUnclaimed", " ".join(["0+60x9"] * 20)
+    series = 'headway_oldest_queued_attempt_seconds{queue="default"}'
+    minutes = range(20, 100)
+    none = [{"eval_time": f"{it}m", "alertname": alert, "exp_alerts": []} for it in minutes]
+
+    found = promtool(tmp_path, [{"series": series, "values": ages}], none)
+
+    assert found.count(f"alertname: {alert}, time:") == len(minutes)
+
+
+def test_no_worker_is_needed_where_nothing_is_queued(tmp_path: Path) -> None:
+    required_program("promtool", "prometheus")
+    given = [
+        {"series": alive("worker"), "values": "0x200"},
+        {"series": 'headway_queued_attempts{queue="default"}', "values": "0x200"},
+    ]
+    quiet = {"eval_time": "60m", "alertname": "HeadwayNoWorker", "exp_alerts": []}
+
+    assert promtool(tmp_path, given, [quiet]) == ""
 
 
 def promtool(folder: Path, series: list[dict[str, str]], wanted: list[dict[str, Any]]) -> str:
