@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from unittest.mock import MagicMock
 
 import click
 import pytest
@@ -300,6 +301,23 @@ def test_the_policy_removes_portion_by_portion_and_says_how_far_it_is_behind(
     assert retention.behind(Kind.RUNS) == 0
     assert waits[-1] == pytest.approx(scheduler.settings.retention_interval)
     clock.advance(100)
+    assert retention.behind(Kind.RUNS) == 100
+
+
+def test_a_policy_that_removes_nothing_falls_behind(
+    scheduler: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also right after a start: nothing was removed by this scheduler yet."""
+    monkeypatch.setattr(
+        "headway_scheduler.retention.expire", MagicMock(side_effect=OSError("away"))
+    )
+    clock = FakeClock()
+    retention = Retention(scheduler, clock)
+
+    with pytest.raises(OSError, match="away"):
+        retention.step()
+    clock.advance(100)
+
     assert retention.behind(Kind.RUNS) == 100
 
 
