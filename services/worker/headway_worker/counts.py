@@ -1,6 +1,5 @@
 """What a worker counts of its attempts for metrics."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headway.db.attempts import AttemptKey, Claimed
@@ -47,6 +46,10 @@ class Counts:
         self._began.pop(key, None)
 
 
-def show_slots(total: int, used: Callable[[], int], free: Callable[[], int]) -> None:
-    """Have the metrics tell how a worker's slots stand."""
-    SLOTS.read_by(lambda: {("total",): total, ("used",): used(), ("free",): free()})
+def show_slots(total: int, used: int, free: int) -> None:
+    """Have the metrics tell how a worker's slots stood when its supervisor last looked.
+
+    They are stored, not read when somebody asks: to look for free ones may start a fork server,
+    which must be the supervisor's.
+    """
+    SLOTS.replace({("total",): total, ("used",): used, ("free",): free})

@@ -69,8 +69,7 @@ class Worker:
         self._draining, self._counts = False, Counts(clock)
         self._idle_since: float | None = None
         self.failed = 0
-        self._selector = selectors.DefaultSelector()
-        self._button = Button()
+        self._selector, self._button = selectors.DefaultSelector(), Button()
         self._selector.register(self._button, selectors.EVENT_READ)
         self._threads = [ThreadPoolExecutor(1, it) for it in ("claim", "renew", "report", "tell")]
         claims, renewals, reports, tellings = self._threads
@@ -87,7 +86,6 @@ class Worker:
         self._telling = Telling(means.clerk, means.spark, telling, clock)
         around = Surroundings(settings, clock, means.pace, self._selector, self._button.press)
         self._callbacks = CallbackCrew(CallbackClerk(means.clerk), means.launcher, around)
-        show_slots(settings.slots, self._taken, self._free_slots)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
@@ -183,7 +181,9 @@ class Worker:
 
     def _free_slots(self) -> int:
         free = self._settings.slots - self._taken()
-        return free if free > 0 and not self._draining and self._means.launcher.ready() else 0
+        free = free if free > 0 and not self._draining and self._means.launcher.ready() else 0
+        show_slots(self._settings.slots, self._taken(), free)
+        return free
 
     def _start(self, work: Work) -> None:
         key = work.claimed.key

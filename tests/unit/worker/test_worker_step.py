@@ -10,9 +10,11 @@ from uuid import UUID
 import pytest
 
 from headway.db.attempts import AttemptKey
+from headway.metrics.worker import SLOTS
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
+from headway.testing.metrics import value
 from headway_worker.attempt import MOST_READING
 from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk
@@ -124,3 +126,32 @@ def test_what_attempts_print_takes_a_part_of_a_step_only(
     for pipe in pipes:
         os.close(pipe[0])
         os.close(pipe[1])
+
+
+@pytest.mark.regression
+def test_to_read_the_slots_does_not_look_for_a_fork_server(
+    clerk: Clerk,
+    vault: Vault,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page is read in a thread that ends: a fork server begun there would end with it."""
+    launcher = MagicMock(ready=MagicMock(return_value=True))
+    questions = Questions(clerk, vault, MagicMock(), clock, Event())
+    means = Means(clerk, questions, MagicMock(), launcher, Pace())
+    worker = Worker(means, worker_settings, clock)
+    monkeypatch.setattr(Clerk, "renew", MagicMock())
+    monkeypatch.setattr(Claims, "collect", lambda _claims: [])
+    worker.step()
+    looked, total = launcher.ready.call_count, worker_settings.slots
+
+    assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 0, total]
+    assert launcher.ready.call_count == looked > 0
+    worker._attempts[AttemptKey(1, 1, UUID(int=1))] = MagicMock(spark_news=[])
+    launcher.ready.return_value = False
+    assert value(SLOTS, "free") == total, "what a step has found is told until the next one"
+    worker._watch()
+    assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 1, 0]
+    worker._attempts.clear()
+    worker.close()
