@@ -1,5 +1,6 @@
 """Counters, gauges and histograms, with a bound on how many series each may have."""
 
+import logging
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from itertools import accumulate, product
 from math import inf
 from threading import Lock
 from typing import Final, NamedTuple, TypeAlias
+
+log = logging.getLogger(__name__)
 
 MOST: Final = 200
 """Series of a metric with an open label; what comes later is counted under `OTHER`."""
@@ -138,6 +141,7 @@ class Gauge(Metric):
 
     _levels: dict[Values, float] = field(default_factory=dict)
     _read: Callable[[], Reading] | None = None
+    _failed: bool = False
 
     def set(self, value: float, *values: str) -> None:
         """Set the series of these labels."""
@@ -157,7 +161,10 @@ class Gauge(Metric):
                 self._levels[key] = max(before, level) if most else before + level
 
     def read_by(self, read: Callable[[], Reading]) -> None:
-        """Have a function tell, each time that somebody asks, what the series are."""
+        """Have a function tell, each time that somebody asks, what the series are.
+
+        It is called in the threads of who asks: it changes nothing, and is safe to call there.
+        """
         self._read = read
 
     def forget(self) -> None:
@@ -166,8 +173,14 @@ class Gauge(Metric):
         self.replace({})
 
     def series(self) -> list[Series]:
-        """Return all series."""
-        found = self._read() if self._read is not None else None
+        """Return all series; none while they cannot be read, which is logged the first time."""
+        try:
+            found = self._read() if self._read is not None else None
+        except Exception as error:  # noqa: BLE001 - the page tells of all other metrics
+            if not self._failed:
+                log.warning("action=leave_out metric=%s error=%r", self.name, error)
+            self._failed = True
+            return []
         if found is not None:
             self.replace(found if isinstance(found, Mapping) else {(): found})
         with self._lock:

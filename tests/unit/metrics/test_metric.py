@@ -1,11 +1,12 @@
 """What metrics count, and how many series they may have."""
 
 from math import inf, isnan, nan
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headway.metrics import catalogue
+from headway.metrics import catalogue, process
 from headway.metrics.exposition import Exposition
 from headway.metrics.metric import (
     EVERY,
@@ -19,6 +20,7 @@ from headway.metrics.metric import (
     Service,
     Values,
 )
+from headway.metrics.process import CLOCK_SKEW, DISK
 from headway.testing.metrics import filled, observed, total, value
 
 DAGS = 10_000
@@ -86,6 +88,40 @@ def test_a_gauge_may_be_read_when_somebody_asks() -> None:
     gauge.read_by(lambda: levels.pop(0))
 
     assert [gauge.series(), gauge.series()] == [[((), 3.0)], [((), 4.0)]]
+
+
+@pytest.mark.regression
+def test_a_gauge_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    gauge, levels = Gauge("free", "", EVERY), [3.0]
+    gauge.read_by(lambda: levels[0])
+    assert gauge.series() == [((), 3.0)]
+
+    levels.clear()
+    assert gauge.series() == gauge.series() == []
+    [told] = caplog.messages
+    assert told.startswith("action=leave_out metric=free error=IndexError(")
+    levels.append(4.0)
+    assert gauge.series() == [((), 4.0)]
+
+
+@pytest.mark.regression
+def test_a_disk_that_cannot_be_asked_leaves_the_rest_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = filled(DISK)
+    assert isinstance(disk, Gauge)
+    monkeypatch.setattr(process, "DISK", disk)
+    monkeypatch.setattr(catalogue, "METRICS", (disk, CLOCK_SKEW))
+    home = tmp_path / "home"
+    home.mkdir()
+    process.show_disk(home)
+    page = Exposition(Service.WORKER).page
+    assert b'\nheadway_home_disk_bytes{space="free"}' in page()
+
+    home.rmdir()
+
+    assert b"\nheadway_home_disk_bytes{" not in page()
+    assert b"# TYPE headway_clock_skew_seconds gauge" in page()
 
 
 def test_a_name_that_is_too_long_is_cut() -> None:
