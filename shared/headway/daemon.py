@@ -120,9 +120,12 @@ def registered(
 
 
 def _traces(kind: str) -> "Traces | None":
-    """Begin to trace where the environment asks for it; nothing is imported where it does not."""
+    """Begin to trace where the environment asks for it; nothing is imported where it does not.
+
+    A parser has nothing to tell.
+    """
     environment = settings.environment()
-    if not any(name.startswith("OTEL_") for name in environment):
+    if kind == Service.PARSER or not any(name.startswith("OTEL_") for name in environment):
         return None
     from headway.runtime import traces
 

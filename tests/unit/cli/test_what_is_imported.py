@@ -156,8 +156,8 @@ def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() 
     source = (
         "import sys\n"
         "from headway import daemon\n"
-        "import headway_worker.command, headway_scheduler.command\n"
-        "traces = daemon._traces('worker')\n"
+        "import headway_parser.serving, headway_worker.command, headway_scheduler.command\n"
+        "traces = daemon._traces(sys.argv[1])\n"
         "print(traces is not None, 'opentelemetry' in sys.modules,"
         " 'headway.runtime.traces' in sys.modules)\n"
     )
@@ -165,13 +165,13 @@ def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() 
 
     found = [
         subprocess.run(
-            [sys.executable, "-c", source],
+            [sys.executable, "-c", source, kind],
             env=environment,
             capture_output=True,
             text=True,
             check=True,
         ).stdout.split()
-        for environment in ({}, asked)
+        for kind, environment in (("worker", {}), ("worker", asked), ("parser", asked))
     ]
 
-    assert found == [["False"] * 3, ["True"] * 3]
+    assert found == [["False"] * 3, ["True"] * 3, ["False"] * 3]
