@@ -24,12 +24,14 @@ from headway.domain.catchup import Catchup, Overlap
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType
+from headway.metrics.scheduler import RUNS_ENDED
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before
 from headway.testing.logins import logged_in
+from headway.testing.metrics import value
 from headway.timetables.base import DagRunInfo
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
@@ -312,6 +314,7 @@ def test_a_run_takes_the_place_of_one_that_runs_and_of_one_that_waits(
         tasks.queue(conn, ids, at(1), seed.SCHEDULER)
     [claimed] = seed.claim(engine, worker)
     ended: list[int] = []
+    counted = value(RUNS_ENDED, "etl", "failed") or 0
 
     create_runs(replica, at(2), cancelled=ended.append)
     assert ended == [1]
@@ -319,10 +322,12 @@ def test_a_run_takes_the_place_of_one_that_runs_and_of_one_that_waits(
     assert start_runs(replica, at(2)) == 0, "the one that is being stopped still counts"
     create_runs(replica, at(3), cancelled=ended.append)
     assert ended == [1, 2]
+    assert value(RUNS_ENDED, "etl", "failed") == counted + 1, "one waited, and has ended by it"
 
     assert seed.report(engine, [claimed.key], Outcome.CANCELLED)
     schedule_tasks(replica, at(3))
     assert seed.run_states(engine) == {"failed": 2, "queued": 1}
+    assert value(RUNS_ENDED, "etl", "failed") == counted + 2
     assert start_runs(replica, at(3)) == 1
     assert spans(engine) == [(0, 1), (1, 2), (2, 3)]
     cancelled = [

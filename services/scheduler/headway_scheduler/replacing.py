@@ -1,6 +1,8 @@
 """How runs that have not ended make way for one that is due (`overlap="cancel_running"`)."""
 
 import logging
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -9,15 +11,25 @@ from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.decide.intervene import end
 from headway.domain.states import Role, RunState, TaskState
+from headway.metrics.scheduler import RUNS_ENDED
+from headway_scheduler.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
 
-def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> list[int]:
-    """Have the unfinished runs of a locked DAG's schedule end as failed; return them.
+class Cancelled(NamedTuple):
+    """How many runs of a DAG make way, and which of them have ended already."""
 
-    What runs is told to stop, what has not begun is skipped.  A run, or a task, that another
-    transaction has is waited for.
+    dag_id: str
+    runs: int
+    ended: Sequence[int]
+
+
+def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> Cancelled:
+    """Have the unfinished runs of a locked DAG's schedule end as failed; return which.
+
+    One that waits ends at once, any other when nothing of it is live.  What runs is told to stop,
+    what has not begun is skipped.  A run, or a task, that another transaction has is waited for.
     """
     locked = interventions.lock_scheduled(conn, dag_id)
     unfinished = interventions.lock_unfinished(conn, locked)
@@ -42,4 +54,14 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> list[int]:
     running = [run.id for run in locked if run.state is RunState.RUNNING]
     endings.end_as(conn, running, RunState.FAILED)
     wakes.add(conn, running)
-    return [run.id for run in locked]
+    ended = [run.id for run in locked if run.state is RunState.QUEUED]
+    return Cancelled(dag_id, len(locked), ended)
+
+
+def tell_ended(tracing: Tracing, cancelled: Sequence[Cancelled]) -> int:
+    """Count and trace what has ended, once the database has it; return how many runs make way."""
+    for it in cancelled:
+        if it.ended:
+            RUNS_ENDED.inc(it.dag_id, RunState.FAILED, by=len(it.ended))
+    tracing.runs_ended([run for it in cancelled for run in it.ended])
+    return sum(it.runs for it in cancelled)

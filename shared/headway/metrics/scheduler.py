@@ -67,7 +67,8 @@ SCHEDULE_DELAY: Final = Histogram(
 
 RUNS_ENDED: Final = Counter(
     "headway_dag_runs_ended",
-    "DAG runs that have ended, by their DAG and state.",
+    "DAG runs that this scheduler has ended, by their DAG and state; not those that a user has "
+    "ended before they began, or marked afterwards.",
     _OURS,
     (Label("dag"), Label("state", ("success", "failed"))),
 )

@@ -24,7 +24,7 @@ from headway.domain.states import RunType
 from headway.runtime.interrupt import computed, interrupted
 from headway.runtime.seam import nothing
 from headway.timetables.base import DagRunInfo
-from headway_scheduler.replacing import cancel_unfinished
+from headway_scheduler.replacing import Cancelled, cancel_unfinished, tell_ended
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
@@ -95,11 +95,11 @@ def create_runs(
             graphs = replica.specs.get(conn, _versions(found))
             readable = [_looked_at(dag, graphs, now) for dag in found if dag.version_id in graphs]
             decided = _decided(readable, graphs, now, at_most)
-            ending = _cancel(conn, replica.me, decided)
+            making_way = _cancel(conn, replica.me, decided)
             _carry_out(conn, replica.me, decided)
             dags.plan(conn, [(it.dag, it.plan) for it in decided])
             before_commit()
-        ended += ending
+        ended += tell_ended(replica.tracing, making_way)
         return len(decided)
 
     planned = sum(replica.creating.each(replica.engine, replica.me, now, create))
@@ -161,15 +161,15 @@ def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decide
     return Decided(dag, graph, plan)
 
 
-def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> int:
-    """Tell the runs to end that make way for others; return how many.
+def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> list[Cancelled]:
+    """Tell the runs to end that make way for others; return which.
 
     Their workers act on it, so it must not be lost: the transaction waits for the disk.
     """
     ending = [it.dag.dag_id for it in decided if it.plan.cancels]
     if ending:
         processes.wait_for_disk(conn)
-    return sum(len(cancel_unfinished(conn, me, dag_id)) for dag_id in ending)
+    return [cancel_unfinished(conn, me, dag_id) for dag_id in ending]
 
 
 def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> None:
