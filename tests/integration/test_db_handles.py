@@ -126,6 +126,20 @@ def test_it_is_followed_at_once_in_its_place(engine: Engine, me: Replica) -> Non
     assert seed.report(engine, [claimed.key]) == {claimed.key}
 
 
+@pytest.mark.regression
+def test_the_time_of_the_lost_attempt_is_none_that_the_next_one_waited(
+    engine: Engine, me: Replica
+) -> None:
+    begun(engine)
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_instance SET scheduled_at = now() - interval '3 hours'"))
+
+    lose(engine, me)
+
+    for_worker, in_all = claim(engine).waited
+    assert timedelta() < for_worker == in_all < timedelta(hours=1)
+
+
 @pytest.mark.parametrize("more", [{"mode": "client"}, {"ended": "yes"}, {"refused": "yes"}])
 def test_one_that_leaves_nothing_is_tried_again_as_any_other(
     engine: Engine, me: Replica, more: dict[str, str]

@@ -55,7 +55,7 @@ GIVE_UP = text("""
 """)
 
 # Its successor has the handle from the beginning: so it is known to mind something even before
-# it has begun.
+# it has begun.  It waits for a worker only: the task counts as scheduled anew, at once.
 FOLLOW = text("""
     WITH lost AS MATERIALIZED (
         SELECT * FROM unnest(CAST(:task_ids AS bigint[]), CAST(:attempts AS int[]),
@@ -77,7 +77,7 @@ FOLLOW = text("""
     ), moved AS (
         UPDATE task_instance AS task
            SET state = 'queued', attempt = task.attempt + 1, losses = task.losses + 1,
-               started_at = NULL
+               scheduled_at = now(), started_at = NULL
           FROM ended
          WHERE task.id = ended.task_instance_id AND task.attempt = ended.attempt
            AND task.state = ANY (:sources)
