@@ -137,6 +137,7 @@ def test_the_time_of_the_lost_attempt_is_none_that_the_next_one_waited(
     lose(engine, me)
 
     for_worker, in_all = claim(engine).waited
+    assert in_all is not None
     assert timedelta() < for_worker == in_all < timedelta(hours=1)
 
 
