@@ -126,7 +126,6 @@ def test_it_is_followed_at_once_in_its_place(engine: Engine, me: Replica) -> Non
     assert seed.report(engine, [claimed.key]) == {claimed.key}
 
 
-@pytest.mark.regression
 def test_the_time_of_the_lost_attempt_is_none_that_the_next_one_waited(
     engine: Engine, me: Replica
 ) -> None:

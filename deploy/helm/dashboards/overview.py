@@ -30,6 +30,13 @@ OVERVIEW: Final = Board(
             single=True,
         ),
         Panel(
+            "Oldest notification",
+            "For how long it has been neither sent nor given up.",
+            [Query("max(headway_notification_oldest_wait_seconds)")],
+            "s",
+            single=True,
+        ),
+        Panel(
             "Task instances by state",
             "Of runs that have not ended.",
             [Query("max by (state) (headway_task_instances)", "{{state}}")],

@@ -137,9 +137,7 @@ class SchedulerSettings(RetentionSettings):
         15.0, description="Seconds between two looks for rows whose run was deleted by hand."
     )
     pool_metrics_interval: Seconds = Field(
-        5.0,
-        le=60,
-        description="Seconds between two measurements of pools and queues, if metrics are shown.",
+        5.0, le=60, description="Seconds, up to 60, between two measurements of pools and queues."
     )
     table_metrics_interval: Seconds = Field(
         30.0,

@@ -90,7 +90,6 @@ def test_a_gauge_may_be_read_when_somebody_asks() -> None:
     assert [gauge.series(), gauge.series()] == [[((), 3.0)], [((), 4.0)]]
 
 
-@pytest.mark.regression
 def test_a_gauge_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     gauge, levels = Gauge("free", "", EVERY), [3.0]
     gauge.read_by(lambda: levels[0])
@@ -104,7 +103,6 @@ def test_a_gauge_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixtur
     assert gauge.series() == [((), 4.0)]
 
 
-@pytest.mark.regression
 def test_a_disk_that_cannot_be_asked_leaves_the_rest_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

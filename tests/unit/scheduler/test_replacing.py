@@ -50,7 +50,6 @@ def replica(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     return found
 
 
-@pytest.mark.regression
 def test_a_run_that_ends_before_it_has_begun_is_counted_and_traced(replica: MagicMock) -> None:
     before, told = counted(), MagicMock()
 

@@ -128,7 +128,6 @@ def test_what_attempts_print_takes_a_part_of_a_step_only(
         os.close(pipe[1])
 
 
-@pytest.mark.regression
 def test_to_read_the_slots_does_not_look_for_a_fork_server(
     clerk: Clerk,
     vault: Vault,
