@@ -58,7 +58,7 @@ def alive(kind: str) -> str:
     return f'headway_processes{{kind="{kind}"}}'
 
 
-SCHEDULERS = 'headway_service_info{service="scheduler"}'
+SCHEDULERS = 'headway_tasks_queued_total{instance="one"}'
 
 CASES: dict[str, list[Case]] = {
     "HeadwayNoScheduler": [
