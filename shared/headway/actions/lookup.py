@@ -40,6 +40,16 @@ def run_of(conn: Connection, dag_id: str, run_id: str) -> Row:
     return rows[0]
 
 
+def check_named(conn: Connection, dag_id: str | None, run_id: str | None = None) -> None:
+    """Raise NotFoundError, naming the nearest, for a DAG that is not there, or a run of it."""
+    if dag_id is None:
+        return
+    if run_id is None:
+        current_dag(conn, dag_id)
+    else:
+        run_of(conn, dag_id, run_id)
+
+
 def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun:
     """Lock the run for the rest of the transaction; NotFoundError, naming the nearest, without it.
 

@@ -29,16 +29,13 @@ def list_deadlines(
     output: Output = Format.TABLE,
 ) -> None:
     """List deadlines, those of the latest runs first; one of a run itself has no task."""
-    from headway.actions.lookup import current_dag, run_of
+    from headway.actions.lookup import check_named
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db import deadline_views
 
     with transaction() as conn:
         rows = deadline_views.deadlines(conn, dag_id, run_id, state and str(state), limit)
-        if not rows and dag_id is not None:
-            if run_id is None:
-                current_dag(conn, dag_id)
-            else:
-                run_of(conn, dag_id, run_id)
+        if not rows:
+            check_named(conn, dag_id, run_id)
     show(rows, COLUMNS, output)

@@ -36,18 +36,15 @@ def list_notifications(
     output: Output = Format.TABLE,
 ) -> None:
     """List notifications, the latest first; `events` is of how many things each tells."""
-    from headway.actions.lookup import current_dag, run_of
+    from headway.actions.lookup import check_named
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db import notification_views
 
     with transaction() as conn:
         rows = notification_views.notifications(conn, dag_id, run_id, state and str(state), limit)
-        if not rows and dag_id is not None:
-            if run_id is None:
-                current_dag(conn, dag_id)
-            else:
-                run_of(conn, dag_id, run_id)
+        if not rows:
+            check_named(conn, dag_id, run_id)
     show(rows, COLUMNS, output)
 
 

@@ -194,8 +194,8 @@ def claim(
     They are the claimant's for that many seconds, and longer when it renews them.  One that
     was begun `MOST_TRIES` times is given up.
     """
-    spent = {"most": MOST_TRIES, "limit": limit, "sources": _sources(CallbackState.FAILED)}
-    conn.execute(GIVE_UP, {**spent, "actor": _actor(me), "error": GIVEN_UP})
+    spent = {"most": MOST_TRIES, "limit": limit, "sources": sources_of(CallbackState.FAILED)}
+    conn.execute(GIVE_UP, {**spent, "actor": actor_of(me), "error": GIVEN_UP})
     claimed = conn.scalars(
         CLAIM,
         {
@@ -228,10 +228,10 @@ def report(conn: Connection, me: Identity, its: CallbackReport) -> bool:
 
     The same report twice is accepted twice.
     """
-    parameters = {"id": its.key.id, "token": str(its.key.token), "sources": _sources(its.state)}
+    parameters = {"id": its.key.id, "token": str(its.key.token), "sources": sources_of(its.state)}
     if its.state is CallbackState.QUEUED:
         return conn.scalar(HAND_BACK, parameters) is not None
-    ended = {**parameters, "state": str(its.state), "error": its.error, "actor": _actor(me)}
+    ended = {**parameters, "state": str(its.state), "error": its.error, "actor": actor_of(me)}
     if conn.scalar(REPORT, ended) is not None:
         return True
     del parameters["sources"]
@@ -261,9 +261,11 @@ def _claimed(row: Row[Any]) -> ClaimedCallback:
     )
 
 
-def _actor(me: Identity) -> str:
+def actor_of(me: Identity) -> str:
+    """Return how the journal names the worker."""
     return f"worker:{me.id}"
 
 
-def _sources(target: CallbackState) -> list[str]:
+def sources_of(target: CallbackState) -> list[str]:
+    """Return the states from which a callback, or a notification, may come into this one."""
     return sorted(source for source, moves in CALLBACK_MOVES.items() if target in moves)

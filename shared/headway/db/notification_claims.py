@@ -12,11 +12,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.callback_claims import CallbackKey, CallbackReport, actor_of, sources_of
 from headway.db.processes import Identity
 from headway.domain.arguments import JsonValue
 from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifyEvent, wait_after
-from headway.domain.states import CALLBACK_MOVES, CallbackState
+from headway.domain.states import CallbackState
 
 # Whether it may be taken is judged on the locked row: another worker may have it by now.
 CLAIM = text("""
@@ -154,8 +154,8 @@ class ClaimedNotification:
 
 def claim(conn: Connection, me: Identity, limit: int, seconds: float) -> list[ClaimedNotification]:
     """Take notifications that are due, or whose worker has let its claim run out."""
-    spent = {"most": MOST_SENDS, "limit": limit, "sources": _sources(CallbackState.FAILED)}
-    conn.execute(GIVE_UP, {**spent, "actor": _actor(me)})
+    spent = {"most": MOST_SENDS, "limit": limit, "sources": sources_of(CallbackState.FAILED)}
+    conn.execute(GIVE_UP, {**spent, "actor": actor_of(me)})
     claimed = conn.scalars(
         CLAIM, {"most": MOST_SENDS, "limit": limit, "process": me.id, "seconds": seconds}
     )
@@ -185,14 +185,14 @@ def report(conn: Connection, me: Identity, key: NotificationKey, its: CallbackRe
     if again or failed:
         parameters = {
             **named,
-            "sources": _sources(CallbackState.QUEUED),
+            "sources": sources_of(CallbackState.QUEUED),
             "untried": 1 if again else 0,
             "wait": 0.0 if again else wait_after(key.tries),
             "error": its.error,
         }
         return conn.scalar(AGAIN, parameters) is not None
-    ended = {**named, "sources": _sources(its.state), "state": str(its.state), "error": its.error}
-    if conn.scalar(REPORT, {**ended, "actor": _actor(me)}) is not None:
+    ended = {**named, "sources": sources_of(its.state), "state": str(its.state), "error": its.error}
+    if conn.scalar(REPORT, {**ended, "actor": actor_of(me)}) is not None:
         return True
     return bool(conn.scalar(REPORTED, named) == its.state)
 
@@ -212,11 +212,3 @@ def _claimed(row: Row[Any]) -> ClaimedNotification:
         events=row.events,
         told=row.told or (),
     )
-
-
-def _actor(me: Identity) -> str:
-    return f"worker:{me.id}"
-
-
-def _sources(target: CallbackState) -> list[str]:
-    return sorted(source for source, moves in CALLBACK_MOVES.items() if target in moves)
