@@ -13,8 +13,11 @@ help:  ## Show what there is to make
 demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedded defaults
 	@$(BIN)/headway demo
 
-test: $(STAMP)  ## Run all tests but those of images and acceptance: unit, integration, the real services
-	$(TESTS) -m "not images and not acceptance"
+test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real services
+	$(TESTS) -m "not images and not acceptance and not long"
+
+test-long: $(STAMP)  ## Run the tests that repeat at length what those of make test prove
+	$(TESTS) -m long
 
 test-images: $(STAMP)  ## Build the images and run containers of them, as root
 	$(BIN)/pytest tests/images
@@ -103,4 +106,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean

@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"modes: {', '.join(modes.variables()) or 'none'}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the modules that use Spark among those of services, which wait more than they compute.
+
+    Side by side, modules of Spark would want several times the cores that there are.
+    """
+    modules = [list(module) for _, module in groupby(items, lambda item: item.path)]
+    spark = [it for it in modules if any(item.get_closest_marker("spark") for item in it)]
+    services = [it for it in modules if it not in spark and it[0].get_closest_marker("services")]
+    places = [(n / len(each), it) for each in (spark, services) for n, it in enumerate(each)]
+    first = [it for _, it in sorted(places, key=lambda place: place[0])]
+    rest = [it for it in modules if it not in first]
+    items[:] = [item for module in first + rest for item in module]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,7 @@ from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 
 NOW = seed.START + seed.DAY
-FEW, MANY = 600, 6000
+FEW, MANY = 500, 3000
 TAKEN = 100
 BLOCKED = 300
 HEAD = 400

@@ -25,8 +25,8 @@ from headway.testing import modes
 
 T = TypeVar("T")
 
-PATIENCE: Final = 90.0
-"""Seconds that anything may take on a busy machine; a test that passes never needs them."""
+PATIENCE: Final = 300.0
+"""Seconds after which something has certainly got stuck, on however busy a machine."""
 
 PROGRAMS: Final = (
     *("bash", "sh", "env", "ps", "sed", "grep", "awk", "which", "hostname"),
@@ -41,14 +41,22 @@ _CLOCK: Final = SystemClock()
 _NEVER: Final = Event()
 
 
-def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
-    """Look again and again until that returns something true, and return it."""
+def until(
+    look: Callable[[], T | None],
+    what: str,
+    patience: float = PATIENCE,
+    said: Callable[[], str] = str,
+) -> T:
+    """Look again and again until that returns something true, and return it.
+
+    What `said` returns is told if it never does.
+    """
     deadline = _CLOCK.monotonic() + patience
     while True:
         found = look()
         if found:
             return found
-        assert _CLOCK.monotonic() < deadline, f"Not in {patience:g} s: {what}."
+        assert _CLOCK.monotonic() < deadline, f"Not in {patience:g} s: {what}.\n{said()}"
         _CLOCK.wait(_NEVER, _POLL)
 
 
@@ -76,7 +84,7 @@ class Command:
             assert found or self.process.poll() is None, f"It ended before: {what}.\n{self._said()}"
             return found
 
-        return until(look_while_it_runs, what)
+        return until(look_while_it_runs, what, said=self._said)
 
     def end(self, signal: Signals) -> int:
         """Send the signal, wait for the end, and return the exit status."""

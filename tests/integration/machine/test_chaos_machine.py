@@ -1,4 +1,4 @@
-"""Five days are backfilled while a scheduler, the worker and Postgres are killed in its middle."""
+"""Three days are backfilled while a scheduler, the worker and Postgres are killed in its middle."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from headway.testing.machine import Command, Machine, until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 
-DAYS = [f"2013-01-0{number}" for number in range(1, 6)]
+DAYS = [f"2013-01-0{number}" for number in range(1, 4)]
 TASKS = 8
 LONG = 300.0
 """Seconds for the whole backfill, with all that is lost on the way."""
@@ -88,9 +88,9 @@ def _do_harm(machine: Machine, engine: Engine) -> None:
     """Kill a scheduler, the worker and Postgres: each while something runs, well apart."""
     _when(engine, succeeded=3)
     _kill(machine, _pid(engine, "scheduler"))
-    _when(engine, succeeded=8)
+    _when(engine, succeeded=7)
     _kill(machine, _pid(engine, "worker"))
-    _when(engine, succeeded=20)
+    _when(engine, succeeded=12)
     postmaster = machine.home / "postgres" / "data" / "postmaster.pid"
     _kill(machine, int(postmaster.read_text().split()[0]))
 

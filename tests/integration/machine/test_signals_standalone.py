@@ -79,10 +79,10 @@ def services_are_there(machine: Machine, command: Command) -> bool:
     ("moment", "number"),
     [
         (started, signal.SIGINT),
-        (postgres_is_there, signal.SIGINT),
+        pytest.param(postgres_is_there, signal.SIGINT, marks=pytest.mark.long),
         (postgres_is_there, signal.SIGTERM),
         (services_are_there, signal.SIGINT),
-        (services_are_there, signal.SIGTERM),
+        pytest.param(services_are_there, signal.SIGTERM, marks=pytest.mark.long),
         (services_are_there, signal.SIGHUP),
     ],
 )
@@ -127,7 +127,11 @@ def test_a_signal_while_a_task_runs(
 
 
 @pytest.mark.parametrize(
-    "dag_id", ["endless", pytest.param("endless_in_spark", marks=pytest.mark.spark)]
+    "dag_id",
+    [
+        pytest.param("endless", marks=pytest.mark.long),
+        pytest.param("endless_in_spark", marks=pytest.mark.spark),
+    ],
 )
 def test_everything_ends_with_a_launcher_that_is_killed(
     machine: Machine, endless: Path, dag_id: str

@@ -136,7 +136,9 @@ def test_a_task_runs_where_its_connection_says(scene: Scene) -> None:
     assert told["looks_around"] == told["asks"] == "unknown"
 
 
-@pytest.mark.parametrize("dag_id", ["waits", "waits_on_connect"])
+@pytest.mark.parametrize(
+    "dag_id", ["waits", pytest.param("waits_on_connect", marks=pytest.mark.long)]
+)
 def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, dag_id: str) -> None:
     run = scene.start(dag_id, tmp_path)
     before = len(list(tmp_path.glob("begun-*")))

@@ -60,7 +60,7 @@ def address(run: StackRun, task_id: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("task_id", "returned"),
     [
-        ("ten_gigabytes", "dry"),
+        ("two_gigabytes", "dry"),
         ("one_line_of_100_megabytes", "broken"),
         ("no_text", "fine"),
         ("a_million_lines", "counted"),
@@ -81,7 +81,7 @@ def test_whatever_a_task_prints_it_ends_well_and_its_log_is_small(
 
 def test_of_a_flood_the_end_is_kept(floods: StackRun) -> None:
     printed = [
-        line.message for line in floods.log_lines("ten_gigabytes") if line.source == "stdout"
+        line.message for line in floods.log_lines("two_gigabytes") if line.source == "stdout"
     ]
     counted = [
         int(line.message) for line in floods.log_lines("a_million_lines") if line.source == "stdout"

@@ -169,7 +169,7 @@ def do_harm(schedulers: Schedulers, random: Random) -> None:
             victim.send_signal(signal.SIGCONT)
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_killed_and_paused_schedulers_break_nothing(
     engine: Engine, database_url: str, tmp_path: Path, count: int
 ) -> None:

@@ -22,8 +22,8 @@ def until_there(path: str) -> None:
 with DAG("floods"):
 
     @task
-    def ten_gigabytes() -> str:
-        subprocess.run("yes | head -c 10000000000; echo; echo the end", shell=True, check=True)
+    def two_gigabytes() -> str:
+        subprocess.run("yes | head -c 2000000000; echo; echo the end", shell=True, check=True)
         return "dry"
 
     @task
@@ -42,7 +42,7 @@ with DAG("floods"):
         sys.stdout.write("".join(f"{number}\n" for number in range(1_000_000)))
         return "counted"
 
-    ten_gigabytes()
+    two_gigabytes()
     one_line_of_100_megabytes()
     no_text()
     a_million_lines()
