@@ -16,8 +16,8 @@ from headway.db import engine as engines
 from headway.db.logins import Login
 from headway.runtime.tether import tethered
 from headway.testing import logins
-from headway.testing.machine import stands_still, until
-from headway.testing.stack import PATIENCE, Services, environment_for
+from headway.testing.machine import PATIENCE, stands_still, until
+from headway.testing.stack import Services, environment_for
 
 PATIENT: Final = {"HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "60"}
 """On a machine that is busy with other things nobody is declared dead who is only late."""

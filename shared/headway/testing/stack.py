@@ -23,6 +23,7 @@ from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import tethered
 from headway.testing import modes
+from headway.testing.machine import PATIENCE
 from headway.testing.stack_run import StackRun
 
 T = TypeVar("T")
@@ -34,9 +35,6 @@ QUICK: Final = {
     "HEADWAY_WORKER_KILL_GRACE": "1",
 }
 """Settings under which nobody waits for a poll."""
-
-PATIENCE: Final = 60.0
-"""Seconds that anything may take on a busy machine; a test that passes never needs them."""
 
 _POLL: Final = 0.03
 _SERVICES: Final = frozenset({"parser", "scheduler", "worker"})

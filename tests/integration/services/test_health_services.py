@@ -21,9 +21,8 @@ from sqlalchemy.engine import make_url
 from headway.runtime.tether import tethered
 from headway.testing.crew import Crew, Member, crew
 from headway.testing.logins import PASSWORD
-from headway.testing.machine import until
+from headway.testing.machine import PATIENCE, until
 from headway.testing.relay import relay
-from headway.testing.stack import PATIENCE
 
 pytestmark = pytest.mark.services
 

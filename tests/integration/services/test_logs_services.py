@@ -12,8 +12,8 @@ import pytest
 
 from headway.runtime.attempt_logs import LogKey
 from headway.runtime.log_lines import LONGEST_LINE, LogLine
-from headway.testing.machine import until
-from headway.testing.stack import PATIENCE, Services, Stack, running_stack
+from headway.testing.machine import PATIENCE, until
+from headway.testing.stack import Services, Stack, running_stack
 from headway.testing.stack_run import StackRun
 
 pytestmark = pytest.mark.services

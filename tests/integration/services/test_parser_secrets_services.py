@@ -23,9 +23,9 @@ from headway.db import files, views
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.sandbox import landlock
 from headway.runtime.tether import tethered
-from headway.testing.machine import until
+from headway.testing.machine import PATIENCE, until
 from headway.testing.postgres import CARELESS
-from headway.testing.stack import PATIENCE, Stack, running_stack
+from headway.testing.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
 

@@ -19,9 +19,8 @@ from headway.runtime.tether import tethered
 from headway.testing import task_processes
 from headway.testing.crew import Crew, Member, crew
 from headway.testing.live_attempts import LiveAttempts
-from headway.testing.machine import until
+from headway.testing.machine import PATIENCE, until
 from headway.testing.relay import relay
-from headway.testing.stack import PATIENCE
 from headway.testing.stack_run import StackRun
 
 pytestmark = pytest.mark.services
