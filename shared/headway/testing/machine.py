@@ -26,7 +26,7 @@ from headway.testing import modes
 T = TypeVar("T")
 
 PATIENCE: Final = 300.0
-"""Seconds after which something has certainly got stuck, on however busy a machine."""
+"""Seconds after which a wait fails: even on a busy machine, something hangs then."""
 
 PROGRAMS: Final = (
     *("bash", "sh", "env", "ps", "sed", "grep", "awk", "which", "hostname"),
@@ -49,7 +49,7 @@ def until(
 ) -> T:
     """Look again and again until that returns something true, and return it.
 
-    What `said` returns is told if it never does.
+    If it never does, the failure ends with what `said` returns.
     """
     deadline = _CLOCK.monotonic() + patience
     while True:

@@ -1,4 +1,4 @@
-"""Three days are backfilled while a scheduler, the worker and Postgres are killed in its middle."""
+"""Three days are backfilled while a scheduler, the worker and Postgres are killed."""
 
 import json
 import os

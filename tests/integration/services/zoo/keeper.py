@@ -20,7 +20,7 @@ from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 
 TIMEOUT = 8
-"""Seconds; what ends for another reason, as for its memory, has ended before on a busy machine."""
+"""Seconds: even a busy machine stops a file for its memory sooner than for its time."""
 PLACES = 2
 MEMORY = 512 * 2**20
 OUTPUT = 64 * 2**10
