@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -175,3 +176,16 @@ def test_the_mask_of_before_is_there_again_whatever_comes() -> None:
 
     assert (ending.interrupted, went_on) == (True, True)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_one_that_comes_while_an_object_is_finalized_is_heard() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with ending_well() as ending:
+        Finalized()
+        Event().wait(300)
+        pytest.fail("It was to be interrupted.")
+
+    assert ending.interrupted

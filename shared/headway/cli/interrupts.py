@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
+
+from headway.runtime.dropped import raised_again
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -29,13 +31,18 @@ def ending_well() -> Iterator[Ending]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         if not ending.interrupted:
             ending.interrupted = True
-            raise KeyboardInterrupt
+            _interrupt()
 
     before = {number: signal.signal(number, interrupt) for number in SIGNALS}
     try:
-        yield ending
+        with raised_again(KeyboardInterrupt, _interrupt):
+            yield ending
     except KeyboardInterrupt:
         pass
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -309,6 +310,20 @@ def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application
         scene.run(answer)
     assert (scene.cluster.killed, scene.submission.submitted) == ([PRIOR], [])
     assert scene.handles == [PRIOR, ENDED]
+
+
+def test_a_stop_that_comes_while_an_object_is_finalized_is_heard() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    def asked() -> Fate:
+        Finalized()
+        Event().wait(300)
+        return Fate.FAILED
+
+    with pytest.raises(SparkError, match="told to stop"):
+        Scene([asked]).run()
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, None])

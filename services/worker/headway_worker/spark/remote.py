@@ -24,6 +24,7 @@ from uuid import uuid4
 from headway.domain.handle import CLUSTER, Handle, name_of
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
+from headway.runtime.dropped import raised_again
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.cluster import Cluster
@@ -227,6 +228,10 @@ class _Signals:
     _told: bool = field(default=False, init=False)
 
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Raise ToldToStop, now or at the end of what is held."""
         self._told = True
         if not self._holding:
             raise ToldToStop
@@ -252,6 +257,7 @@ def _stop_signals() -> Iterator[_Signals]:
         return
     before = signal.signal(signal.SIGTERM, signals)
     try:
-        yield signals
+        with raised_again(ToldToStop, signals.stop):
+            yield signals
     finally:
         signal.signal(signal.SIGTERM, before)
