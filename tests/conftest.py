@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
+from tests.spark_classes import ready_java
 
 from headway.db import engine as engines
 from headway.db import migrate
@@ -89,6 +90,14 @@ def _environment_as_it_was() -> Iterator[None]:
     for name in os.environ.keys() - before:
         del os.environ[name]
     os.environ.update(before)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _java_of_spark(request: pytest.FixtureRequest, _environment_as_it_was: None) -> None:
+    """Have a module of Spark, and the machines that it makes, use a Java that starts Spark soon."""
+    if request.node.get_closest_marker("spark") is not None:
+        java_home = str(ready_java(request.config.cache.mkdir("java")))
+        os.environ.update({"JAVA_HOME": java_home, modes.JAVA: java_home})
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,9 @@ ADDRESSES: Final = "addresses"
 NICENESS: Final = "HEADWAY_WORKER_ATTEMPT_NICENESS"
 """Attempts do not stand back behind the other tests of a session, which would starve them."""
 
+JAVA: Final = "TEST_JAVA_HOME"
+"""The variable that names the Java of the session's machines, which have none on their PATH."""
+
 
 def pooled() -> bool:
     """Whether every database is reached through PgBouncer (TEST_PGBOUNCER=1)."""
@@ -29,6 +32,8 @@ def variables() -> Mapping[str, str]:
         found["HEADWAY_DATABASE_POOLER"] = "true"
     if _given("TEST_NOTIFY") in ("0", "off"):
         found["HEADWAY_DATABASE_NOTIFY"] = "false"
+    if _given(JAVA):
+        found["JAVA_HOME"] = _given(JAVA)
     return found
 
 

