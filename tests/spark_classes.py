@@ -1,4 +1,4 @@
-"""A Java for tests that has Spark's classes ready: by it a Spark starts in half of the time.
+"""A Java for tests with an archive of Spark's classes: Spark starts in half of the time.
 
 Java writes an archive of all classes that a process has loaded (`-XX:ArchiveClassesAtExit`), over
 one of its own classes, and maps both into processes that start later.
@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from headway.embedded.java import find_java_home
+from headway.testing.machine import PATIENCE
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
-_READY: Final = 300.0
 _GRACE: Final = 60.0
 """Seconds in which the server, told to end, writes the archive."""
 
@@ -63,7 +63,7 @@ def ready_java(folder: Path) -> Path:
 
 
 def write_archives(home: Path) -> None:
-    """Archive Java's own classes; then those of a Spark Connect server that did a bit of each."""
+    """Archive Java's own classes, then those that a Spark Connect server has loaded."""
     java = find_java_home(None, {"PATH": "/nonexistent"}, home) / "bin" / "java"
     own, spark, unfinished = home / _OWN, home / _SPARK, home / "unfinished.jsa"
     subprocess.run([java, "-Xshare:dump", f"-XX:SharedArchiveFile={own}"], check=True)
@@ -78,7 +78,7 @@ def write_archives(home: Path) -> None:
             )
         )
         try:
-            endpoint = server.wait_ready(_READY)
+            endpoint = server.wait_ready(PATIENCE)
             _use(f"{endpoint.url}/;token={endpoint.token}", Path(folder))
             os.kill(server.pid, signal.SIGTERM)
         finally:

@@ -22,6 +22,7 @@ from headway.runtime.stem import Stem
 from headway.runtime.tether import tethered
 from headway.sdk.runtime import SparkApplication
 from headway.testing.clock import FakeClock
+from headway.testing.finalized import Finalized
 from headway.testing.machine import until
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings
@@ -179,12 +180,8 @@ def test_the_mask_of_before_is_there_again_whatever_comes() -> None:
 
 
 def test_one_that_comes_while_an_object_is_finalized_is_heard() -> None:
-    class Finalized:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
-
     with ending_well() as ending:
-        Finalized()
+        Finalized(lambda: signal.raise_signal(signal.SIGINT))
         Event().wait(300)
         pytest.fail("It was to be interrupted.")
 

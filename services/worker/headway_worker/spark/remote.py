@@ -24,7 +24,7 @@ from uuid import uuid4
 from headway.domain.handle import CLUSTER, Handle, name_of
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
-from headway.runtime.dropped import raised_again
+from headway.runtime.unraisable import raised_again
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.cluster import Cluster

@@ -5,7 +5,8 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.dropped import raised_again
+from headway.runtime.unraisable import raised_again
+from headway.testing.finalized import Finalized
 
 
 class Interrupted(BaseException):
@@ -20,23 +21,13 @@ def interrupt() -> None:
     raise Interrupted
 
 
-class Finalized:
-    """Raises while it is finalized, as the handler of a signal does that arrives then."""
-
-    def __init__(self, error: type[BaseException]) -> None:
-        self.error = error
-
-    def __del__(self) -> None:
-        raise self.error
-
-
-def drop(error: type[BaseException]) -> None:
-    Finalized(error)
+def fail() -> None:
+    raise OtherError
 
 
 def drop_and_wait(by: Callable[[], None]) -> None:
     with raised_again(Interrupted, by):
-        drop(Interrupted)
+        Finalized(interrupt)
         Event().wait(300)
 
 
@@ -52,7 +43,7 @@ def test_and_again(capfd: pytest.CaptureFixture[str]) -> None:
 
     def dropping() -> None:
         if next(dropped_before):
-            drop(Interrupted)
+            Finalized(interrupt)
         else:
             raise Interrupted
 
@@ -67,7 +58,7 @@ def test_any_other_error_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: told.append(dropped.exc_type))
 
     with raised_again(Interrupted, interrupt):
-        drop(OtherError)
+        Finalized(fail)
 
     assert told == [OtherError]
 
@@ -76,7 +67,7 @@ def test_all_is_afterwards_as_it_was() -> None:
     before = sys.unraisablehook, signal.getsignal(signal.SIGALRM)
 
     with raised_again(Interrupted, interrupt):
-        drop(Interrupted)
+        Finalized(interrupt)
         signal.setitimer(signal.ITIMER_REAL, 60)
 
     assert (sys.unraisablehook, signal.getsignal(signal.SIGALRM)) == before

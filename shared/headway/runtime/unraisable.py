@@ -1,4 +1,4 @@
-"""What a signal handler raises where Python cannot raise it: while an object is finalized."""
+"""Errors of signal handlers that Python cannot raise, as an object is being finalized."""
 
 import signal
 import sys
@@ -16,11 +16,11 @@ _SOON: Final = 0.01
 
 @contextmanager
 def raised_again(error: type[BaseException], by: Callable[[], None]) -> Iterator[None]:
-    """Call `by`, which raises `error`, once more after Python has dropped one of the block.
+    """Call `by`, which raises `error`, when Python has dropped an `error` within the block.
 
-    Python drops an error that is raised in a finalizer and prints "Exception ignored in …"; the
-    handler of a signal may run in one.  This is for the main thread alone, and uses SIGALRM
-    and ITIMER_REAL.
+    A signal handler may run in a finalizer.  Python drops what the handler raises there, and
+    prints "Exception ignored in …".  Call this in the main thread; it uses SIGALRM and
+    ITIMER_REAL.
     """
 
     def note(dropped: "UnraisableHookArgs") -> None:
