@@ -35,6 +35,9 @@ PROGRESS = text("""
       FROM task_attempt AS it
 """)
 PIDS = text("SELECT pid FROM process WHERE kind = :kind AND ended_at IS NULL ORDER BY id")
+LOCKED_RUNNING = text("""
+    SELECT count(*) FROM (SELECT FROM task_attempt WHERE phase = 'running' FOR NO KEY UPDATE) AS it
+""")
 ACTIVE_DAGS = text("SELECT count(*) FROM dag WHERE active")
 OPEN_RUNS = text("SELECT count(*) FROM dag_run WHERE ended_at IS NULL")
 RUNS = text("SELECT interval_start::date::text AS day, state FROM dag_run ORDER BY 1")
@@ -89,7 +92,7 @@ def _do_harm(machine: Machine, engine: Engine) -> None:
     _when(engine, succeeded=3)
     _kill(machine, _pid(engine, "scheduler"))
     _when(engine, succeeded=7)
-    _kill(machine, _pid(engine, "worker"))
+    _kill(machine, _stopped_amid_a_task(machine, engine))
     _when(engine, succeeded=12)
     postmaster = machine.home / "postgres" / "data" / "postmaster.pid"
     _kill(machine, int(postmaster.read_text().split()[0]))
@@ -101,6 +104,26 @@ def _when(engine: Engine, succeeded: int) -> None:
         return counted is not None and counted[0] >= succeeded and counted[1] > 0
 
     until(is_in_the_middle, f"{succeeded} tasks done while another runs", LONG)
+
+
+def _stopped_amid_a_task(machine: Machine, engine: Engine) -> int:
+    """Stop the worker where a task is running that the worker can no more report; return its pid.
+
+    A stopped worker may have sent a last statement.  Where that is the commit of a report, the
+    rows are locked until it is done; where it is another, no commit follows.
+    """
+
+    def is_amid_a_task() -> bool:
+        _signal(machine, worker, signal.SIGSTOP)
+        running = _row(engine, LOCKED_RUNNING)
+        if running is not None and running[0] > 0:
+            return True
+        _signal(machine, worker, signal.SIGCONT)
+        return False
+
+    worker = _pid(engine, "worker")
+    until(is_amid_a_task, "the worker amid a task", LONG)
+    return worker
 
 
 def _row(engine: Engine, query: TextClause) -> Any:
@@ -120,8 +143,12 @@ def _pid(engine: Engine, kind: str) -> int:
 
 
 def _kill(machine: Machine, pid: int) -> None:
-    assert pid in machine.processes(), "only what this test has started may be killed"
-    os.kill(pid, signal.SIGKILL)
+    _signal(machine, pid, signal.SIGKILL)
+
+
+def _signal(machine: Machine, pid: int, signum: signal.Signals) -> None:
+    assert pid in machine.processes(), "only what this test has started may be signalled"
+    os.kill(pid, signum)
 
 
 def test_every_run_succeeds(aftermath: Aftermath) -> None:
