@@ -77,8 +77,8 @@ check: $(STAMP)  ## Check style, types and imports
 bench: $(STAMP)  ## Run the benchmarks, or one of them: make bench NAME=...
 	$(BIN)/python -m benchmarks $(NAME)
 
-ROUNDS ?= 7
-compare: $(STAMP)  ## Compare with a revision: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7
+ROUNDS ?= 15
+compare: $(STAMP)  ## Compare with a revision: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=15
 	$(BIN)/python -m benchmarks.compare "$(OLD)" "$(NAME)" "$(ROUNDS)"
 
 install: $(STAMP)  ## Create the virtual environment and install Headway into it

@@ -12,6 +12,7 @@ from benchmarks.passage import passage
 from benchmarks.report import Row
 from benchmarks.server import Server
 from benchmarks.shapes import Shape, store
+from benchmarks.turns import turns
 
 NAME: Final = "chain"
 REPEAT: Final = 10
@@ -43,7 +44,7 @@ def _with(
     with postgres.database("chain") as database, fleet(database, settings) as services:
         dags = store(database.owner, CHAIN.specs())
         services.add_scheduler()
-        for hour in range(REPEAT):
+        for hour in turns(REPEAT):
             measured = passage(services, dags, range(hour, hour + 1), CHAIN.instances)
             with database.owner.connect() as conn:
                 gaps = _gaps(conn)

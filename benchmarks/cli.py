@@ -10,14 +10,15 @@ from typing import Final
 from sqlalchemy import text
 
 from benchmarks import ballast, server
-from benchmarks.report import Row, times
+from benchmarks.report import Row
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, spec, store, task
+from benchmarks.turns import turns
 from headway.db.logins import Login
 from headway.testing import seed
 
 NAME: Final = "cli"
-REPEAT: Final = times(7)
+REPEAT: Final = 7
 HELP: Final = 0.25
 """Seconds that a command may take which asks nothing."""
 
@@ -74,7 +75,7 @@ def _fill(database: Database) -> None:
 
 
 def _row(case: str, target: float, words: Sequence[str], environment: Mapping[str, str]) -> Row:
-    taken = [_seconds(words, environment) for _ in range(REPEAT)]
+    taken = [_seconds(words, environment) for _ in turns(REPEAT)]
     return Row.at_most(NAME, case, taken, "s", target)
 
 

@@ -1,8 +1,8 @@
 """`python -m benchmarks.compare OLD NAMES ROUNDS`: is this checkout slower than a revision?
 
-The benchmarks of this checkout run with both installations of Headway.  If the older one lacks
-what they call, it runs its own benchmark of that name, in all rounds; the rows that both have
-are compared.
+Three benchmarks run at the same time and measure in turns: the older revision, this checkout, and
+the older revision once more, which tells the noise.  All run the benchmarks of this checkout.  If
+the older revision lacks what they call, it runs its own; the rows that both have are compared.
 """
 
 import json
@@ -10,7 +10,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +22,10 @@ from rich.table import Table
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import RESULTS
 from benchmarks.revision import ROOT, commit_of, installed
-from benchmarks.side import AS_USUAL, CannotCompareError, Side, runnable
-from benchmarks.verdict import Compared, Round, compared
+from benchmarks.side import CannotCompareError, Side, runnable
+from benchmarks.verdict import Compared, compared
 
-USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7"
+USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=15"
 
 ARGUMENTS: Final = 3
 
@@ -58,37 +60,47 @@ def refused(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def measured(bench: str, old: Side, new: Side, count: int) -> tuple[list[Round], list[Round]]:
-    """Run a benchmark for that many rounds; return the rounds, and those of old against old.
+def measured(bench: str, sides: Sequence[Side], rounds: int) -> None:
+    """Let sides measure in turns: in each round every side once, each round begins with the next.
 
-    Each round is followed by one of old against old, which begins with the last run of the
-    round before: old, new, new, old, old, old, old.
+    A side that waits for its turn has its services running, and asks nothing of them.
     """
-    rounds, noise = [], []
-    for number in range(count):
-        print(f"{bench}, round {number + 1}: old, new, new, old; then 3 x old", flush=True)
-        rounds.append(Round(old.run(bench), new.run(bench), new.run(bench), old.run(bench)))
-        last = rounds[-1].second_old
-        noise.append(Round(last, old.run(bench), old.run(bench), old.run(bench)))
-    return rounds, noise
+    with ExitStack() as stack:
+        running = []
+        for side in sides:
+            running.append(side.begin(bench, rounds))
+            stack.callback(running[-1].close)
+        for number in count(1):
+            if not running:
+                break
+            print(f"{bench}: turn {number}", flush=True)
+            running = [each for each in running if each.turn()]
+            running = running[1:] + running[:1]
 
 
-def _compare(folder: Path, names: Sequence[str], count: int) -> list[Compared]:
+def _compare(folder: Path, names: Sequence[str], rounds: int) -> list[Compared]:
     """Compare with the revision that is installed in a folder; publish what there is so far."""
     rows: list[Compared] = []
     with tempfile.TemporaryDirectory(prefix="headway-compare-") as temporary:
-        code = Path(temporary)
-        ignored = shutil.ignore_patterns("results", "__pycache__")
-        shutil.copytree(ROOT / "benchmarks", code / "benchmarks", ignore=ignored)
         python = folder / ".venv" / "bin" / "python"
-        ours = Side(Path(sys.executable), code)
+        new, ours = (_code(ROOT, Path(temporary, name)) for name in ("new", "ours"))
+        own = _code(folder, Path(temporary, "own"))
         for bench in names:
-            old = runnable(bench, Side(python, code), Side(python, folder, AS_USUAL))
-            new = ours.repeating_like(old)
-            rounds, noise = measured(bench, old, new, count)
-            rows += compared(rounds, noise, new.better(bench))
+            old = runnable(bench, Side(python, ours), Side(python, own), rounds)
+            other = shutil.copytree(old.code, Path(temporary, f"again-{bench}"))
+            sides = old, Side(Path(sys.executable), new), Side(python, other)
+            measured(bench, sides, rounds)
+            first, this, second = (side.series(bench) for side in sides)
+            rows += compared(first, this, second, rounds)
             _publish(rows)
     return rows
+
+
+def _code(checkout: Path, folder: Path) -> Path:
+    """Copy the benchmarks of a checkout: what a side writes there is its own."""
+    ignored = shutil.ignore_patterns("results", "__pycache__")
+    shutil.copytree(checkout / "benchmarks", folder / "benchmarks", ignore=ignored)
+    return folder
 
 
 def _publish(rows: list[Compared]) -> None:

@@ -17,11 +17,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sqlalchemy import text
 
-from benchmarks.report import Row, times
+from benchmarks.report import Row
+from benchmarks.turns import turns
 from headway.db import engine as engines
 
 NAME = "footprint"
-REPEAT = times(3)
+REPEAT = 3
 PYTHON_DAG = """
 from headway.sdk import DAG, task
 import pendulum
@@ -39,10 +40,10 @@ SPARK_DAG = PYTHON_DAG.replace("@task\n", "@task.pyspark\n").replace(
 
 def run() -> Iterator[Row]:
     """Measure each of the targets of a small footprint."""
-    python = [_first_run(PYTHON_DAG) for _ in range(REPEAT)]
+    python = [_first_run(PYTHON_DAG) for _ in turns(REPEAT)]
     yield Row.at_most(NAME, "start to first Python run", [seconds for seconds, _ in python], "s", 3)
     yield Row.at_most(NAME, "idle memory (PSS), no Spark", [mb for _, mb in python], "MB", 250)
-    spark = [_first_run(SPARK_DAG)[0] for _ in range(REPEAT)]
+    spark = [_first_run(SPARK_DAG)[0] for _ in turns(REPEAT)]
     yield Row.at_most(NAME, "start to first Spark result", spark, "s", 12)
     count = len(_distributions("headway", set()))
     yield Row.at_most(NAME, "distributions without Spark", [count], "packages", 40)

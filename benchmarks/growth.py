@@ -15,6 +15,7 @@ from benchmarks.passage import Measured, passage
 from benchmarks.report import Row
 from benchmarks.server import Server
 from benchmarks.shapes import Shape, spec, store, task
+from benchmarks.turns import turns
 from headway.db.logins import Login
 from headway.domain.spec import DagSpec, MapInput, TaskSpec
 
@@ -161,7 +162,7 @@ def _blocked(postgres: Server) -> Iterator[Row]:
             services.add_scheduler()
             if obstacle.states:
                 ballast.add_runs(database.owner, "blocked", obstacle.states)
-            waits = [_wait(services, dags["free"], hour) for hour in range(REPEAT)]
+            waits = [_wait(services, dags["free"], hour) for hour in turns(REPEAT)]
         number = f"{BLOCKED:,}" if obstacle.states else "0"
         case = f"behind {number} blocked by {obstacle.name}"
         yield Row.at_most(NAME, case, waits, "ms", 50, "from the run's entry to its task's start")

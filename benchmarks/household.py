@@ -18,7 +18,7 @@ from benchmarks.meter import family_cpu_seconds
 from benchmarks.server import Database
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import notices
-from headway.db.roles import Login
+from headway.db.logins import Login
 from headway.runtime.tether import tethered
 
 PATIENCE: Final = 60.0

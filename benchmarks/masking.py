@@ -11,6 +11,7 @@ from time import process_time
 from typing import Final
 
 from benchmarks.report import Row
+from benchmarks.turns import turns
 
 NAME: Final = "masking"
 REPEAT: Final = 3
@@ -54,7 +55,7 @@ HELD: Final = frozenset({"1,000 of 1 KiB", "1,000 of 1 KiB that begin alike"})
 def run() -> Iterator[Row]:
     """Measure each case in a process of its own: seconds of CPU, and the most memory."""
     for secrets, output in CASES:
-        taken = [_measured(secrets, output) for _ in range(REPEAT)]
+        taken = [_measured(secrets, output) for _ in turns(REPEAT)]
         case = f"{secrets} in {output}"
         for number, (metric, unit, target) in enumerate(
             (("index", "s", None), ("10 MiB", "s", SECONDS), ("memory", "MiB", MIB))

@@ -12,6 +12,7 @@ from benchmarks import server
 from benchmarks.fleet import Fleet, fleet
 from benchmarks.report import Row
 from benchmarks.shapes import spec, store, task
+from benchmarks.turns import turns
 from headway.domain.spec import DagSpec, TimetableSpec
 
 NAME: Final = "outage"
@@ -48,7 +49,7 @@ def run() -> Iterator[Row]:
     """Start a scheduler where 100,000 runs are due, and have one DAG run each second meanwhile."""
     seconds, middle, late, latest = [], [], [], []
     with server.running() as postgres:
-        for repetition in range(REPEAT):
+        for repetition in turns(REPEAT):
             with postgres.database(f"outage_{repetition}") as database:
                 store(database.owner, [*_missed(), _on_time()])
                 with fleet(database) as services:

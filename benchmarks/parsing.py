@@ -16,13 +16,14 @@ from sqlalchemy import Engine, text
 
 from benchmarks import parsing_floor, server
 from benchmarks.meter import family_cpu_seconds
-from benchmarks.report import Row, times
+from benchmarks.report import Row
 from benchmarks.server import Database, Server
+from benchmarks.turns import turns
 from headway.db.logins import Login
 
 NAME: Final = "parsing"
 FILES: Final = 500
-REPEAT: Final = times(5)
+REPEAT: Final = 5
 EDITS: Final = 10
 SECOND_PARSE_AFTER: Final = "10"
 """Seconds after which a parser reads a new file once more: before that it is not at rest."""
@@ -94,7 +95,7 @@ def run() -> Iterator[Row]:
 def _cold(postgres: Server) -> Iterator[Row]:
     """The time from starting the parser until all its files are in force."""
     walls, cpus, ratios = [], [], []
-    for number in range(REPEAT):
+    for number in turns(REPEAT):
         with postgres.database(f"cold_{number}") as database, _parser(database, FILES) as parser:
             parser.wait_for(FILES)
             walls.append(time.perf_counter() - parser.started)
@@ -110,7 +111,7 @@ def _steady(parser: Parser, count: int, target: float) -> Iterator[Row]:
     """What a parser costs while nothing changes, after it has looked at all files twice."""
     parser.until(lambda: bool(parser.ask(_AT_REST)), "a parser at rest")
     cores = []
-    for _ in range(3):
+    for _ in turns(3):
         before, started = parser.cpu(), time.perf_counter()
         time.sleep(STEADY_SECONDS / 3)
         cores.append((parser.cpu() - before) / (time.perf_counter() - started))
@@ -121,7 +122,7 @@ def _steady(parser: Parser, count: int, target: float) -> Iterator[Row]:
 def _edits(parser: Parser) -> Iterator[Row]:
     """The time from writing a file until its new version is in force."""
     file, seconds = parser.folder / "dag_0.py", []
-    for number in range(EDITS):
+    for number in turns(EDITS):
         versions = int(str(parser.ask(_VERSIONS)))
         changed = file.read_text() + f"# {number}\n"
         started = time.perf_counter()

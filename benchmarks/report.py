@@ -1,9 +1,8 @@
 """What a benchmark has measured: a table to read, and rows to compare."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -17,6 +16,8 @@ RESULTS: Final = Path(__file__).parent / "results"
 @dataclass(frozen=True, slots=True)
 class Row:
     """One metric of one case, over its repetitions; `target` bounds the median, if there is one.
+
+    `values` has as many of each repetition, in the order in which they were measured.
 
     The bound is an upper one unless `lower` is true, which is not written: `met` tells enough.
     `better` says which values are: "lower" or "higher", or "" of what is not Headway's doing.
@@ -32,6 +33,7 @@ class Row:
     target: float | None = None
     met: bool | None = None
     lower: bool = field(default=False, kw_only=True)
+    values: Sequence[float] = field(default=(), kw_only=True)
     better: str = field(default="lower", kw_only=True)
 
     @classmethod
@@ -46,7 +48,7 @@ class Row:
     ) -> "Row":
         """Return the row of values of which the median shall not exceed `target`."""
         row = cls.of(bench, case, metric, values, unit)
-        return cls(*_figures(row), target, row.median <= target)
+        return replace(row, target=target, met=row.median <= target)
 
     @classmethod
     def at_least(
@@ -60,8 +62,7 @@ class Row:
     ) -> "Row":
         """Return the row of values of which the median shall reach `target`."""
         row = cls.of(bench, case, metric, values, unit)
-        met = row.median >= target
-        return cls(*_figures(row), target, met, lower=True, better="higher")
+        return replace(row, target=target, met=row.median >= target, lower=True, better="higher")
 
     @classmethod
     def of(
@@ -76,7 +77,7 @@ class Row:
     ) -> "Row":
         """Return the row of values that have no target."""
         figures = min(values), median(values), max(values)
-        return cls(bench, case, metric, *figures, unit, better=better)
+        return cls(bench, case, metric, *figures, unit, better=better, values=list(values))
 
     def record(self) -> Mapping[str, object]:
         """Return the row as it is written to a file."""
@@ -89,11 +90,6 @@ class Row:
         if self.target is None:
             return "-"
         return f"{'>=' if self.lower else '<='} {self.target:.4g}"
-
-
-def times(usual: int) -> int:
-    """Return how often to measure: `usual`, or HEADWAY_BENCH_REPEAT where that is set."""
-    return int(os.environ.get("HEADWAY_BENCH_REPEAT", usual))
 
 
 def publish(name: str, rows: Iterable[Row]) -> None:
@@ -111,10 +107,6 @@ def publish(name: str, rows: Iterable[Row]) -> None:
         RESULTS.mkdir(exist_ok=True)
         records = [row.record() for row in kept]
         (RESULTS / f"{name}.json").write_text(json.dumps(records, indent=2) + "\n")
-
-
-def _figures(row: Row) -> tuple[str, str, str, float, float, float, str]:
-    return row.bench, row.case, row.metric, row.min, row.median, row.max, row.unit
 
 
 def _table(name: str, rows: Iterable[Row]) -> Table:

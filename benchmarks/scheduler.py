@@ -10,13 +10,14 @@ from benchmarks.fleet import PROFILES, Fleet, fleet
 from benchmarks.floor import Floor
 from benchmarks.meter import top_statements
 from benchmarks.passage import Measured, passage
-from benchmarks.report import Row, times
+from benchmarks.report import Row
 from benchmarks.server import Database, Server
 from benchmarks.shapes import Shape, store
+from benchmarks.turns import turns
 
 NAME: Final = "scheduler"
-REPEAT: Final = times(5)
-REPEAT_LARGE: Final = times(3)
+REPEAT: Final = 5
+REPEAT_LARGE: Final = 3
 PAIR: Final = 2
 
 
@@ -62,13 +63,13 @@ def _passages(
         floor = _floor(stack.enter_context(postgres.database("floor")), shape)
         stack.callback(floor.close)
         fleets = [_fleet(stack, postgres, number, shape) for number in range(1, most + 1)]
-        for repetition in range(repeat):
+        for repetition in turns(repeat):
             floors.append(floor.seconds())
             hours = range(repetition * shape.runs, (repetition + 1) * shape.runs)
             for (services, dags), measured in zip(fleets, passages, strict=True):
                 measured.append(passage(services, dags, hours, shape.instances))
-                if repetition == repeat - 1:
-                    _keep_statements(services.database, shape, len(services.pids))
+        for services, _ in fleets:
+            _keep_statements(services.database, shape, len(services.pids))
     return floors, passages
 
 

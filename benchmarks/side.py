@@ -4,17 +4,11 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from benchmarks.verdict import Figures, Metric
-
-ONCE: Final = {"HEADWAY_BENCH_REPEAT": "1"}
-"""A run of a benchmark repeats nothing: the rounds are the repetitions."""
-
-AS_USUAL: Final[Mapping[str, str]] = {}
-"""A run repeats as often as the benchmark does by itself: older ones do not know the variable."""
+from benchmarks.turns import PIPES, REPEAT
+from benchmarks.verdict import Metric, Series
 
 
 class CannotCompareError(Exception):
@@ -27,53 +21,92 @@ class Side:
 
     python: Path
     code: Path
-    repeat: Mapping[str, str] = field(default_factory=lambda: ONCE)
 
-    def repeating_like(self, other: "Side") -> "Side":
-        """Return this side so that it repeats as often as the other one."""
-        return replace(self, repeat=other.repeat)
+    def begin(self, bench: str, rounds: int) -> "Running":
+        """Start a benchmark, which repeats that often; return it when it asks for its first turn.
 
-    def run(self, bench: str) -> Figures:
-        """Run a benchmark; return the median of each metric."""
-        return {metric: float(str(row["median"])) for metric, row in self._rows(bench).items()}
-
-    def better(self, bench: str) -> Mapping[Metric, str]:
-        """Return which direction is better for each metric of the last run."""
-        return {metric: str(row.get("better", "")) for metric, row in self._read(bench).items()}
-
-    def _rows(self, bench: str) -> Mapping[Metric, Mapping[str, object]]:
+        Raises CannotCompareError if it ends before.
+        """
         self._file(bench).unlink(missing_ok=True)
-        subprocess.run(
+        give, given = os.pipe()
+        asked, ask = os.pipe()
+        process = subprocess.Popen(
             [str(self.python), "-m", "benchmarks", bench],
             cwd=self.code,
-            env={**os.environ, **self.repeat},
-            check=True,
+            env={**os.environ, REPEAT: str(rounds), PIPES: f"{give},{ask}"},
+            pass_fds=(give, ask),
+            stdout=subprocess.DEVNULL,
         )
-        return self._read(bench)
+        os.close(give)
+        os.close(ask)
+        running = Running(process, given, asked)
+        if not running.asks():
+            running.close()
+            raise CannotCompareError(
+                f"{self.python} cannot run the benchmark {bench} of {self.code}, "
+                "or this benchmark takes no turns."
+            )
+        return running
 
-    def _read(self, bench: str) -> Mapping[Metric, Mapping[str, object]]:
+    def series(self, bench: str) -> Mapping[Metric, Series]:
+        """Return what the last run has measured, for each metric."""
         rows = json.loads(self._file(bench).read_text())
-        return {Metric(row["bench"], row["case"], row["metric"]): row for row in rows}
+        return {
+            Metric(row["bench"], row["case"], row["metric"]): Series(
+                row["values"], row.get("better", "")
+            )
+            for row in rows
+        }
 
     def _file(self, bench: str) -> Path:
         return self.code / "benchmarks" / "results" / f"{bench}.json"
 
 
-def runnable(bench: str, ours: Side, own: Side) -> Side:
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A benchmark that measures only when it is given a turn."""
+
+    process: "subprocess.Popen[bytes]"
+    given: int
+    asked: int
+
+    def turn(self) -> bool:
+        """Let it measure once; return whether it asks for another turn, and False if it has ended.
+
+        Raises CalledProcessError if it has failed.
+        """
+        os.write(self.given, b"!")
+        return self.asks()
+
+    def asks(self) -> bool:
+        """Wait until it asks for a turn; return False if it has ended well without asking."""
+        if os.read(self.asked, 1):
+            return True
+        if status := self.process.wait():
+            raise subprocess.CalledProcessError(status, self.process.args)
+        return False
+
+    def close(self) -> None:
+        """Let it end: it gets no more turns."""
+        os.close(self.given)
+        os.close(self.asked)
+        self.process.wait()
+
+
+def runnable(bench: str, ours: Side, own: Side, rounds: int) -> Side:
     """Return the first of these sides of the old installation that can run the benchmark.
 
-    Both are tried in this order, with a whole run whose figures are not used.  All rounds then
-    use the same code: figures of two different benchmarks must never be mixed.
+    Both are tried in this order, until one asks for its first turn.
     """
     for side in (ours, own):
         try:
-            side.run(bench)
-        except subprocess.CalledProcessError:
+            side.begin(bench, rounds).close()
+        except (subprocess.CalledProcessError, CannotCompareError):
             print(f"{bench}: {side.python} cannot run the benchmarks of {side.code}.", flush=True)
         else:
             print(f"{bench}: the old side runs the benchmarks of {side.code}.", flush=True)
             return side
     raise CannotCompareError(
         f"The old revision can run the benchmark {bench} neither with this checkout's code nor "
-        "with its own; the errors are above. Leave it out of NAME."
+        "with its own, or its own takes no turns; the errors are above. Leave it out of NAME."
     )

@@ -10,7 +10,8 @@ from typing import Any, Final
 from sqlalchemy import Engine, text
 
 from benchmarks.footprint import standalone
-from benchmarks.report import Row, times
+from benchmarks.report import Row
+from benchmarks.turns import turns
 from headway.actions.cancel import cancel_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
@@ -20,7 +21,7 @@ from headway.db import notices, views
 from headway.runtime.clock import SystemClock
 
 NAME: Final = "spark"
-REPEAT: Final = times(3)
+REPEAT: Final = 3
 SMALL: Final = 50
 ALONE: Final = 10
 LONGEST: Final = 300.0
@@ -62,12 +63,12 @@ def run() -> Iterator[Row]:
     with _services() as services:
         services.finish("chain")  # starts Spark, and lets its Java warm up
         overheads, seconds = [], []
-        for _ in range(REPEAT):
+        for _ in turns(REPEAT):
             overheads += services.overheads("chain")
             seconds.append(services.finish("many"))
         yield Row.at_most(NAME, "small task, warm", overheads, "s", 0.4, "overhead")
         yield Row.at_most(NAME, f"{SMALL} small tasks, one worker", seconds, "s", 20)
-        stopped = [services.stop() for _ in range(REPEAT)]
+        stopped = [services.stop() for _ in turns(REPEAT)]
         ended = [seconds for seconds, _ in stopped]
         yield Row.at_most(NAME, "cancel to job gone, verified", ended, "s", 1)
         gaps = [gap for _, found in stopped for gap in found]

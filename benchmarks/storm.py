@@ -13,8 +13,9 @@ from sqlalchemy import text
 
 from benchmarks import server
 from benchmarks.household import Household, household
-from benchmarks.report import Row, times
+from benchmarks.report import Row
 from benchmarks.server import Server
+from benchmarks.turns import turns
 
 NAME: Final = "storm"
 SIZES: Final = (1000, 5000, 10_000, 20_000)
@@ -163,7 +164,7 @@ def run() -> Iterator[Row]:
     costs: dict[int, float] = {}
     with server.running() as postgres:
         for size in SIZES:
-            storms = [_storm(postgres, size) for _ in range(times(1))]
+            storms = [_storm(postgres, size) for _ in turns(1)]
             costs[size] = median(1e3 * it.taking_in / size for it in storms)
             yield from _rows(size, storms, costs)
 

@@ -8,10 +8,11 @@ from sqlalchemy import text
 
 from benchmarks import fork_floor, server
 from benchmarks.household import Household, household
-from benchmarks.report import Row, times
+from benchmarks.report import Row
+from benchmarks.turns import turns
 
 NAME: Final = "tasks"
-REPEAT: Final = times(5)
+REPEAT: Final = 5
 LONG: Final = 20
 WIDE: Final = 200
 
@@ -73,7 +74,7 @@ def run() -> Iterator[Row]:
 
 def _chain(services: Household) -> Iterator[Row]:
     middles, late, costs = [], [], []
-    for number in range(REPEAT):
+    for number in turns(REPEAT):
         before = services.cpu()
         services.run(CHAINED, f"{CHAINED}_{number}")
         costs.append(_cost(before, services.cpu(), LONG))
@@ -89,7 +90,7 @@ def _chain(services: Household) -> Iterator[Row]:
 
 def _parallel(services: Household, dag_id: str, case: str) -> Iterator[Row]:
     rates, costs, forks, ratios = [], [], [], []
-    for number in range(REPEAT):
+    for number in turns(REPEAT):
         before = services.cpu()
         services.run(dag_id, f"{dag_id}_{number}")
         costs.append(_cost(before, services.cpu(), WIDE))

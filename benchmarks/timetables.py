@@ -7,6 +7,7 @@ from time import process_time
 from typing import Final
 
 from benchmarks.report import Row
+from benchmarks.turns import turns
 from headway.timetables.base import Timetable
 from headway.timetables.boolean import Hours, Minutes
 from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
@@ -54,7 +55,7 @@ def run() -> Iterator[Row]:
 
 def _rates(timetable: Timetable) -> list[float]:
     _count(timetable)  # what calendars look up once is not counted
-    return [_rate(timetable) for _ in range(REPEAT)]
+    return [_rate(timetable) for _ in turns(REPEAT)]
 
 
 def _rate(timetable: Timetable) -> float:

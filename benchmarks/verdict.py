@@ -2,11 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from random import Random
 from statistics import median
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 TOLERANCE: Final = 0.05
 """By how much the median ratio may be worse."""
+
+RESAMPLES: Final = 999
+"""How often the ratios of old to old are drawn anew, to see how far their median strays."""
+
+CERTAINTY: Final = 0.99
+"""The share of these medians that the noise covers."""
 
 
 class Metric(NamedTuple):
@@ -17,21 +25,15 @@ class Metric(NamedTuple):
     metric: str
 
 
-Figures: TypeAlias = Mapping[Metric, float]
-"""The median of each metric in one run of a benchmark."""
+class Series(NamedTuple):
+    """The values of a metric, as many of each round, and which ones are better."""
+
+    values: Sequence[float]
+    better: str
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Four runs in this order: old, new, new, old.  What drifts meanwhile concerns both alike.
-
-    In a round of old against old the two in the middle are of the older revision as well.
-    """
-
-    first_old: Figures
-    first_new: Figures
-    second_new: Figures
-    second_old: Figures
+Measured = Mapping[Metric, Series]
+"""All that one side has measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +50,51 @@ class Compared:
     worse: bool
 
 
-def compared(
-    rounds: Sequence[Round], old_to_old: Sequence[Round], better: Mapping[Metric, str]
-) -> list[Compared]:
-    """Return the rows of metrics that every run has and of which one direction is `better`.
+def compared(old: Measured, new: Measured, again: Measured, rounds: int) -> list[Compared]:
+    """Return the rows of metrics that all sides have and of which one direction is `better`.
 
-    The rounds of old against old have runs of the older revision only.  The noise is the largest
-    deviation of their ratios from 1.
+    `again` is the older revision as well, measured in the same rounds.  A ratio is that of new to
+    the geometric mean of both.  The noise is how far the median of as many ratios of old to old
+    strays from 1.
     """
     rows = []
-    runs = [*rounds, *old_to_old]
-    for metric, direction in better.items():
-        if direction not in ("lower", "higher") or not all(_has(each, metric) for each in runs):
+    for metric, (_, direction) in new.items():
+        if direction not in ("lower", "higher") or metric not in old or metric not in again:
             continue
-        ratios = _ratios(rounds, metric)
-        noise = max(abs(each - 1) for each in _ratios(old_to_old, metric))
+        news, olds, agains = (by_round(side[metric].values, rounds) for side in (new, old, again))
+        if not len(news) == len(olds) == len(agains):
+            continue
+        means = [sqrt(one * other) for one, other in zip(olds, agains, strict=True)]
+        ratios = _ratios(news, means)
+        noise = _straying(_ratios(agains, olds))
         loss = median(ratios) - 1 if direction == "lower" else 1 - median(ratios)
         worse = loss > TOLERANCE and loss > noise
         rows.append(Compared(*metric, median(ratios), min(ratios), max(ratios), noise, worse))
     return rows
 
 
-def _ratios(rounds: Sequence[Round], metric: Metric) -> list[float]:
-    return [_ratio(_news(each, metric), _olds(each, metric)) for each in rounds]
+def by_round(values: Sequence[float], rounds: int) -> list[float]:
+    """Return the median of each round; that of all values if they cannot be told apart."""
+    size, rest = divmod(len(values), rounds)
+    if rest or not size:
+        return [median(values)]
+    return [median(values[start : start + size]) for start in range(0, len(values), size)]
 
 
-def _has(each: Round, metric: Metric) -> bool:
-    runs = (each.first_old, each.first_new, each.second_new, each.second_old)
-    return all(metric in run for run in runs)
+def _straying(ratios: Sequence[float]) -> float:
+    """Return the deviation from 1 that the median of such ratios seldom exceeds."""
+    chance = Random(0)
+    draws = (chance.choices(ratios, k=len(ratios)) for _ in range(RESAMPLES))
+    deviations = sorted(abs(median(draw) - 1) for draw in draws)
+    return deviations[int(CERTAINTY * RESAMPLES)]
 
 
-def _olds(each: Round, metric: Metric) -> list[float]:
-    return [each.first_old[metric], each.second_old[metric]]
+def _ratios(values: Sequence[float], to: Sequence[float]) -> list[float]:
+    return [_ratio(one, other) for one, other in zip(values, to, strict=True)]
 
 
-def _news(each: Round, metric: Metric) -> list[float]:
-    return [each.first_new[metric], each.second_new[metric]]
-
-
-def _ratio(values: Sequence[float], to: Sequence[float]) -> float:
-    """Return the ratio of two sums; 1 where both are nothing."""
-    if sum(to) == 0:
-        return 1.0 if sum(values) == 0 else float("inf")
-    return sum(values) / sum(to)
+def _ratio(value: float, to: float) -> float:
+    """Return the ratio; 1 where both are nothing."""
+    if to == 0:
+        return 1.0 if value == 0 else float("inf")
+    return value / to

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from headway.embedded.java import find_java_home
+from headway.testing.environment import path_and_home
 from headway.testing.machine import PATIENCE
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
@@ -73,7 +74,7 @@ def write_archives(home: Path) -> None:
             ServerSettings(
                 java_home=home,
                 scratch=Path(folder) / "spark",
-                environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+                environment=path_and_home(),
                 java_options=(f"-XX:ArchiveClassesAtExit={unfinished}",),
             )
         )

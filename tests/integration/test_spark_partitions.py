@@ -17,6 +17,7 @@ from headway.sdk.execution import Result, execute
 from headway.sdk.facts import RunFacts
 from headway.sdk.partitions import overwrite_interval, read_interval
 from headway.sdk.runtime import LocalRuntime
+from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = pytest.mark.spark
@@ -35,7 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ServerSettings(
             java_home=find_java_home(None, os.environ, scratch),
             scratch=scratch / "spark",
-            environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+            environment=path_and_home(),
             java_options=FAST_JAVA,
         )
     )

@@ -14,6 +14,7 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.embedded.java import find_java_home
+from headway.testing.environment import path_and_home
 from headway.testing.machine import stands_still, until
 from headway.testing.required import required_program
 from headway_worker.spark.connection import spark_connection
@@ -38,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
     settings = ServerSettings(
         java_home=find_java_home(None, os.environ, scratch),
         scratch=scratch,
-        environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+        environment=path_and_home(),
         java_options=("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     )
     started = ConnectServer.start(settings)

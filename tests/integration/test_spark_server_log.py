@@ -11,6 +11,7 @@ import pytest
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.runtime.masking import Masker
+from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 from headway_worker.spark.server_log import LARGEST_FILE
 
@@ -32,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
     settings = ServerSettings(
         java_home=find_java_home(None, os.environ, scratch),
         scratch=scratch / "spark",
-        environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+        environment=path_and_home(),
         java_options=FAST_JAVA,
     )
     started = ConnectServer.start(settings)

@@ -18,6 +18,7 @@ from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
+from headway.testing.environment import path_and_home
 from headway.testing.version_code import files_below, version_code
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.errors import SparkError
@@ -47,7 +48,7 @@ def settings(scratch: Path) -> ServerSettings:
     return ServerSettings(
         java_home=find_java_home(None, os.environ, scratch),
         scratch=scratch / "spark",
-        environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+        environment=path_and_home(),
         java_options=FAST_JAVA,
     )
 

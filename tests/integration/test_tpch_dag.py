@@ -20,6 +20,7 @@ from headway.sdk.facts import RunFacts
 from headway.sdk.loading import load_dag_file
 from headway.sdk.runtime import LocalRuntime, XComs
 from headway.sdk.specification import to_spec
+from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 DAGS = Path(__file__).parents[2] / "examples" / "tpch" / "dags"
@@ -43,7 +44,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ServerSettings(
             java_home=find_java_home(None, os.environ, scratch),
             scratch=scratch / "spark",
-            environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+            environment=path_and_home(),
             java_options=("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
         )
     )

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 from headway.embedded.java import find_java_home
 from headway.runtime.tether import tethered
+from headway.testing.environment import path_and_home
 from headway.testing.machine import until
 
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://\S+)")
@@ -114,7 +115,7 @@ class _Programs:
     def start(self, name: str, *options: str) -> Path:
         """Start a daemon of Spark's, and return the file that takes what it says."""
         said = self.scratch / f"{name}.log"
-        inherited = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}  # noqa: TID251
+        inherited = path_and_home()
         environment = {
             **inherited,
             "JAVA_HOME": str(self.java_home),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.db import views
+from headway.testing.environment import path_and_home
 from headway.testing.machine import Machine, until
 from headway.testing.spark_cluster import SparkCluster, spark_cluster
 from headway.testing.stack import Stack
@@ -99,7 +100,7 @@ def connect_server(scratch: Path, cluster: SparkCluster) -> ConnectServer:
     settings = ServerSettings(
         java_home=cluster.java_home,
         scratch=scratch,
-        environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+        environment=path_and_home(),
         master=cluster.master,
         conf={
             **cluster.conf,

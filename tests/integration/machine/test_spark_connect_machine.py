@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from headway.embedded.java import find_java_home
 from headway.testing import rows
+from headway.testing.environment import path_and_home
 from headway.testing.machine import Machine, until
 from headway.testing.scraping import free_port, scrape
 from headway.testing.stack import Stack
@@ -93,7 +94,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
     settings = ServerSettings(
         java_home=find_java_home(None, os.environ, scratch),
         scratch=scratch,
-        environment={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
+        environment=path_and_home(),
         java_options=FAST_JAVA,
     )
     server = ConnectServer.start(settings)

@@ -1,6 +1,7 @@
 """What a comparison runs: which code on the old side, in which order, and what it refuses."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,8 +13,27 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 
-OURS, OWN = Path("/checkout"), Path("/old")
-OLD_PYTHON, NEW_PYTHON = Path("/old/python"), Path("/new/python")
+PYTHON = Path(sys.executable)
+
+BENCHMARK = """
+import sys
+from pathlib import Path
+from benchmarks.report import Row, publish
+from benchmarks.turns import turns
+
+def run():
+    values = []
+    for number in turns(1):
+        with Path("../log").open("a") as log:
+            log.write(Path.cwd().name + " begins\\n")
+            log.write(Path.cwd().name + " ends\\n")
+        values.append(number)
+        {then}
+    yield Row.of("fake", "case", "value", values, "s")
+
+publish("fake", run())
+"""
+"""A benchmark that notes its turns."""
 
 
 @pytest.fixture
@@ -28,109 +48,102 @@ def side(compare: ModuleType) -> ModuleType:
     return importlib.import_module("benchmarks.side")
 
 
-class Runs:
-    """Stand in for the running of benchmarks: who ran whose code, and which of these fail."""
-
-    def __init__(self, failing: Sequence[tuple[Path, Path]]) -> None:
-        self.failing = list(failing)
-        self.seen: list[tuple[Path, Path]] = []
-
-    def run(self, it: Any, bench: str) -> dict[Any, float]:
-        self.seen.append((it.python, it.code))
-        if (it.python, it.code) in self.failing:
-            raise subprocess.CalledProcessError(1, bench)
-        return {}
+def code(folder: Path, main: str = BENCHMARK.format(then="pass")) -> Path:
+    """Return a folder with benchmarks, of which one is run whatever name is given."""
+    (folder / "benchmarks").mkdir(parents=True)
+    for module in ("__init__", "report", "turns"):
+        shutil.copy(ROOT / "benchmarks" / f"{module}.py", folder / "benchmarks")
+    (folder / "benchmarks" / "__main__.py").write_text(main)
+    return folder
 
 
-@pytest.fixture
-def runs(side: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Runs:
-    found = Runs([])
+def sides(side: ModuleType, folder: Path, main: str = BENCHMARK.format(then="pass")) -> list[Any]:
+    return [side.Side(PYTHON, code(folder / name, main)) for name in ("old", "new", "again")]
 
-    def run(it: object, bench: str) -> dict[Any, float]:
-        return found.run(it, bench)
 
-    monkeypatch.setattr(side.Side, "run", run)
-    return found
+def test_sides_measure_in_turns_and_each_begins_as_many_rounds(
+    compare: ModuleType, side: ModuleType, tmp_path: Path
+) -> None:
+    compare.measured("fake", sides(side, tmp_path), 3)
+
+    order = ["old", "new", "again", "new", "again", "old", "again", "old", "new"]
+    assert (tmp_path / "log").read_text().splitlines() == [
+        f"{name} {what}" for name in order for what in ("begins", "ends")
+    ]
+
+
+def test_what_each_side_has_measured_is_read(
+    compare: ModuleType, side: ModuleType, tmp_path: Path
+) -> None:
+    old, new, again = sides(side, tmp_path)
+    compare.measured("fake", (old, new, again), 3)
+
+    [(metric, series)] = new.series("fake").items()
+    assert metric == ("fake", "case", "value")
+    assert series == ([0, 1, 2], "lower")
+
+
+def test_a_side_that_fails_ends_the_comparison(
+    compare: ModuleType, side: ModuleType, tmp_path: Path
+) -> None:
+    fails = BENCHMARK.format(then='if number and Path.cwd().name == "new": sys.exit(3)')
+
+    with pytest.raises(subprocess.CalledProcessError):
+        compare.measured("fake", sides(side, tmp_path, fails), 3)
+
+    assert (tmp_path / "log").read_text().count("new ends") == 2
 
 
 def test_the_old_side_runs_the_code_of_this_checkout_where_it_can(
-    side: ModuleType, runs: Runs
+    side: ModuleType, tmp_path: Path
 ) -> None:
-    chosen = side.runnable("tasks", side.Side(OLD_PYTHON, OURS), side.Side(OLD_PYTHON, OWN))
+    ours, own = (side.Side(PYTHON, code(tmp_path / name)) for name in ("ours", "own"))
 
-    assert chosen.code == OURS
-    assert runs.seen == [(OLD_PYTHON, OURS)]
-
-
-def test_the_old_side_runs_its_own_code_where_it_must(side: ModuleType, runs: Runs) -> None:
-    runs.failing = [(OLD_PYTHON, OURS)]
-
-    chosen = side.runnable("tasks", side.Side(OLD_PYTHON, OURS), side.Side(OLD_PYTHON, OWN))
-
-    assert chosen.code == OWN
+    assert side.runnable("fake", ours, own, 1) is ours
 
 
-def test_both_sides_repeat_alike(side: ModuleType, runs: Runs) -> None:
-    """A first repetition is slower than the median of five: an old benchmark may know no other."""
-    runs.failing = [(OLD_PYTHON, OURS)]
-    own = side.Side(OLD_PYTHON, OWN, side.AS_USUAL)
+@pytest.mark.parametrize("unusable", ["raise SystemExit(1)", "print('takes no turns')"])
+def test_the_old_side_runs_its_own_code_where_it_must(
+    side: ModuleType, tmp_path: Path, unusable: str
+) -> None:
+    ours = side.Side(PYTHON, code(tmp_path / "ours", unusable))
+    own = side.Side(PYTHON, code(tmp_path / "own"))
 
-    old = side.runnable("tasks", side.Side(OLD_PYTHON, OURS), own)
-    new = side.Side(NEW_PYTHON, OURS).repeating_like(old)
-
-    assert (old.repeat, new.repeat) == (side.AS_USUAL, side.AS_USUAL)
-    assert side.Side(NEW_PYTHON, OURS).repeat == side.ONCE
+    assert side.runnable("fake", ours, own, 1) is own
 
 
 def test_a_benchmark_that_the_old_side_cannot_run_at_all_is_named(
-    side: ModuleType, runs: Runs
+    side: ModuleType, tmp_path: Path
 ) -> None:
-    runs.failing = [(OLD_PYTHON, OURS), (OLD_PYTHON, OWN)]
+    ours = side.Side(PYTHON, code(tmp_path / "ours", "raise SystemExit(1)"))
+    own = side.Side(PYTHON, code(tmp_path / "own", "print('takes no turns')"))
 
-    with pytest.raises(side.CannotCompareError, match="benchmark tasks neither"):
-        side.runnable("tasks", side.Side(OLD_PYTHON, OURS), side.Side(OLD_PYTHON, OWN))
+    with pytest.raises(side.CannotCompareError, match="benchmark fake neither"):
+        side.runnable("fake", ours, own, 1)
 
 
-def test_an_error_in_the_middle_ends_the_comparison(
-    compare: ModuleType, side: ModuleType, runs: Runs
+def test_without_a_comparison_repetitions_wait_for_nobody(
+    compare: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With other code from there on, figures of two benchmarks would be compared."""
-    old, new = side.Side(OLD_PYTHON, OURS), side.Side(NEW_PYTHON, OURS)
-    runs.failing = [(NEW_PYTHON, OURS)]
+    turns = importlib.import_module("benchmarks.turns")
 
-    with pytest.raises(subprocess.CalledProcessError):
-        compare.measured("tasks", old, new, 1)
-
-    assert runs.seen == [(OLD_PYTHON, OURS), (NEW_PYTHON, OURS)]
-
-
-def test_each_round_is_followed_by_one_of_old_against_old(
-    compare: ModuleType, side: ModuleType, runs: Runs
-) -> None:
-    old, new = side.Side(OLD_PYTHON, OURS), side.Side(NEW_PYTHON, OURS)
-
-    rounds, noise = compare.measured("tasks", old, new, 2)
-
-    turn = [OLD_PYTHON, NEW_PYTHON, NEW_PYTHON, OLD_PYTHON, *[OLD_PYTHON] * 3]
-    assert [python for python, _ in runs.seen] == turn * 2
-    assert (len(rounds), len(noise)) == (2, 2)
-    assert all(
-        each.first_old is before.second_old for before, each in zip(rounds, noise, strict=True)
-    )
+    assert list(turns.turns(3)) == [0, 1, 2]
+    monkeypatch.setenv("HEADWAY_BENCH_REPEAT", "2")
+    assert list(turns.turns(3)) == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("", "tasks", "7"), "must be given"),
-        (("HEAD", "", "7"), "must be given"),
+        (("", "tasks", "15"), "must be given"),
+        (("HEAD", "", "15"), "must be given"),
         (("HEAD", "tasks", ""), "must be given"),
         (("HEAD", "tasks"), "must be given"),
         (("HEAD", "tasks", "0"), "ROUNDS=0"),
         (("HEAD", "tasks", "²"), "ROUNDS=²"),
-        (("HEAD", "tasks,nothing", "7"), "There is no benchmark 'nothing'"),
-        (("HEAD", "tasks,", "7"), "There is no benchmark ''"),
-        (("no-such-revision", "tasks", "7"), "There is no revision 'no-such-revision'"),
+        (("HEAD", "tasks,nothing", "15"), "There is no benchmark 'nothing'"),
+        (("HEAD", "tasks,", "15"), "There is no benchmark ''"),
+        (("no-such-revision", "tasks", "15"), "There is no revision 'no-such-revision'"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_gets_the_usage(
@@ -146,5 +159,5 @@ def test_a_command_line_that_makes_no_sense_gets_the_usage(
 
     assert told.returncode == 2
     assert said in told.stdout
-    assert "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=7" in told.stdout
+    assert "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=15" in told.stdout
     assert told.stderr == ""

@@ -69,6 +69,7 @@ def test_rows_are_written_even_when_a_later_one_fails(
             "unit": "/s",
             "target": 5,
             "met": True,
+            "values": [4, 5, 6],
             "better": "higher",
         }
     ]
