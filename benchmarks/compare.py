@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -61,19 +60,16 @@ def refused(arguments: Sequence[str]) -> str | None:
 
 
 def measured(bench: str, sides: Sequence[Side], rounds: int) -> None:
-    """Let sides measure in turns: in each round every side once, each round begins with the next.
+    """Let each side measure once in a round; every round begins with another side.
 
     A side that waits for its turn has its services running, and asks nothing of them.
     """
     with ExitStack() as stack:
-        running = []
-        for side in sides:
-            running.append(side.begin(bench, rounds))
-            stack.callback(running[-1].close)
-        for number in count(1):
-            if not running:
-                break
-            print(f"{bench}: turn {number}", flush=True)
+        running = [stack.enter_context(side.running(bench, rounds)) for side in sides]
+        turn = 0
+        while running:
+            turn += 1
+            print(f"{bench}: turn {turn}", flush=True)
             running = [each for each in running if each.turn()]
             running = running[1:] + running[:1]
 

@@ -3,7 +3,8 @@
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +23,12 @@ class Side:
     python: Path
     code: Path
 
-    def begin(self, bench: str, rounds: int) -> "Running":
-        """Start a benchmark, which repeats that often; return it when it asks for its first turn.
+    @contextmanager
+    def running(self, bench: str, rounds: int) -> Iterator["Running"]:
+        """Run a benchmark that repeats `rounds` times; it waits for its first turn.
 
-        Raises CannotCompareError if it ends before.
+        When the context ends, the benchmark gets no more turns, and ends.  Raises
+        CannotCompareError if it ends without asking for a turn, CalledProcessError if it fails.
         """
         self._file(bench).unlink(missing_ok=True)
         give, given = os.pipe()
@@ -40,13 +43,16 @@ class Side:
         os.close(give)
         os.close(ask)
         running = Running(process, given, asked)
-        if not running.asks():
-            running.close()
-            raise CannotCompareError(
-                f"{self.python} cannot run the benchmark {bench} of {self.code}, "
-                "or this benchmark takes no turns."
-            )
-        return running
+        try:
+            if not running.asks():
+                raise CannotCompareError(
+                    f"The benchmark {bench} of {self.code} takes no turns: leave it out of NAME."
+                )
+            yield running
+        finally:
+            os.close(given)
+            os.close(asked)
+            process.wait()
 
     def series(self, bench: str) -> Mapping[Metric, Series]:
         """Return what the last run has measured, for each metric."""
@@ -86,12 +92,6 @@ class Running:
             raise subprocess.CalledProcessError(status, self.process.args)
         return False
 
-    def close(self) -> None:
-        """Let it end: it gets no more turns."""
-        os.close(self.given)
-        os.close(self.asked)
-        self.process.wait()
-
 
 def runnable(bench: str, ours: Side, own: Side, rounds: int) -> Side:
     """Return the first of these sides of the old installation that can run the benchmark.
@@ -100,12 +100,11 @@ def runnable(bench: str, ours: Side, own: Side, rounds: int) -> Side:
     """
     for side in (ours, own):
         try:
-            side.begin(bench, rounds).close()
+            with side.running(bench, rounds):
+                print(f"{bench}: the old side runs the benchmarks of {side.code}.", flush=True)
+                return side
         except (subprocess.CalledProcessError, CannotCompareError):
             print(f"{bench}: {side.python} cannot run the benchmarks of {side.code}.", flush=True)
-        else:
-            print(f"{bench}: the old side runs the benchmarks of {side.code}.", flush=True)
-            return side
     raise CannotCompareError(
         f"The old revision can run the benchmark {bench} neither with this checkout's code nor "
         "with its own, or its own takes no turns; the errors are above. Leave it out of NAME."

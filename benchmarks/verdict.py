@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from random import Random
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 TOLERANCE: Final = 0.05
 """By how much the median ratio may be worse."""
@@ -32,7 +32,7 @@ class Series(NamedTuple):
     better: str
 
 
-Measured = Mapping[Metric, Series]
+Measured: TypeAlias = Mapping[Metric, Series]
 """All that one side has measured."""
 
 
