@@ -28,7 +28,7 @@ from headway_scheduler.tracing import Traced, Tracing, Untraced
 
 log = logging.getLogger(__name__)
 
-FIRST_WITH_NOTICES = 0.02
+FIRST_WITH_NOTICES = 0.1
 """Seconds of the first wait in vain, where a notice ends it as soon as there is work."""
 
 

@@ -50,7 +50,7 @@ class Claims(Generic[W]):
     _asked: int = 0
     _plenty: bool = False
     _brought: tuple[int, int] = (0, 0)
-    _last_in_vain: bool = False
+    _unbroken: int = 0
     _gathers_until: float = 0.0
 
     @property
@@ -69,8 +69,9 @@ class Claims(Generic[W]):
         if collected is None:
             return []
         (found,) = collected
-        self._plenty, self._last_in_vain = len(found) >= self._asked, not found
+        self._plenty = len(found) >= self._asked
         self._in_vain = 0 if found else self._in_vain + 1
+        self._unbroken = self._unbroken + 1 if found else 0
         if found:
             self._brought = self._brought[1], len(found)
             self._gathers_until = self.clock.monotonic() + GATHER
@@ -109,13 +110,15 @@ class Claims(Generic[W]):
         self.chore.soon(self.pace.first)
 
     def is_flood(self, running: int) -> bool:
-        """Return whether work comes by the several and keeps enough slots busy.
+        """Return whether there is more work than one attempt waits for, enough to fill the slots.
 
-        One of the last two claims that were not in vain has brought several.  When a look was in
-        vain and fewer than half of the slots are `running`, what follows from them is waited for.
+        One of the last two claims that were not in vain has brought several, or none of the last
+        two was in vain: when an attempt ended, the next one was queued already.  When a look was
+        in vain and fewer than half of the slots are `running`, what follows from them is
+        waited for.
         """
-        starving = self._last_in_vain and 2 * running < self.clerk.slots
-        return max(self._brought) > 1 and not starving
+        starving = not self._unbroken and 2 * running < self.clerk.slots
+        return (max(self._brought) > 1 or self._unbroken > 1) and not starving
 
     def _look(self, free_slots: int) -> list[W]:
         return self.clerk.claim(free_slots) if self.clerk.any_queued() else []

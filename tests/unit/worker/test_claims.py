@@ -235,17 +235,20 @@ def test_where_little_else_runs_nothing_is_waited_for(
     ("brought", "running", "flood"),
     [
         ([], 0, False),
-        ([1, 1, 1], 8, False),
+        ([1], 8, False),
+        ([1, 1], 8, True),
+        ([1, 0, 1], 8, False),
+        ([1, 1, 0], 8, False),
         ([8], 8, True),
-        ([8, 1], 8, True),
-        ([8, 1, 1], 8, False),
+        ([8, 0, 1], 8, True),
+        ([8, 0, 1, 0, 1], 8, False),
         ([1, 2], 1, True),
         ([8, 0], 4, True),
         ([8, 0], 3, False),
         ([8, 0, 2], 3, True),
     ],
 )
-def test_a_flood_is_work_by_the_several_that_keeps_slots_busy(
+def test_a_flood_is_more_work_than_one_attempt_waits_for(
     claims: Claims[Work],
     clock: FakeClock,
     threads: Threads,
