@@ -28,6 +28,9 @@ USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=1
 
 ARGUMENTS: Final = 3
 
+ENOUGH: Final = 9
+"""Rounds with which the noise is about what it is with more."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Compare; exit 1 if a row is worse, 2 if the command line makes no sense."""
@@ -36,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{problem}\n{USAGE}")
         return 2
     revision, names, rounds = arguments
+    if int(rounds) < ENOUGH:
+        print(f"Fewer than {ENOUGH} rounds show too little noise: rows look worse that are not.")
     try:
         rows = _compare(installed(revision), names.split(","), int(rounds))
     except CannotCompareError as error:

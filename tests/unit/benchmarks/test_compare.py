@@ -72,6 +72,23 @@ def test_sides_measure_in_turns_and_each_begins_as_many_rounds(
     ]
 
 
+@pytest.mark.parametrize(("rounds", "told"), [("8", True), ("9", False)])
+def test_few_rounds_are_measured_and_what_they_are_worth_is_told(
+    compare: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rounds: str,
+    told: bool,
+) -> None:
+    asked = []
+    monkeypatch.setattr(compare, "installed", lambda _revision: Path())
+    monkeypatch.setattr(compare, "_compare", lambda *arguments: asked.append(arguments[-1]) or [])
+
+    assert compare.main(["HEAD", "tasks", rounds]) == 0
+    assert asked == [int(rounds)]
+    assert ("too little noise" in capsys.readouterr().out) is told
+
+
 def test_what_each_side_has_measured_is_read(
     compare: ModuleType, side: ModuleType, tmp_path: Path
 ) -> None:
