@@ -81,8 +81,13 @@ def test_few_rounds_are_measured_and_what_they_are_worth_is_told(
     told: bool,
 ) -> None:
     asked = []
+
+    def measure(_folder: Path, _names: Sequence[str], rounds: int) -> list[Any]:
+        asked.append(rounds)
+        return []
+
     monkeypatch.setattr(compare, "installed", lambda _revision: Path())
-    monkeypatch.setattr(compare, "_compare", lambda *arguments: asked.append(arguments[-1]) or [])
+    monkeypatch.setattr(compare, "_compare", measure)
 
     assert compare.main(["HEAD", "tasks", rounds]) == 0
     assert asked == [int(rounds)]
