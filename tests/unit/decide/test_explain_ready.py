@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +121,13 @@ def test_a_queue_that_nobody_serves_is_told_from_one_that_is_full() -> None:
     assert explain_ready(full).reason is Reason.QUEUE
     assert explain_ready(unserved).reason is Reason.NO_WORKER
     assert "draining" not in explain_ready(unserved).sentence
+
+
+@pytest.mark.parametrize(
+    ("free", "said"), [(0, "The end of one of these, or"), (-2, "The end of 3 of these, or")]
+)
+def test_how_many_of_those_before_it_must_end(free: int, said: str) -> None:
+    assert explain_ready(situation(QUEUE=free)).change.startswith(said)
 
 
 def test_workers_that_drain_serve_nobody_and_are_named() -> None:

@@ -103,6 +103,14 @@ def test_tasks_that_wait_for_what_does_not_come(waiting: Waiting, what: str, sai
     assert said in problem.sentence
 
 
+def test_a_queue_whose_workers_have_no_slot_is_served_by_none() -> None:
+    queues = [*WELL.queues, QueueStanding("spark", 0, 0, None)]
+
+    [problem] = stuck(waiting=[Waiting("default_pool", "spark", 3, 0, 1.0)], queues=queues)
+
+    assert problem.what == "no_worker"
+
+
 def test_tasks_of_paused_dags_wait_for_nobody() -> None:
     assert stuck(waiting=[Waiting("gone", "spark", 0, 9, None)]) == []
 

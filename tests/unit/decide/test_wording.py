@@ -62,4 +62,5 @@ def test_a_duration(seconds: float, said: str) -> None:
 
 def test_a_time_and_how_far_it_is() -> None:
     assert timed(NOW + timedelta(hours=3), NOW) == "2024-01-01T15:00:00Z (in 3 h)"
+    assert timed(NOW + timedelta(seconds=0.5), NOW) == "2024-01-01T12:00:00Z (in 0 s)"
     assert timed(NOW - timedelta(seconds=90), NOW) == "2024-01-01T11:58:30Z (90 s ago)"
