@@ -18,6 +18,15 @@ GONE_WITHIN = 5.0
 """Seconds after the launcher's own end; it waits for its services, so none should be needed."""
 
 
+def is_pythons_own(status: int, complaint: str) -> bool:
+    """Tell whether Python ended by SIGINT, with status 1, before it ran anything of Headway."""
+    return (
+        status == 1
+        and complaint.strip().endswith("KeyboardInterrupt")
+        and "headway" not in complaint.partition("Traceback")[2].replace(sys.prefix, "")
+    )
+
+
 @dataclass(frozen=True)
 class Scene:
     """A demo that is running, looked at from outside."""
@@ -81,7 +90,7 @@ def test_it_ends_in_good_order(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_has_hardly_been_born(machine: Machine, number: signal.Signals) -> None:
-    """Before it can listen to signals it dies of them, and has started nothing."""
+    """Before it can listen to signals it ends by them, and has started nothing."""
     with machine.running("demo") as command:
         command.until(machine.processes, "the process there")
 
@@ -89,15 +98,6 @@ def test_it_has_hardly_been_born(machine: Machine, number: signal.Signals) -> No
 
     machine.wait_until_idle(GONE_WITHIN)
     assert ended in (INTERRUPTED, -number) or is_pythons_own(ended, command.complained())
-
-
-def is_pythons_own(status: int, complaint: str) -> bool:
-    """Whether SIGINT has met Python before it ran anything of Headway: it ends with 1 then."""
-    return (
-        status == 1
-        and complaint.strip().endswith("KeyboardInterrupt")
-        and "headway" not in complaint.partition("Traceback")[2].replace(sys.prefix, "")
-    )
 
 
 def test_further_signals_change_nothing(machine: Machine) -> None:
