@@ -1,20 +1,29 @@
 """Callbacks that wait: each is claimed and ended by one worker at a time."""
 
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine, text
 
+from headway.actions import secrets
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
-from headway.db import callback_claims, views
+from headway.db import callback_claims, delivery, identity, views
 from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.db.delivery import Delivered
+from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.domain.callbacks import MOST_TRIES, CallbackEvent
+from headway.domain.secret_kind import Kind
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
+from headway.domain.variable import Variable
+from headway.runtime.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.callbacks import ALL, caring, report, rows, runs
+from headway.testing.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 
@@ -77,6 +86,29 @@ def test_a_callback_is_claimed_with_all_that_is_to_be_known(
     assert (claimed.map_index, claimed.attempt, claimed.reason) == (-1, 1, "success")
     assert (claimed.interval.start, claimed.run_started_at) == (seed.START, run["started_at"])
     assert claim(engine, worker) == []
+
+
+def test_only_its_worker_reads_what_its_dag_is_granted(
+    engine: Engine, database_url: str, queued: int, worker: Identity, other: Identity
+) -> None:
+    with engine.begin() as conn:
+        secrets.store(conn, Variable(key="v", value="canary"), KeyRing((new_key(),)), "user:ann")
+        secrets.grant(conn, Kind.VARIABLE, "v", ["etl"], "user:ann")
+    [claimed] = claim(engine, worker)
+
+    def ask(who: Identity, key: CallbackKey) -> Delivered | None:
+        with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
+            identity.say(conn, who)
+            return delivery.ask(conn, key, Kind.VARIABLE, "v")
+
+    answer = ask(worker, claimed.key)
+    assert answer is not None
+    assert answer.granted
+    assert ask(other, claimed.key) is None
+    assert ask(worker, replace(claimed.key, id=queued + 1)) is None
+    assert ask(worker, replace(claimed.key, token=uuid4())) is None
+    tell(engine, worker, claimed.key)
+    assert ask(worker, claimed.key) is None
 
 
 def test_two_workers_claim_each_callback_once(

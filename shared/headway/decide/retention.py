@@ -35,7 +35,7 @@ class Candidate:
 
     id: int
     at: datetime
-    size: int = 1
+    size: int
     tie: Tie | None = None
     is_old: bool = True
 

@@ -81,6 +81,10 @@ def test_without_a_start_date_intervals_are_counted_from_1970() -> None:
         "2013-01-05T06:00Z", "2013-01-05T12:00Z"
     )
     assert next_interval(SIX_HOURS, None) is None
+    week = TimeDeltaTimetable(timedelta(days=7))
+    assert next_interval(week, None, catchup=False) == span(
+        "2012-12-27T00:00Z", "2013-01-03T00:00Z"
+    ), "1 January 1970 was a Thursday"
 
 
 def test_an_explicit_interval_may_be_shorter_or_longer() -> None:

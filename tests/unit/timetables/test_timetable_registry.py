@@ -109,6 +109,7 @@ NINE: list[JsonValue] = ["hours", "9"]
         ("delta", {"delta": float("nan"), "interval": None}, "'delta' must be a number"),
         ("once", {"at": "noon"}, "it does not know 'at'"),
         ("data", CRON | {"cron": "0," * 600}, "'cron' has more than 1,000 characters"),
+        ("data", CRON | {"cron": "0" * 1_000}, "is no cron string"),
         (
             "crons",
             {"crons": "0 0 * * *", "timezone": None},

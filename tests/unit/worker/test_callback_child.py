@@ -206,3 +206,4 @@ def test_an_order_travels_in_a_frame(its: ClaimedCallback) -> None:
 
     assert CallbackOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
     assert order.environment == {"HEADWAY_CALLBACK": "5"}
+    assert order.facts.try_number == (its.attempt or 0)

@@ -1,6 +1,7 @@
 """In which order a worker does what it does at a step."""
 
 import os
+from datetime import timedelta
 from selectors import EVENT_READ
 from threading import Event
 from typing import Any
@@ -10,11 +11,11 @@ from uuid import UUID
 import pytest
 
 from headway.db.attempts import AttemptKey
-from headway.metrics.worker import SLOTS
+from headway.metrics.worker import CLAIM_LATENCY, SLOTS
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway.testing.metrics import value
+from headway.testing.metrics import observed, value
 from headway_worker.attempt import MOST_READING
 from headway_worker.claims import Claims
 from headway_worker.clerk import Clerk
@@ -87,6 +88,30 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
 
     attempt.child.hold_until.assert_called_once_with(7 + 20 - 5)
     assert outside.hold.call_count == 2
+
+
+def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
+    clerk: Clerk,
+    vault: Vault,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outside, work = MagicMock(), MagicMock()
+    work.claimed.key = AttemptKey(1, 1, UUID(int=1))
+    work.claimed.waited = (timedelta(seconds=3), None)
+    questions = Questions(clerk, vault, outside, clock, Event())
+    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    monkeypatch.setattr(Claims, "collect", lambda it: [work] if it.clerk is clerk else [])
+    monkeypatch.setattr(Worker, "_watch", MagicMock(side_effect=InterruptedError))
+    monkeypatch.setattr(Clerk, "renew", MagicMock())
+    before = observed(CLAIM_LATENCY)
+
+    with pytest.raises(InterruptedError):
+        worker.step()
+    worker.close()
+
+    assert observed(CLAIM_LATENCY) == before + 1
 
 
 @pytest.mark.regression
