@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db import identity, processes, views
-from headway.db.processes import DeadProcess, Identity
+from headway.db.processes import DeadProcess, Identity, ProcessClock
 from headway.domain.errors import FencedError
 from headway.testing import seed
 from headway.testing.interleaving import in_background, wait_until_blocked
@@ -49,6 +49,16 @@ def test_a_process_that_registers_is_alive(engine: Engine) -> None:
         "1.2",
     )
     assert (shown["queues"], shown["slots"]) == (["default", "big"], 8)
+
+
+def test_clocks_are_told_of_the_living_that_know_theirs(engine: Engine) -> None:
+    ahead, ended, _unknown = (seed.register(engine) for _ in range(3))
+    with engine.begin() as conn:
+        processes.beat(conn, ahead, 2.5)
+        processes.beat(conn, ended, 3.5)
+        processes.leave(conn, ended)
+
+        assert processes.skews(conn) == [ProcessClock("scheduler", ahead.id, "host", 2.5)]
 
 
 def test_only_the_silent_are_declared_dead_and_only_once(engine: Engine) -> None:

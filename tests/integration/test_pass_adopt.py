@@ -12,12 +12,14 @@ from headway.db.processes import Identity
 from headway.domain.errors import FencedError
 from headway.domain.states import OnLost, Outcome
 from headway.domain.traces import Span
+from headway.metrics.scheduler import ATTEMPTS_LOST
 from headway.runtime import settings
 from headway.runtime.settings import SchedulerSettings
 from headway.runtime.traces import Telling, Traces
 from headway.testing import callbacks, seed
 from headway.testing.callbacks import ALL, caring
 from headway.testing.interleaving import just_before
+from headway.testing.metrics import total
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
@@ -133,8 +135,11 @@ def test_a_silent_process_is_fenced_with_an_event(
 def test_the_attempt_of_a_dead_worker_is_tried_again(
     engine: Engine, me: Replica, key: AttemptKey
 ) -> None:
+    lost = total(ATTEMPTS_LOST)
+
     assert adopt(me) == 2
 
+    assert total(ATTEMPTS_LOST) == lost + 1
     assert seed.task_states(engine) == {"work": "up_for_retry"}
     with engine.begin() as conn:
         assert attempts.reported(conn, key) is Outcome.LOST

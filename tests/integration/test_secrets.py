@@ -120,6 +120,15 @@ def test_a_user_stores_grants_shows_and_deletes(engine: Engine, user: Engine) ->
     ]  # fmt: skip
 
 
+def test_what_is_stored_is_written_without_its_value_where_it_is_written_down() -> None:
+    sealed = BEFORE.seal(Kind.VARIABLE, "v", CANARY)
+
+    written = repr(secrets.Stored(Kind.VARIABLE, "v", "variable", None, sealed))
+
+    assert "variable" in written
+    assert "Sealed" not in written
+
+
 def test_what_is_there_is_replaced_only_if_that_is_meant(engine: Engine) -> None:
     put(engine, DB)
 

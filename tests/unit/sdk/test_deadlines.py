@@ -1,5 +1,6 @@
 """`deadline=` of a DAG and `sla=` of a task: what is taken, and what is refused with a sentence."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -62,6 +63,8 @@ def test_a_dag_has_several_deadlines_and_its_tasks_have_slas() -> None:
     assert [it.slas for it in spec.tasks] == [(AN_HOUR_AFTER_DUE,), ()]
     assert spec.has_deadlines()
     assert not spec.has_deadlines(backfill=True)
+    of_backfills = replace(later.spec, backfills=True)
+    assert replace(spec, deadlines=(of_backfills,)).has_deadlines(backfill=True)
 
 
 @pytest.mark.parametrize(
