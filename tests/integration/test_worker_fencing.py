@@ -1,6 +1,7 @@
 """A worker that was declared dead claims nothing and reports nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -74,6 +75,23 @@ def test_who_was_declared_dead_reports_no_attempt(
     report = reported(claimed.key, left)
 
     refused(engine, lambda: desk[0].report([report]))
+
+
+def test_a_report_that_is_refused_is_logged_and_one_that_is_sent_again_is_not(
+    engine: Engine, desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer to a report may be lost; the worker sends it again."""
+    seed.queued(engine, seed.dag())
+    [claimed] = seed.claim(engine, desk[1])
+    report = reported(claimed.key, None)
+
+    for _ in range(2):
+        desk[0].report([report])
+    assert caplog.messages == []
+
+    desk[0].report([replace(report, outcome=Outcome.SKIPPED)])
+    [message] = caplog.messages
+    assert message.startswith(f"action=refused task_instance={claimed.key.task_instance_id} ")
 
 
 @pytest.mark.regression

@@ -69,6 +69,14 @@ def test_a_timetable_survives_as_plain_data(timetable: Timetable) -> None:
     assert decode(TimetableSpec(name=spec.name, arguments=stored)) == timetable
 
 
+def test_a_union_takes_its_timetables_from_a_list_and_is_a_value() -> None:
+    parts = [CronTimetable("0 9 * * *"), CronTimetable("0 10 * * *")]
+    union = Union(parts)  # type: ignore[arg-type]
+
+    assert union == Union(tuple(parts))
+    assert hash(union) == hash(Union(tuple(parts)))
+
+
 def test_every_built_in_timetable_is_tried() -> None:
     assert {type(timetable) for timetable in ONE_OF_EACH} == set(BUILT_IN.values())
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 import headway_worker.clerk
+import headway_worker.code
 from headway.db import versions
 from headway.domain.errors import DagError
 from headway.runtime.frames import Frame
@@ -65,6 +66,22 @@ def test_code_that_is_known_is_not_asked_for_again(
     monkeypatch.setattr(versions, "manifest", Mock(side_effect=AssertionError))
 
     assert cache.fetch(conn, "etl") == code
+
+
+def test_the_manifest_that_was_remembered_first_makes_room(
+    cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(headway_worker.code, "MOST_KNOWN", 2)
+    for name in ("one", "two", "three"):
+        cache.fetch(conn, name)
+    manifest = Mock(return_value={})
+    monkeypatch.setattr(versions, "manifest", manifest)
+
+    for name in ("two", "three"):
+        cache.fetch(conn, name)
+    assert not manifest.called
+    cache.fetch(conn, "one")
+    manifest.assert_called_once_with(conn, "one")
 
 
 def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
