@@ -293,3 +293,19 @@ def read(note: Path) -> str:
 def assert_same(worker: Member, staff: Crew) -> None:
     assert worker in staff.on_duty
     assert worker.process.poll() is None
+
+
+def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
+    staff: Crew, tmp_path: Path
+) -> None:
+    """Otherwise it would be there, claim nothing, and look as if it had nothing to do."""
+    broken = tmp_path / "broken" / "sitecustomize.py"
+    broken.parent.mkdir()
+    broken.write_text(
+        'import sys\nif "headway.runtime.forker" in sys.orig_argv: sys.exit("no memory")\n'
+    )
+
+    worker = staff.launch("worker", given={"PYTHONPATH": str(broken.parent)})
+
+    assert staff.dismiss(worker) == 1
+    assert "Error: The fork server died" in worker.logged()
