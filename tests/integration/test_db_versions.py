@@ -76,6 +76,8 @@ def test_content_is_stored_once(engine: Engine) -> None:
 
         assert versions.manifest(conn, "second") == {"c.py": "hash a"}
         assert versions.contents(conn, ["hash a", "hash b", "none"]) == both
+        assert versions.piece(conn, "hash a", 1, 3) == (b"bin", 7)
+        assert versions.piece(conn, "hash a", 6, 3) == (b"y", 7)
         assert conn.scalar(text("SELECT count(*) FROM code_file")) == 2
         assert conn.scalar(text("SELECT count(*) FROM code_manifest")) == 2
 
