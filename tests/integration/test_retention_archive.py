@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy.pool import QueuePool
 from tests.integration.retained import add_runs, ids, run_sql
 from typer.testing import CliRunner, Result
 
@@ -82,6 +83,29 @@ def test_what_is_removed_reads_back_in_duckdb(
     columns = {row[0] for row in described}
     assert "token" not in columns
     assert not any((tmp_path / STAGED).iterdir())
+
+
+def test_no_transaction_waits_for_a_store_that_is_slow(
+    engine: Engine, cleaning: Cleaning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ends a session that is idle in a transaction for ten seconds."""
+    add_runs(engine, [60, 50])
+    real, open_while_writing = Archive._write, []
+
+    def write(its: Archive, path: str, content: object) -> None:
+        open_while_writing.append(checked_out(engine))
+        real(its, path, content)
+
+    monkeypatch.setattr(Archive, "_write", write)
+    cleaning.remove(RUNS)
+
+    assert counts(tmp_path)["dag_run"] == 1
+    assert open_while_writing == [0] * len(TABLES)
+
+
+def checked_out(engine: Engine) -> int:
+    assert isinstance(engine.pool, QueuePool)
+    return engine.pool.checkedout()
 
 
 @pytest.fixture

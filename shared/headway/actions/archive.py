@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from sqlalchemy import Connection
+from sqlalchemy import Engine
 
 from headway.actions.parquet import table_of
 from headway.db import archived
@@ -74,16 +74,18 @@ class Archive:
             its.files.delete_file(probe)
         return its
 
-    def stage(self, conn: Connection, kind: Kind, ids: Sequence[int]) -> str:
+    def stage(self, engine: Engine, kind: Kind, ids: Sequence[int]) -> str:
         """Write what belongs to these rows, and return the name of the portion.
 
         The file with the rows themselves is the last one: a portion that has it is complete.  No
-        other portion has its name, of whatever archiver and database.
+        other portion has its name, of whatever archiver and database.  No transaction is open
+        while a file is written: the server ends one that waits for a slow store.
         """
         name = f"{kind}-{ids[0]:012}-{ids[-1]:012}-{len(ids)}-{uuid4().hex}"
         with _told(self.address):
             for table in archived.tables(kind):
-                rows = archived.read(conn, kind, table, ids)
+                with engine.begin() as conn:
+                    rows = archived.read(conn, kind, table, ids)
                 if rows:
                     self._write(
                         f"{self.root}/{STAGED}/{name}/{table}.parquet", _parquet(table, rows)

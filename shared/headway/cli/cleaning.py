@@ -91,9 +91,9 @@ class Cleaning:
         began = self.clock.monotonic()
         with self.engine.begin() as conn:
             part = clean.find(conn, request, place)
-            if not part.ids:
-                return part, 0
-            name = archive.stage(conn, request.kind, part.ids)
+        if not part.ids:
+            return part, 0
+        name = archive.stage(self.engine, request.kind, part.ids)
         if self.clock.monotonic() - began > FRESH:
             archive.drop(name)  # another archiver may soon take the portion for left behind
             raise _HeldElsewhereError
