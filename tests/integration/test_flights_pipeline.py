@@ -146,6 +146,7 @@ def test_every_table_keeps_every_flight(finished: Path, table: str) -> None:
     assert len(contents(finished, LONG_DAY)[table]) == 902
 
 
+@pytest.mark.long
 def test_a_run_about_several_days_makes_of_each_what_its_own_run_makes(
     dag: DAG, spark: Any, finished: Path, tmp_path: Path
 ) -> None:

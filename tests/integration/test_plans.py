@@ -1,6 +1,6 @@
 """The plans of every statement that schedulers and workers execute: never more than there is to do.
 
-Beside 900,000 finished task instances, and in a new database of which the planner knows
+Beside 300,000 finished task instances, and in a new database of which the planner knows
 nothing yet.
 """
 
@@ -227,15 +227,17 @@ def database(server: ThrowawayPostgres, template: str) -> Iterator[Engine]:
     server.drop_database(name)
 
 
-@pytest.fixture(scope="module")
-def beside_history(postgres: ThrowawayPostgres, template: str) -> Iterator[list[Plan]]:
-    """What is done beside three thousand finished runs of each of thirty DAGs, ten tasks a run."""
+@pytest.fixture(scope="module", params=[1_000, pytest.param(3_000, marks=pytest.mark.long)])
+def beside_history(
+    postgres: ThrowawayPostgres, template: str, request: pytest.FixtureRequest
+) -> Iterator[list[Plan]]:
+    """What is done beside so many finished runs of each of thirty DAGs, ten tasks a run."""
     with database(postgres, template) as engine:
         for number in range(25):
             seed.store(engine, replace(seed.wide(10, f"idle{number:02}")), paused=True)
         for spec in [*specs(5)][:8]:
             seed.store(engine, spec)
-        history.add(engine, runs=3_000)
+        history.add(engine, runs=request.param)
         yield work(engine)
 
 

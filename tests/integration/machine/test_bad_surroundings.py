@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from headway.testing.machine import Machine
 pytestmark = pytest.mark.services
 
 SETPRIV = shutil.which("setpriv")
+_DIFFERENT = {("standalone", "file"), ("demo", "file/home"), ("worker", "/proc/headway")}
+"""Each command once, and each kind of a home that cannot be made once."""
 
 as_root = pytest.mark.skipif(
     os.geteuid() != 0 or SETPRIV is None, reason="only root can make a folder another user's"
@@ -67,8 +70,15 @@ def test_a_port_that_was_remembered_is_given_up_when_it_is_taken(
             assert machine.run("db", "check").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["standalone", "demo", "worker"])
-@pytest.mark.parametrize("home", ["file", "file/home", "/proc/headway"])
+@pytest.mark.parametrize(
+    ("command", "home"),
+    [
+        pytest.param(*case, marks=() if case in _DIFFERENT else pytest.mark.long)
+        for case in product(
+            ("standalone", "demo", "worker"), ("file", "file/home", "/proc/headway")
+        )
+    ],
+)
 def test_the_home_cannot_be_made(machine: Machine, dags: Path, command: str, home: str) -> None:
     (machine.root / "file").touch()
     folder = machine.root / home
@@ -82,7 +92,7 @@ def test_the_home_cannot_be_made(machine: Machine, dags: Path, command: str, hom
 
 @as_root
 @pytest.mark.parametrize("command", ["standalone", "demo", "worker", "dags"])
-@pytest.mark.parametrize("mode", [0o700, 0o755])
+@pytest.mark.parametrize("mode", [0o700, pytest.param(0o755, marks=pytest.mark.long)])
 def test_the_home_is_another_users(machine: Machine, dags: Path, command: str, mode: int) -> None:
     """Root may do anything, so it gives up what lets it pass by the modes of files."""
     machine.home.mkdir(mode=mode)

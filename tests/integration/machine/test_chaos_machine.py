@@ -22,7 +22,7 @@ from headway.db.engine import is_transient
 from headway.testing.live_attempts import LiveAttempts
 from headway.testing.machine import Command, Machine, until
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 
 DAYS = [f"2013-01-0{number}" for number in range(1, 4)]
 TASKS = 8

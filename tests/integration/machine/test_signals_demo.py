@@ -66,10 +66,10 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     ("moment", "number"),
     [
         (has_begun, signal.SIGINT),
-        (postgres_is_up, signal.SIGTERM),
+        pytest.param(postgres_is_up, signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(postgres_is_up, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(spark_is_starting, signal.SIGTERM, marks=pytest.mark.long),
-        (spark_is_starting, signal.SIGINT),
+        pytest.param(spark_is_starting, signal.SIGINT, marks=pytest.mark.long),
         (spark_tasks_succeed, signal.SIGTERM),
         pytest.param(spark_tasks_succeed, signal.SIGINT, marks=pytest.mark.long),
     ],

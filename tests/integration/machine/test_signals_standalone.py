@@ -78,12 +78,12 @@ def services_are_there(machine: Machine, command: Command) -> bool:
 @pytest.mark.parametrize(
     ("moment", "number"),
     [
-        (started, signal.SIGINT),
+        pytest.param(started, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(postgres_is_there, signal.SIGINT, marks=pytest.mark.long),
         (postgres_is_there, signal.SIGTERM),
         (services_are_there, signal.SIGINT),
         pytest.param(services_are_there, signal.SIGTERM, marks=pytest.mark.long),
-        (services_are_there, signal.SIGHUP),
+        pytest.param(services_are_there, signal.SIGHUP, marks=pytest.mark.long),
     ],
 )
 def test_a_signal_while_it_starts(
@@ -107,7 +107,7 @@ def test_a_signal_while_it_starts(
 @pytest.mark.parametrize(
     ("dag_id", "number"),
     [
-        ("endless", signal.SIGTERM),
+        pytest.param("endless", signal.SIGTERM, marks=pytest.mark.long),
         pytest.param("endless_in_spark", signal.SIGINT, marks=pytest.mark.spark),
     ],
 )

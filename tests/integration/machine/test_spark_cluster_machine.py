@@ -155,7 +155,10 @@ def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, da
     assert len(run.attempts(task_id)) == 1
 
 
-@pytest.mark.parametrize("dag_id", ["waits", "waits_in_an_application", "waits_on_connect"])
+@pytest.mark.parametrize(
+    "dag_id",
+    ["waits", "waits_in_an_application", pytest.param("waits_on_connect", marks=pytest.mark.long)],
+)
 def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     scene: Scene, tmp_path: Path, dag_id: str
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     until(lambda: (application in scene.cluster.active()) == is_the_servers, "its driver's end")
 
 
+@pytest.mark.long
 def test_a_driver_dies_with_its_worker_and_the_task_is_tried_once_more(
     scene: Scene, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_s
     check_that_jobs_do_not_overlap(staff, marks, "session")
 
 
+@pytest.mark.long
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
     staff: Crew, marks: Marks

@@ -87,6 +87,7 @@ def test_drivers_are_watched_while_they_run_and_tell_what_they_took(
     assert (cost["attempts"], cost["unknown"], cost["rows_written"]) == (2, 0, 2000)
 
 
+@pytest.mark.long
 def test_what_a_driver_took_that_tells_nothing_is_unknown(scene: Scene, tmp_path: Path) -> None:
     run = ended(scene.stack.trigger("unseen", {"folder": str(tmp_path)}))
     until(lambda: scene.tasks(run)["logged"]["figures"], "the figures of one of them", LONG)

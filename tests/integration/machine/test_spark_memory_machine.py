@@ -97,6 +97,7 @@ def test_a_heap_that_is_too_small_fails_the_attempt_which_is_tried_again(
     assert "application.py ran out of memory, and exited with 52" in told["submission"]
 
 
+@pytest.mark.long
 def test_a_machine_that_the_system_kills_fails_the_attempt_which_is_tried_again(
     scene: Scene, tmp_path: Path
 ) -> None:
