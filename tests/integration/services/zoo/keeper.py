@@ -195,7 +195,8 @@ class Zoo:
         """Check that a file is not parsed again while it is as it is, though others are."""
         before = self.file(path)
         self.edit_canary()  # which the listing has found that would have found this one as well
-        assert self.file(path) == before, "it is parsed again and again"
+        after = self.file(path)
+        assert after == before, f"it is parsed again and again: {before}, then {after}"
 
     def check_unharmed(self) -> None:
         """Check that the parser is the one that was started, and that children left nothing."""
