@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from sqlalchemy import Engine
-
 from headway.actions.parquet import table_of
 from headway.db import archived
 from headway.domain.errors import ArchiveError, SettingsError
@@ -37,7 +35,10 @@ STALE: Final = timedelta(days=1)
 
 
 class Database(Protocol):
-    """What an archiver asks of the database about the portions that others have left."""
+    """What an archiver asks of the database.  No transaction stays open after an answer."""
+
+    def read(self, kind: Kind, table: str, ids: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+        """Return what goes from that table with the rows of these ids."""
 
     def removed(self, portions: Collection[str]) -> Collection[str]:
         """Return the portions whose removal the journal has."""
@@ -74,18 +75,17 @@ class Archive:
             its.files.delete_file(probe)
         return its
 
-    def stage(self, engine: Engine, kind: Kind, ids: Sequence[int]) -> str:
+    def stage(self, database: Database, kind: Kind, ids: Sequence[int]) -> str:
         """Write what belongs to these rows, and return the name of the portion.
 
         The file with the rows themselves is the last one: a portion that has it is complete.  No
         other portion has its name, of whatever archiver and database.  No transaction is open
-        while a file is written: the server ends one that waits for a slow store.
+        while a file is written: the server would end it if the store is slow.
         """
         name = f"{kind}-{ids[0]:012}-{ids[-1]:012}-{len(ids)}-{uuid4().hex}"
         with _told(self.address):
             for table in archived.tables(kind):
-                with engine.begin() as conn:
-                    rows = archived.read(conn, kind, table, ids)
+                rows = database.read(kind, table, ids)
                 if rows:
                     self._write(
                         f"{self.root}/{STAGED}/{name}/{table}.parquet", _parquet(table, rows)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Event
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Engine
 
@@ -32,6 +32,10 @@ class _Asked:
     """What an archiver asks of the database."""
 
     engine: Engine
+
+    def read(self, kind: Kind, table: str, ids: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+        with self.engine.connect() as conn:
+            return archived.read(conn, kind, table, ids)
 
     def removed(self, portions: Collection[str]) -> Collection[str]:
         with self.engine.begin() as conn:
@@ -93,7 +97,7 @@ class Cleaning:
             part = clean.find(conn, request, place)
         if not part.ids:
             return part, 0
-        name = archive.stage(self.engine, request.kind, part.ids)
+        name = archive.stage(_Asked(self.engine), request.kind, part.ids)
         if self.clock.monotonic() - began > FRESH:
             archive.drop(name)  # another archiver may soon take the portion for left behind
             raise _HeldElsewhereError

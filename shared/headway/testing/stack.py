@@ -34,7 +34,7 @@ QUICK: Final = {
     "HEADWAY_WORKER_POLL_INTERVAL": "0.25",
     "HEADWAY_WORKER_KILL_GRACE": "1",
 }
-"""Settings under which nobody waits for a poll; a stack that does nothing takes 4 % of a core."""
+"""Settings under which nobody waits long for a poll, and polls of many stacks take little time."""
 
 _POLL: Final = 0.03
 _SERVICES: Final = frozenset({"parser", "scheduler", "worker"})

@@ -286,15 +286,6 @@ def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
         assert staff.end(worker) == 0
 
 
-def read(note: Path) -> str:
-    return note.read_text() if note.exists() else ""
-
-
-def assert_same(worker: Member, staff: Crew) -> None:
-    assert worker in staff.on_duty
-    assert worker.process.poll() is None
-
-
 def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
     staff: Crew, tmp_path: Path
 ) -> None:
@@ -309,3 +300,12 @@ def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
 
     assert staff.dismiss(worker) == 1
     assert "Error: The fork server died" in worker.logged()
+
+
+def read(note: Path) -> str:
+    return note.read_text() if note.exists() else ""
+
+
+def assert_same(worker: Member, staff: Crew) -> None:
+    assert worker in staff.on_duty
+    assert worker.process.poll() is None

@@ -82,7 +82,7 @@ def test_the_latest_missed_run_is_the_one_that_catchup_would_have_reached(
     timetable: Timetable, zone: str, first: str
 ) -> None:
     placed = timetable.in_zone(zone)
-    infos = some(placed, TimeRestriction(at(first), None, catchup=True), 30)
+    infos = some(placed, TimeRestriction(at(first), None, catchup=True))
     latest = TimeRestriction(at(first), None, catchup=False)
 
     for one, other in pairwise(infos):

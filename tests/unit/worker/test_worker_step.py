@@ -26,6 +26,19 @@ from headway_worker.vault import Vault
 from headway_worker.worker import Means, Worker
 
 
+def new_worker(
+    clerk: Clerk,
+    vault: Vault,
+    given: WorkerSettings,
+    clock: FakeClock,
+    outside: MagicMock,
+    launcher: MagicMock | None = None,
+) -> Worker:
+    """Return a worker whose Spark, and whose launcher unless one is given, is `outside`."""
+    questions = Questions(clerk, vault, outside, clock, Event())
+    return Worker(Means(clerk, questions, outside, launcher or outside, Pace()), given, clock)
+
+
 @pytest.mark.parametrize("flood", [True, False])
 def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     clerk: Clerk,
@@ -55,8 +68,7 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     monkeypatch.setattr(Reporter, "step", report)
     monkeypatch.setattr(Worker, "_watch", wait)
     outside = MagicMock()
-    questions = Questions(clerk, vault, outside, clock, Event())
-    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    worker = new_worker(clerk, vault, worker_settings, clock, outside)
     monkeypatch.setattr(Clerk, "renew", MagicMock())
 
     worker.step()
@@ -73,8 +85,7 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     outside, attempt, key = MagicMock(), MagicMock(), AttemptKey(1, 1, UUID(int=1))
-    questions = Questions(clerk, vault, outside, clock, Event())
-    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    worker = new_worker(clerk, vault, worker_settings, clock, outside)
     outside.hold.assert_called_once_with(worker._tenure.until)
     worker._attempts[key] = attempt
     worker._tenure.grant(key, since=7)
@@ -100,8 +111,7 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
     outside, work = MagicMock(), MagicMock()
     work.claimed.key = AttemptKey(1, 1, UUID(int=1))
     work.claimed.waited = (timedelta(seconds=3), None)
-    questions = Questions(clerk, vault, outside, clock, Event())
-    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    worker = new_worker(clerk, vault, worker_settings, clock, outside)
     monkeypatch.setattr(Claims, "collect", lambda it: [work] if it.clerk is clerk else [])
     monkeypatch.setattr(Worker, "_watch", MagicMock(side_effect=InterruptedError))
     monkeypatch.setattr(Clerk, "renew", MagicMock())
@@ -123,8 +133,7 @@ def test_what_attempts_print_takes_a_part_of_a_step_only(
 ) -> None:
     """Masking a flood of output takes time; what is left is read after leases were looked at."""
     outside = MagicMock()
-    questions = Questions(clerk, vault, outside, clock, Event())
-    worker = Worker(Means(clerk, questions, outside, outside, Pace()), worker_settings, clock)
+    worker = new_worker(clerk, vault, worker_settings, clock, outside)
     pipes = [os.pipe() for _ in range(5)]
     read: list[int] = []
 
@@ -162,9 +171,7 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
 ) -> None:
     """The page is read in a thread that ends: a fork server begun there would end with it."""
     launcher = MagicMock(ready=MagicMock(return_value=True))
-    questions = Questions(clerk, vault, MagicMock(), clock, Event())
-    means = Means(clerk, questions, MagicMock(), launcher, Pace())
-    worker = Worker(means, worker_settings, clock)
+    worker = new_worker(clerk, vault, worker_settings, clock, MagicMock(), launcher)
     monkeypatch.setattr(Clerk, "renew", MagicMock())
     monkeypatch.setattr(Claims, "collect", lambda _claims: [])
     worker.step()
