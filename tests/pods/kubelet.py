@@ -9,7 +9,6 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -28,8 +27,8 @@ _DECLARED_DEAD: Final = 3
 _KILLED: Final = 128 + signal.SIGKILL
 _EXCUSED_FOR: Final = 60.0
 _STOP_SLACK: Final = 60.0
-_RESTRICTED_WITHIN: Final = 1.0
-"""Seconds in which the runtime has taken its rights from a process that it starts."""
+_RUNTIME: Final = Path("/")
+"""The program of a process by which runc starts a probe's, and which it restricts step by step."""
 
 
 class Pod:
@@ -256,32 +255,17 @@ def _answers(address: str, port: int) -> bool:
 def exposed(seen: Seen) -> Iterator[str]:
     """Yield what processes of a container have that no restricted pod may have, by the kernel.
 
-    These are the processes in the container's own namespace of process ids.  The process of a
-    probe joins the namespace before the runtime has restricted it, so a second look counts.
+    These are the processes in the container's own namespace of process ids.
     """
-    found = _exposed_processes(seen)
-    if found:
-        time.sleep(_RESTRICTED_WITHIN)
-        again = _exposed_processes(seen)
-        for process, complaints in found.items():
-            yield from (
-                f"process {process[0]}: {it}" for it in complaints & again.get(process, set())
-            )
-
-
-def _exposed_processes(seen: Seen) -> dict[tuple[int, str], set[str]]:
-    """Return the complaints about each process, by its id and the moment of its start."""
     own = _namespace(seen.pid)
-    found: dict[tuple[int, str], set[str]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
         if own is not None and _namespace(pid) == own:
-            with suppress(OSError):  # it has ended
-                complaints = set(_exposed(folder))
-                if complaints:
-                    started = (folder / "stat").read_text().rpartition(")")[2].split()[19]
-                    found[pid, started] = complaints
-    return found
+            try:
+                if (folder / "exe").readlink() != _RUNTIME:
+                    yield from (f"process {pid}: {it}" for it in _exposed(folder))
+            except OSError:  # it has ended
+                continue
 
 
 def _namespace(pid: int) -> str | None:
