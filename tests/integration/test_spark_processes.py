@@ -1,5 +1,6 @@
 """Processes of Spark that are told from all others, found again, and ended."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -22,6 +23,15 @@ DAEMON = textwrap.dedent("""
     os.fork()
     os.write(1, b"up\\n")
     sys.stdin.read()
+""")
+
+# What it starts has no environment that could tell whose it is.
+STARTER = textwrap.dedent("""
+    import subprocess, sys
+    print("up", flush=True)
+    input()
+    subprocess.Popen([sys.executable, "-c", "print('up', flush=True); input()"], env={})
+    input()
 """)
 
 
@@ -96,6 +106,31 @@ def test_the_processes_of_an_ended_session_die_and_no_others(start: Start) -> No
     assert mine.stdout.read() == b""  # its worker has closed the pipe as well
     assert (server.poll(), other.poll()) == (None, None)
     assert end_marked([other.pid], [MINE]) == 0
+
+
+@pytest.mark.regression
+def test_what_a_process_starts_while_it_is_looked_for_dies_with_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, mine = start(WAITS), start(STARTER, MINE)
+    asked, told = mine.stdin, mine.stdout
+    assert asked is not None
+    assert told is not None
+    signals: list[int] = []
+
+    def kill_late(pid: int, signum: int) -> None:
+        if not signals:
+            asked.write(b"\n")
+            asked.flush()
+            assert told.readline() == b"up\n"
+        signals.append(signum)
+        kill_now(pid, signum)
+
+    kill_now = os.kill
+    monkeypatch.setattr(os, "kill", kill_late)
+
+    assert end_marked([server.pid], [MINE]) == 2
+    assert told.read() == b""  # what it has started has closed the pipe as well
 
 
 def test_a_program_is_marked_only_where_it_can_be_run(

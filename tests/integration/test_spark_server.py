@@ -66,6 +66,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
 
 
 def command_lines() -> dict[int, str]:
+    """Return them of all processes; one that `Popen` has just returned may have none yet."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -203,13 +204,13 @@ def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_serv
         sessions.append(open_session(of_attempt, "attempt", lambda _handle: None))
         frame = sessions[-1].range(number, number + 1)
         assert frame.select(told("id")).collect()[0][0] == sys.executable
-    assert left() == ["1", "2"]
+    assert eventually(lambda: left() == ["1", "2"])
     close_session(sessions[0])
     end_marked([server.pid], ["7-1"])
 
     assert eventually(lambda: left() == ["2"])
     assert sessions[1].range(1).select(told("id")).collect()
-    assert left() == ["0", "2"]
+    assert eventually(lambda: left() == ["0", "2"])
 
     if how == "stopped":
         server.stop()
@@ -278,7 +279,7 @@ def test_a_process_that_a_udf_has_started_ends_with_a_killed_supervisor(
     ) as supervisor:
         assert supervisor.stdout is not None
         assert supervisor.stdout.readline() == b"started\n"
-        assert f"sleep {seconds} " in command_lines().values()
+        assert eventually(lambda: f"sleep {seconds} " in command_lines().values())
         supervisor.kill()
 
     assert eventually(lambda: f"sleep {seconds} " not in command_lines().values())

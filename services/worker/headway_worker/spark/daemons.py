@@ -30,16 +30,22 @@ def end_marked(servers: Collection[int], marks: Collection[str]) -> int:
     """Kill the processes with these marks, and all below them; return how many there were.
 
     All processes below the nannies of these servers are looked at: what has left its parent, and
-    founded a session of its own, is a child of the nanny.
+    founded a session of its own, is a child of the nanny.  All are stopped before one is killed: a
+    process that has just been started may show no environment yet, and is told by its parent.
     """
     wanted = {f"{MARK}={mark}".encode() for mark in marks}
-    ended: set[int] = set()
-    while found := set(_marked(servers, wanted)) - ended:
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        ended |= found
-    return len(ended)
+    stopped: set[int] = set()
+    while found := set(_marked(servers, wanted)) - stopped:
+        _signal(found, signal.SIGSTOP)
+        stopped |= found
+    _signal(stopped, signal.SIGKILL)
+    return len(stopped)
+
+
+def _signal(pids: Collection[int], signum: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signum)
 
 
 def _marked(servers: Collection[int], wanted: set[bytes]) -> Iterator[int]:
