@@ -206,6 +206,33 @@ def test_told_to_end_it_ends_at_once_without_a_supervisor_if_it_drains(path: Pat
         assert program.wait(LONG) == 0
 
 
+@pytest.mark.regression
+def test_told_to_end_once_more_while_python_ends_it_ends_well(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    (tmp_path / "holder.py").write_text("import late\nheld = late.Late()\n")
+    environment = {**ENVIRONMENT, "PYTHONPATH": f"{HERE}:{tmp_path}"}
+    command = [*COMMAND, "--socket", str(path), "--preload", "holder"]
+    with subprocess.Popen(command, env=environment) as program:
+        wait_until(path, program)
+
+        program.terminate()
+
+        assert program.wait(LONG) == 0
+    assert (tmp_path / "late.py.told").exists()
+
+
+LATE = """
+import os
+
+class Late:
+    \"\"\"Freed when Python has given up its handlers of signals.\"\"\"
+
+    def __del__(self, make=os.mkdir, kill=os.kill, pid=os.getpid(), told=__file__ + ".told"):
+        make(told)
+        kill(pid, 15)
+"""
+
+
 def test_killed_it_takes_all_children_with_it(path: Path) -> None:
     with launch(path) as program:
         wait_until(path, program)

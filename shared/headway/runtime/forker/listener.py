@@ -52,6 +52,8 @@ def listen(
     try:
         _Listener(listening, {0, os.geteuid(), *supervisors}, drain=drain).run()
     finally:
+        # Python gives up handlers before it frees objects: one more signal would kill it then.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         listening.close()
         if path.exists() and os.path.samestat(path.stat(), place):  # nobody has replaced it
             path.unlink()
