@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 
 from benchmarks.server import Database
 from headway.db.logins import Login
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 PROFILES: Final = os.environ.get("HEADWAY_BENCH_PROFILES")
 """A folder for profiles of the schedulers (cProfile) and their costliest statements."""
@@ -108,7 +108,7 @@ class Fleet:
         }
         with (self.folder / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
-                tethered(command),
+                dies_with_parent(command),
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -19,7 +19,7 @@ from benchmarks.server import Database
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import notices
 from headway.db.logins import Login
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 PATIENCE: Final = 60.0
 LOGINS: Final = {
@@ -60,7 +60,7 @@ class Household:
         }
         with (self.folder / f"{name}.log").open("wb") as log:
             self.services[name] = subprocess.Popen(
-                tethered([*profiler, sys.executable, "-m", "headway.cli", name]),
+                dies_with_parent([*profiler, sys.executable, "-m", "headway.cli", name]),
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

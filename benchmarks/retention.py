@@ -28,12 +28,12 @@ from benchmarks.shapes import Shape, enter_runs, spec, store, task
 from headway.db import engine as engines
 from headway.db import identity, notices, processes
 from headway.db.logins import Login
-from headway.db.notices import Notifier
+from headway.db.notices import NoticeSender
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.settings import SchedulerSettings
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.replica import Replica
 
@@ -200,7 +200,7 @@ def _services(database: Database) -> Iterator[tuple[Fleet, Timed, Watch]]:
             me = processes.register(conn, "scheduler", ("bench", os.getpid()), "bench")
         identity.introduce(engine, me)
         given = settings.read(SchedulerSettings, parallelism=1_000_000)
-        notifier = Notifier(lambda told: notices.send(engine, told), SystemClock())
+        notifier = NoticeSender(lambda told: notices.send(engine, told), SystemClock())
         clock = DatabaseClock(SystemClock(), given.max_clock_skew)
         timed = Timed(SchedulerJob(Replica(engine, me, given), clock, notifier))
         watch = Watch(watching)
@@ -232,7 +232,7 @@ def _scheduler(services: Fleet, given: dict[str, str]) -> Iterator[None]:
         "HEADWAY_DATABASE_URL": services.database.urls[Login.SCHEDULER],
         "HEADWAY_HOME": str(services.folder),
     }
-    command = tethered([sys.executable, "-m", "headway.cli", "scheduler"])
+    command = dies_with_parent([sys.executable, "-m", "headway.cli", "scheduler"])
     with (services.folder / "second.log").open("ab") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:

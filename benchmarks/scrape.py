@@ -7,7 +7,7 @@ from unittest import mock
 from benchmarks.report import Row
 from headway.metrics import catalogue
 from headway.metrics.exposition import Exposition
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.testing.metrics import filled
 
 NAME = "scrape"
@@ -18,11 +18,11 @@ def run() -> Iterator[Row]:
     """Write each page again and again."""
     full = tuple(filled(metric) for metric in catalogue.METRICS)
     with mock.patch.object(catalogue, "METRICS", full):
-        for service in Service:
+        for service in ServiceKind:
             yield from _measure(service)
 
 
-def _measure(service: Service) -> Iterator[Row]:
+def _measure(service: ServiceKind) -> Iterator[Row]:
     exposition, took, page = Exposition(service), [], b""
     for _ in range(TIMES):
         began = perf_counter()

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from headway.db import attempts, identity, notices, processes
 from headway.db import engine as engines
 from headway.db.attempts import Report
-from headway.db.notices import Notifier
+from headway.db.notices import NoticeSender
 from headway.db.processes import Identity
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE
@@ -44,7 +44,7 @@ def main(url: str) -> None:
             conn, "worker", ("benchmark", os.getpid()), "benchmark", [DEFAULT_QUEUE], SLOTS
         )
     identity.introduce(engine, me)
-    notifier = Notifier(partial(notices.send, engine), CLOCK)
+    notifier = NoticeSender(partial(notices.send, engine), CLOCK)
     bell = _connect(url)
     if read(DatabaseSettings).wakes:
         notifier.start()

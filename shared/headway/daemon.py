@@ -14,11 +14,11 @@ from headway import __version__
 from headway.db import engine as engines
 from headway.db import guards, identity, migrate, notices, processes, watching
 from headway.db.logins import Login
-from headway.db.notices import Listener, Notice, Notifier
+from headway.db.notices import Listener, Notice, NoticeSender
 from headway.db.processes import Identity
 from headway.db.readiness import DATABASE, Readiness
 from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.metrics.process import CLOCK_SKEW
 from headway.runtime import service, settings
 from headway.runtime.awaiting import Awaiting
@@ -53,7 +53,7 @@ class Registered:
 
     engine: Engine
     me: Identity
-    notifier: Notifier
+    notifier: NoticeSender
     wakes: bool
     health: Health
     _ending: ExitStack
@@ -106,7 +106,7 @@ def registered(
         me = readiness.me = _await(engine, health, partial(_register, engine, kind, capacity))
         log.info("action=start process=%d", me.id)
         with ExitStack() as ending:
-            notifier = Notifier(partial(notices.send, engine), clock)
+            notifier = NoticeSender(partial(notices.send, engine), clock)
             if wakes:
                 notifier.start()
                 ending.callback(notifier.close)
@@ -125,7 +125,7 @@ def _traces(kind: str) -> "Traces | None":
     A parser has nothing to tell.
     """
     environment = settings.environment()
-    if kind == Service.PARSER or not any(name.startswith("OTEL_") for name in environment):
+    if kind == ServiceKind.PARSER or not any(name.startswith("OTEL_") for name in environment):
         return None
     from headway.runtime import traces
 
@@ -169,7 +169,7 @@ def _shown(health: Health, kind: str, port: int, engine: Engine) -> Iterator[Non
     from headway.runtime.health import server
 
     watching.watch(engine, health.clock)
-    with closing(server.start(Service(kind), port, health)):
+    with closing(server.start(ServiceKind(kind), port, health)):
         yield
 
 

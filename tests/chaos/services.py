@@ -11,7 +11,7 @@ from typing import Final
 import psutil
 
 from headway.runtime.clock import Clock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 DECLARED_DEAD: Final = 3
 """The exit status of a service that others have declared dead."""
@@ -57,7 +57,7 @@ class Service:
         """Start its process."""
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                tethered([self.python, "-m", "headway.cli", self.kind]),
+                dies_with_parent([self.python, "-m", "headway.cli", self.kind]),
                 env=dict(self.environment),
                 cwd=self.log.parent,
                 stdin=subprocess.DEVNULL,

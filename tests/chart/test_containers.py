@@ -14,7 +14,7 @@ from tests.chart.validity import invalid
 from tests.chart.wiring import loose_ends
 
 from headway.domain.connection import Connection
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.runtime import settings
 from headway.runtime.configuration import variable
 from headway.runtime.role_settings import RoleSettings
@@ -138,8 +138,8 @@ def test_connections_have_the_names_that_workers_look_for() -> None:
     [pod] = [it for where, it in pods(rendered("everything")) if where.endswith("-worker-embedded")]
     names = variables(pod["spec"]["containers"][0])
 
-    assert variable_of(Kind.CONNECTION, "my.warehouse") in names
-    assert variable_of(Kind.VARIABLE, "region") in names
+    assert variable_of(SecretKind.CONNECTION, "my.warehouse") in names
+    assert variable_of(SecretKind.VARIABLE, "region") in names
     assert "HEADWAY_SECRETS_FOLDER" not in names
 
 

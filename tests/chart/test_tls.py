@@ -21,7 +21,7 @@ from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.embedded.postgres import PostgresServer
 from headway.runtime import settings
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.pgbouncer import wait_until_ready
 from headway.testing.required import required_program
 
@@ -180,7 +180,7 @@ def pooled(server: Server, folder: Path) -> Iterator[int]:
     for path in (place, key, certificate, *(place / name for name in files)):
         give(path, account)
     with (place / "log").open("wb") as log:
-        command = tethered([program, str(place / "pgbouncer.ini")], user=account)
+        command = dies_with_parent([program, str(place / "pgbouncer.ini")], user=account)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         wait_until_ready(process, port, place / "log")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.images import postgres_image
 from headway.testing.machine import until
 from headway.testing.podman import Podman
@@ -38,7 +38,7 @@ def engine_of_podman(podman: Podman, tmp_path: Path) -> Iterator[Mapping[str, st
     """Variables by which testcontainers finds podman."""
     socket = tmp_path / "podman.sock"
     command = ["podman", "system", "service", "--time=0", f"unix://{socket}"]
-    with subprocess.Popen(tethered(command), env=dict(podman.environment)) as service:
+    with subprocess.Popen(dies_with_parent(command), env=dict(podman.environment)) as service:
         until(socket.exists, "the socket of podman")
         yield {
             "DOCKER_HOST": f"unix://{socket}",

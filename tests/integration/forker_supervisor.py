@@ -9,13 +9,13 @@ import signal
 import sys
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker import ChildSpec, Forker, Limits
+from headway.runtime.forker import ChildLimits, ChildSpec, Forker
 from headway.runtime.frames import receive_frame
 
 forker = Forker.start(["forker_targets"], dict(os.environ))
 log = os.open(os.devnull, os.O_WRONLY)
 until = SystemClock().monotonic() + float(sys.argv[1]) if sys.argv[1:] else None
-spec = ChildSpec(target="forker_targets:hang", limits=Limits(until=until))
+spec = ChildSpec(target="forker_targets:hang", limits=ChildLimits(until=until))
 children = [forker.spawn(spec, log) for _ in range(2)]
 pids = [forker.pid]
 for child in children:

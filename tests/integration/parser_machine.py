@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from headway.daemon import Registered
-from headway.db.notices import Notifier
+from headway.db.notices import NoticeSender
 from headway.db.processes import Identity
 from headway.runtime import settings
 from headway.runtime.bell import Bell
@@ -16,7 +16,7 @@ from headway.runtime.health import Health
 from headway.runtime.parser_settings import ParserSettings
 from headway.testing import seed
 from headway_parser.assembly import assembled, parsing_of
-from headway_parser.fork_server import Surroundings
+from headway_parser.fork_server import ParserHost
 from headway_parser.manager import DagFileProcessorManager
 
 CLOCK = SystemClock()
@@ -30,12 +30,12 @@ def manager_of(
     """Give the manager of a parser of that folder, which lists it twenty times a second."""
     wanted = {"dags": dags, "dag_dir_list_interval": 0.05, "watch": False, **given}
     home = dags.parent / "home"
-    around = Surroundings(home, (home,), settings.environment())
+    around = ParserHost(home, (home,), settings.environment())
     with ExitStack() as ending:
         registered = Registered(
             engine,
             me or seed.register(engine, "parser"),
-            Notifier(lambda _: None, CLOCK),
+            NoticeSender(lambda _: None, CLOCK),
             False,
             Health(Bell(), CLOCK),
             ending,

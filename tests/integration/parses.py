@@ -13,15 +13,17 @@ from headway.domain.spec import DagSpec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway_parser.answer import ParsedFile
-from headway_parser.pace import Pace
-from headway_parser.parse import Parse
-from headway_parser.storing import Store
-from headway_parser.taking import Taken
+from headway_parser.pace import ReparsePace
+from headway_parser.parse import StoredParse
+from headway_parser.storing import Publisher
+from headway_parser.taking import Published
 
-PACE = Pace(dynamic=30, unchanged=3600)
+PACE = ReparsePace(dynamic=30, unchanged=3600)
 
 
-def parse(path: str, *found: DagSpec, code: bytes = b"code", error: str | None = None) -> Parse:
+def parse(
+    path: str, *found: DagSpec, code: bytes = b"code", error: str | None = None
+) -> StoredParse:
     specs = [replace(spec, relative_path=path) for spec in found]
     manifest = {path: content_hash(code)}
     identity = manifest_hash(manifest)
@@ -31,7 +33,7 @@ def parse(path: str, *found: DagSpec, code: bytes = b"code", error: str | None =
         for spec, data in encoded
     )
     result = ParsedFile(versions, manifest, {content_hash(code): code}, error)
-    return Parse(
+    return StoredParse(
         file=FileKey("main", path),
         result=result,
         signature=f"signature of {path}",
@@ -49,11 +51,11 @@ def claim(engine: Engine, me: Identity, *paths: str) -> set[str]:
         return {key.path for key in file_claims.claim(conn, me.id, seen, others)}
 
 
-def store_of(engine: Engine, me: Identity, *, paused: bool = False) -> Store:
-    return Store(engine, me, PACE, paused)
+def store_of(engine: Engine, me: Identity, *, paused: bool = False) -> Publisher:
+    return Publisher(engine, me, PACE, paused)
 
 
-def take_over(engine: Engine, me: Identity, *parses: Parse) -> list[Taken]:
+def take_over(engine: Engine, me: Identity, *parses: StoredParse) -> list[Published]:
     """Claim and store these parses, one after the other."""
     done = []
     for each in parses:

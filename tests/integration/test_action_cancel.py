@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_run, cancel_tasks
-from headway.actions.intervene import Author, Change
+from headway.actions.intervene import Author, RunChange
 from headway.db import attempts, pools
 from headway.db.attempts import Report
 from headway.domain.errors import ConflictError, NotFoundError
@@ -29,7 +29,7 @@ WIDE = seed.dag(*map(seed.task, "abcdefg"))
 PAST = seed.dag(replace(seed.task("work"), depends_on_past=True))
 
 
-def cancel(engine: Engine, *tasks: str, map_index: int | None = None) -> Change:
+def cancel(engine: Engine, *tasks: str, map_index: int | None = None) -> RunChange:
     with engine.begin() as conn:
         if tasks:
             return cancel_tasks(conn, ("etl", RUN), tasks, map_index, ANN)
@@ -63,7 +63,7 @@ def test_a_cancelled_run_fails_when_what_ran_has_stopped(engine: Engine) -> None
 
     change = cancel(engine)
 
-    assert change == Change(
+    assert change == RunChange(
         RunState.RUNNING,
         RunState.RUNNING,
         {SKIPPED: 4},
@@ -163,7 +163,7 @@ def test_the_event_says_what_was_before(engine: Engine) -> None:
 def test_a_run_that_waits_fails_at_once(engine: Engine) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
 
-    assert cancel(engine) == Change(RunState.QUEUED, RunState.FAILED)
+    assert cancel(engine) == RunChange(RunState.QUEUED, RunState.FAILED)
     [run] = rows(engine, "SELECT state, started_at = ended_at AS ended FROM dag_run")
     assert run == ("failed", True)
 

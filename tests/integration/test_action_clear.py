@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, Change
+from headway.actions.intervene import Author, RunChange
 from headway.db import pools, wakes
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError, NotFoundError
@@ -40,7 +40,7 @@ END_RUN = text("""
 CHAIN = seed.dag(seed.task("a"), seed.task("b", "a"), seed.task("c", "b"))
 
 
-def clear(engine: Engine, *tasks: str, run_id: str = RUN, **options: Any) -> Change:
+def clear(engine: Engine, *tasks: str, run_id: str = RUN, **options: Any) -> RunChange:
     with engine.begin() as conn:
         return clear_tasks(conn, "etl", run_id, Selection(tasks, **options), ANN)
 
@@ -82,7 +82,7 @@ def test_a_failed_run_goes_on_where_it_was_cleared(engine: Engine) -> None:
 
     change = clear(engine, "b")
 
-    assert change == Change(RunState.FAILED, RunState.QUEUED, {NONE: 2})
+    assert change == RunChange(RunState.FAILED, RunState.QUEUED, {NONE: 2})
     assert seed.task_states(engine) == {"a": "success", "b": "none", "c": "none"}
     [run] = rows(engine, "SELECT state, started_at, ended_at, deadline, end_as FROM dag_run")
     assert run == ("queued", None, None, None, None)
@@ -172,7 +172,7 @@ def test_a_queued_attempt_ends_and_its_task_is_decided_anew(engine: Engine) -> N
     run = seed.start_run(engine, CHAIN)
     force(engine, run, a="queued")
 
-    assert clear(engine, "a") == Change(RunState.RUNNING, RunState.RUNNING, {NONE: 1})
+    assert clear(engine, "a") == RunChange(RunState.RUNNING, RunState.RUNNING, {NONE: 1})
     assert attempts(engine) == [("ended", "cancelled", None)]
     settle(engine)
     seed.finish(engine)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, Change
+from headway.actions.intervene import Author, RunChange
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.spec import MapInput
@@ -24,7 +24,7 @@ MAPPED = seed.dag(
 )
 
 
-def clear(engine: Engine, *tasks: str, **options: Any) -> Change:
+def clear(engine: Engine, *tasks: str, **options: Any) -> RunChange:
     with engine.begin() as conn:
         return clear_tasks(conn, "etl", RUN, Selection(tasks, **options), Author("user:ann"))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.intervene import Author, Change
+from headway.actions.intervene import Author, RunChange
 from headway.actions.mark import Marking, mark_run, mark_tasks
 from headway.db import wakes
 from headway.domain.errors import ConflictError, NotFoundError
@@ -31,12 +31,12 @@ CHAIN = seed.dag(seed.task("a"), seed.task("b", "a"), seed.task("c", "b"))
 END_RUN = text("UPDATE dag_run SET state = :state, ended_at = now()")
 
 
-def mark(engine: Engine, state: TaskState, *tasks: str, **options: Any) -> Change:
+def mark(engine: Engine, state: TaskState, *tasks: str, **options: Any) -> RunChange:
     with engine.begin() as conn:
         return mark_tasks(conn, "etl", RUN, Marking(tasks, state, **options), ANN)
 
 
-def mark_it(engine: Engine, state: RunState) -> Change:
+def mark_it(engine: Engine, state: RunState) -> RunChange:
     with engine.begin() as conn:
         return mark_run(conn, "etl", RUN, state, ANN)
 
@@ -76,7 +76,7 @@ def test_a_failed_run_goes_on_below_a_task_that_was_marked_success(engine: Engin
 
     change = mark(engine, SUCCESS, "a")
 
-    assert change == Change(RunState.FAILED, RunState.QUEUED, {SUCCESS: 1, NONE: 2})
+    assert change == RunChange(RunState.FAILED, RunState.QUEUED, {SUCCESS: 1, NONE: 2})
     settle(engine)
     assert seed.task_states(engine) == {"a": "success", "b": "scheduled", "c": "none"}
 
@@ -227,7 +227,7 @@ def test_the_event_says_what_was_before(engine: Engine) -> None:
 def test_a_run_that_has_ended_is_called_otherwise(engine: Engine, was: str, state: str) -> None:
     ended(engine, was, a="failed", b="upstream_failed", c="upstream_failed")
 
-    assert mark_it(engine, RunState(state)) == Change(RunState(was), RunState(state))
+    assert mark_it(engine, RunState(state)) == RunChange(RunState(was), RunState(state))
 
     assert seed.run_states(engine) == {state: 1}
     assert seed.task_states(engine)["a"] == "failed"
@@ -245,7 +245,7 @@ def test_a_running_run_ends_as_it_was_marked_when_nothing_runs(
     change = mark_it(engine, state)
     settle(engine)
 
-    assert change == Change(
+    assert change == RunChange(
         RunState.RUNNING, RunState.RUNNING, {SKIPPED: 1}, {TaskState(state): 1}, ends=state
     )
     assert seed.run_states(engine) == {"running": 1}
@@ -261,6 +261,6 @@ def test_a_run_that_waits_ends_at_once(engine: Engine) -> None:
     change = mark_it(engine, RunState.SUCCESS)
     settle(engine)
 
-    assert change == Change(RunState.QUEUED, RunState.SUCCESS)
+    assert change == RunChange(RunState.QUEUED, RunState.SUCCESS)
     assert seed.run_states(engine) == {"success": 1}
     assert seed.task_states(engine) == {}

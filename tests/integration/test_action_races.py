@@ -8,7 +8,7 @@ from sqlalchemy import Engine, TextClause, text
 
 from headway.actions.cancel import cancel_run
 from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, Change
+from headway.actions.intervene import Author, RunChange
 from headway.actions.mark import Marking, mark_tasks
 from headway.db import attempts, interventions, wakes
 from headway.db.attempts import AttemptKey
@@ -31,17 +31,17 @@ AGAIN = Next(TaskState.UP_FOR_RETRY, timedelta(0))
 CHAIN = seed.dag(seed.task("a"), seed.task("b", "a"))
 
 
-def clear(engine: Engine) -> Change:
+def clear(engine: Engine) -> RunChange:
     with engine.begin() as conn:
         return clear_tasks(conn, "etl", RUN, Selection(), ANN)
 
 
-def cancel(engine: Engine) -> Change:
+def cancel(engine: Engine) -> RunChange:
     with engine.begin() as conn:
         return cancel_run(conn, "etl", RUN, ANN)
 
 
-def mark(engine: Engine, state: TaskState = TaskState.SUCCESS) -> Change:
+def mark(engine: Engine, state: TaskState = TaskState.SUCCESS) -> RunChange:
     with engine.begin() as conn:
         return mark_tasks(conn, "etl", RUN, Marking(["a"], state), ANN)
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, Change, Versions
+from headway.actions.intervene import Author, RunChange, Versions
 from headway.db import attempts, repins, tasks, wakes
 from headway.db.logins import Login
 from headway.decide.clear import Selection
@@ -58,7 +58,7 @@ def replica(engine: Engine, database_url: str) -> Iterator[Replica]:
 
 def clear(
     user: Engine, version: str, selection: Selection = FAILED_ONES, run_id: str = RUN
-) -> Change:
+) -> RunChange:
     with user.begin() as conn:
         return clear_tasks(conn, "etl", run_id, selection, ANN, version)
 
@@ -121,7 +121,7 @@ def test_a_run_keeps_its_own_version_unless_it_is_asked_otherwise(
 
     change = clear(user, "own")
 
-    assert change == Change(RunState.FAILED, RunState.QUEUED, {NONE: 2})
+    assert change == RunChange(RunState.FAILED, RunState.QUEUED, {NONE: 2})
     assert change.versions == Versions(1, 1, 2)
     assert finish_all(engine, replica) == ["b", "z"]
     assert number(engine) == 1
@@ -135,7 +135,7 @@ def test_a_run_that_has_ended_runs_again_with_the_latest(
 
     change = clear(user, "latest")
 
-    assert change == Change(RunState.FAILED, RunState.QUEUED, {NONE: 1, REMOVED: 1}, added=1)
+    assert change == RunChange(RunState.FAILED, RunState.QUEUED, {NONE: 1, REMOVED: 1}, added=1)
     assert change.versions == Versions(1, 2, 2)
     settle(replica)
     assert seed.task_states(engine) == {

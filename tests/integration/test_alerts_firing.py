@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from headway.metrics import database, parser, process, scheduler, worker
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
 from headway.runtime.health import Health
@@ -24,12 +24,12 @@ HOUR = 3600.0
 
 
 @pytest.fixture
-def ports() -> dict[Service, int]:
-    return {service: free_port() for service in Service}
+def ports() -> dict[ServiceKind, int]:
+    return {service: free_port() for service in ServiceKind}
 
 
 @pytest.fixture
-def services(ports: dict[Service, int]) -> Iterator[dict[Service, HealthServer]]:
+def services(ports: dict[ServiceKind, int]) -> Iterator[dict[ServiceKind, HealthServer]]:
     """What shows the metrics of this process as those of one service of each kind."""
     health = Health(Bell(), SystemClock())
     running = {service: start(service, port, health) for service, port in ports.items()}
@@ -75,7 +75,7 @@ def all_fire(server: Prometheus) -> bool:
 
 
 def test_each_alert_fires_and_clears(
-    tmp_path: Path, ports: dict[Service, int], services: dict[Service, HealthServer]
+    tmp_path: Path, ports: dict[ServiceKind, int], services: dict[ServiceKind, HealthServer]
 ) -> None:
     targets = {str(service): port for service, port in ports.items()}
     with prometheus(tmp_path / "prometheus", targets, impatient(RULES.read_text())) as server:
@@ -88,9 +88,9 @@ def test_each_alert_fires_and_clears(
         be(good=True)
         until(lambda: none_fires(server), "no alert any more")
 
-        services[Service.SCHEDULER].close()
+        services[ServiceKind.SCHEDULER].close()
         until(lambda: server.firing() == {ABSENT}, f"{ABSENT} alone")
         health = Health(Bell(), SystemClock())
-        with closing(start(Service.SCHEDULER, ports[Service.SCHEDULER], health)) as again:
-            services[Service.SCHEDULER] = again
+        with closing(start(ServiceKind.SCHEDULER, ports[ServiceKind.SCHEDULER], health)) as again:
+            services[ServiceKind.SCHEDULER] = again
             until(lambda: none_fires(server), "no alert once it is back")

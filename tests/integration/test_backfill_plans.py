@@ -10,17 +10,17 @@ from sqlalchemy import Engine, event, text
 
 from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill, plan
 from headway.actions.backfill_control import (
-    Cancelled,
+    CancelledBackfill,
     cancel_backfill,
     progress_of,
     set_backfill_paused,
 )
 from headway.actions.clear import clear_tasks
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.db import backfill_plans, backfills, runs, starting
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
@@ -54,7 +54,7 @@ def backfill(engine: Engine, request: BackfillRequest) -> CreatedBackfill:
         return create_backfill(conn, request, NOW, ANN.actor)
 
 
-def progress(engine: Engine, number: int = 1) -> Progress:
+def progress(engine: Engine, number: int = 1) -> BackfillProgress:
     with engine.connect() as conn:
         return progress_of(conn, number)
 
@@ -418,7 +418,7 @@ def test_what_the_schedule_has_gone_past_is_recorded_when_its_backfill_is_cancel
     with engine.begin() as conn:
         found = [(row.first_start, row.reason) for row in conn.execute(records)]
         assert found == [(day(n), "backfill") for n in range(5)]
-        wanted = Wanted("etl", f"scheduled__{day(3).isoformat()}", "work")
+        wanted = ExplainRequest("etl", f"scheduled__{day(3).isoformat()}", "work")
         why = explain(conn, wanted, replica.settings, NOW)
         again = plan(conn, ask_for(0, 4), NOW)
     assert why.sentence.endswith("and the schedule of etl had gone past them by then.")
@@ -519,7 +519,7 @@ def test_a_backfill_is_cancelled_beside_a_run_of_it_that_ends(
     start(replica)
     ending = runs_in_state(engine, "running")[0]
 
-    def cancel() -> Cancelled:
+    def cancel() -> CancelledBackfill:
         with engine.begin() as conn:
             return cancel_backfill(conn, 1, ANN)
 

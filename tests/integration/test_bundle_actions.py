@@ -33,7 +33,7 @@ def test_a_bundle_is_listed_with_what_there_is_of_it(engine: Engine, me: Identit
     take_over(engine, me, parse("a.py", seed.dag()), parse("b.py", error="bad"))
     serve(engine, me, "main", "new")
     with engine.begin() as conn:
-        bundles.take_question(conn, "git", me.id, 60)
+        bundles.claim_fetch(conn, "git", me.id, 60)
         bundles.move(conn, "git", "c0ffee")
         listed = {it.name: it for it in bundles.list_all(conn)}
 
@@ -80,14 +80,14 @@ def test_one_that_is_not_there_is_not_found(engine: Engine) -> None:
 def test_the_remote_is_asked_by_one_parser_at_a_time(engine: Engine, me: Identity) -> None:
     other = seed.register(engine, "parser")
     with engine.begin() as conn:
-        assert bundles.take_question(conn, "git", me.id, 60)
-        assert not bundles.take_question(conn, "git", other.id, 60)
-        bundles.give_back_question(conn, "git", other.id)  # it is not that one's
-        assert not bundles.take_question(conn, "git", other.id, 60)
-        bundles.give_back_question(conn, "git", me.id)
-        assert bundles.take_question(conn, "git", me.id, 60)
+        assert bundles.claim_fetch(conn, "git", me.id, 60)
+        assert not bundles.claim_fetch(conn, "git", other.id, 60)
+        bundles.release_fetch(conn, "git", other.id)  # it is not that one's
+        assert not bundles.claim_fetch(conn, "git", other.id, 60)
+        bundles.release_fetch(conn, "git", me.id)
+        assert bundles.claim_fetch(conn, "git", me.id, 60)
         conn.execute(text("UPDATE dag_bundle SET asked_at = now() - interval '61 seconds'"))
-        assert bundles.take_question(conn, "git", other.id, 60)
+        assert bundles.claim_fetch(conn, "git", other.id, 60)
         assert bundles.commits(conn, ["git"]) == {}
         bundles.move(conn, "git", "c0ffee")
         assert bundles.commits(conn, ["git", "none"]) == {"git": "c0ffee"}

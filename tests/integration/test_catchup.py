@@ -10,12 +10,12 @@ from sqlalchemy import Connection, Engine, event, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.db import backfill_plans, dags, entries, explain_run, runs, tasks, watch
-from headway.db.entries import Entry
+from headway.db.entries import DagEntry
 from headway.db.logins import Login
-from headway.db.notices import Notifier
+from headway.db.notices import NoticeSender
 from headway.decide.backfill import Way
 from headway.decide.explanation import Reason
 from headway.domain.arguments import JsonValue
@@ -114,7 +114,7 @@ def end_runs(engine: Engine) -> None:
 def told(engine: Engine, replica: Replica, day: int) -> tuple[Reason, str]:
     run_id = f"scheduled__{at(day).isoformat()}"
     with engine.begin() as conn:
-        found = explain(conn, Wanted("etl", run_id, "work"), replica.settings, at(40))
+        found = explain(conn, ExplainRequest("etl", run_id, "work"), replica.settings, at(40))
     return found.reason, found.sentence
 
 
@@ -205,7 +205,7 @@ def test_a_dag_whose_file_defines_it_again_is_as_new(engine: Engine) -> None:
     for active, anew in ((True, False), (False, True)):
         with engine.begin() as conn:
             conn.execute(text("UPDATE dag SET active = :active"), {"active": active})
-            entries.enter(conn, [Entry("main", spec.relative_path, spec)], paused=False)
+            entries.enter(conn, [DagEntry("main", spec.relative_path, spec)], paused=False)
             assert (conn.scalar(since) != at(0)) == anew
 
 
@@ -456,7 +456,7 @@ def test_a_rollup_of_a_schedule_of_every_second_writes_one_record(
     assert [it[2:] for it in records(engine)] == [("rollup", run_id(0))]
     assert journal(engine) == [("run.rollup", run_id(0), {"intervals": 3600})]
     half = at(0.5 / 24)
-    wanted = Wanted("etl", f"scheduled__{half.isoformat()}", "work")
+    wanted = ExplainRequest("etl", f"scheduled__{half.isoformat()}", "work")
     with engine.begin() as conn:
         assert explain(conn, wanted, replica.settings, at(40)).reason is Reason.RUN_PASSED
         second = seed.DAY / 86400
@@ -683,7 +683,7 @@ def test_a_scheduler_that_beats_keeps_the_watch(engine: Engine, database_url: st
     with logged_in(database_url, Login.SCHEDULER) as own:
         replica = Replica(own, seed.register(own), read(SchedulerSettings))
         clock = FakeClock(at(0))
-        job = SchedulerJob(replica, SetClock(clock), Notifier(lambda _: None, clock))
+        job = SchedulerJob(replica, SetClock(clock), NoticeSender(lambda _: None, clock))
         job.step()
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT count(*) FROM schedule_watch")) == 1
@@ -695,7 +695,7 @@ def test_a_scheduler_that_was_slow_for_some_minutes_was_not_away(
 ) -> None:
     """Though it counts as dead after 15 seconds."""
     clock = FakeClock(at(0))
-    job = SchedulerJob(replica, SetClock(clock), Notifier(lambda _: None, clock))
+    job = SchedulerJob(replica, SetClock(clock), NoticeSender(lambda _: None, clock))
     seen = text("""
         UPDATE schedule_watch
            SET since = :at, seen_at = clock_timestamp() - make_interval(mins => :minutes)

@@ -11,7 +11,7 @@ from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import backfills, pools, runs, tasks, views
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.db.pools import Pool
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, DagError, NotFoundError
@@ -50,7 +50,7 @@ def backfill(engine: Engine, request: BackfillRequest) -> CreatedBackfill:
         return create_backfill(conn, request, NOW, ANN)
 
 
-def progress(engine: Engine) -> Progress:
+def progress(engine: Engine) -> BackfillProgress:
     with engine.connect() as conn:
         [found] = backfills.progress(conn)
         return found

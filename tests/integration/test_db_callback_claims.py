@@ -16,10 +16,10 @@ from headway.db.delivery import Delivered
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.domain.callbacks import MOST_TRIES, CallbackEvent
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
-from headway.domain.variable import Variable
+from headway.domain.variable import StoredVariable
 from headway.runtime.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.callbacks import ALL, caring, report, rows, runs
@@ -92,14 +92,16 @@ def test_only_its_worker_reads_what_its_dag_is_granted(
     engine: Engine, database_url: str, queued: int, worker: Identity, other: Identity
 ) -> None:
     with engine.begin() as conn:
-        secrets.store(conn, Variable(key="v", value="canary"), KeyRing((new_key(),)), "user:ann")
-        secrets.grant(conn, Kind.VARIABLE, "v", ["etl"], "user:ann")
+        secrets.store(
+            conn, StoredVariable(key="v", value="canary"), KeyRing((new_key(),)), "user:ann"
+        )
+        secrets.grant(conn, SecretKind.VARIABLE, "v", ["etl"], "user:ann")
     [claimed] = claim(engine, worker)
 
     def ask(who: Identity, key: CallbackKey) -> Delivered | None:
         with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
             identity.say(conn, who)
-            return delivery.ask(conn, key, Kind.VARIABLE, "v")
+            return delivery.ask(conn, key, SecretKind.VARIABLE, "v")
 
     answer = ask(worker, claimed.key)
     assert answer is not None

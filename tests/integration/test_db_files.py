@@ -15,7 +15,7 @@ from headway.domain.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway.testing import seed
 from headway.testing.interleaving import wait_until_blocked
-from headway_parser.taking import Taken
+from headway_parser.taking import Published
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_of_two_files_at_once_the_first_keeps_the_dag_id(engine: Engine, me: Ide
     second = parse("b.py", seed.dag(), code=b"code of its own")
 
     with ThreadPoolExecutor(1) as pool:
-        stored: list[Future[list[Taken]]] = []
+        stored: list[Future[list[Published]]] = []
 
         def let_the_other_come() -> None:
             stored.append(pool.submit(take_over, engine, other, second))

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_run
 from headway.actions.clear import clear_tasks
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.db import attempts, handles, leases, spark_work
@@ -303,7 +303,7 @@ def test_it_is_explained(engine: Engine, me: Replica) -> None:
 
     def facts() -> str:
         with engine.begin() as conn:
-            wanted = Wanted("etl", RUN, "work")
+            wanted = ExplainRequest("etl", RUN, "work")
             return explain(conn, wanted, settings.read(SchedulerSettings), seed.START).facts[0]
 
     left = "An attempt before it was lost, and has left application application_1_1 on its cluster"

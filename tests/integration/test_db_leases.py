@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from headway.db import attempts, leases, processes
 from headway.db.attempts import AttemptKey
 from headway.db.leases import LostAttempt
-from headway.decide.lost import Survey
+from headway.decide.lost import SilenceCount
 from headway.domain.retry import MOST_LOSSES, after_loss
 from headway.domain.states import OnLost, Outcome, TaskState
 from headway.testing import seed
@@ -282,13 +282,13 @@ def test_the_survey_tells_the_living_from_the_dead(engine: Engine) -> None:
     seed.claim(engine, alive, limit=2)
     with engine.begin() as conn:
         processes.leave(conn, dead)
-        assert leases.survey(conn, 0) == Survey(running=2, expired=0, orphaned=0)
+        assert leases.survey(conn, 0) == SilenceCount(running=2, expired=0, orphaned=0)
 
     expire(engine)
 
     with engine.connect() as conn:
-        assert leases.survey(conn, 10) == Survey(running=2, expired=2, orphaned=2)
-        assert leases.survey(conn, 2 * HOUR) == Survey(running=2, expired=0, orphaned=0)
+        assert leases.survey(conn, 10) == SilenceCount(running=2, expired=2, orphaned=2)
+        assert leases.survey(conn, 2 * HOUR) == SilenceCount(running=2, expired=0, orphaned=0)
 
 
 def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 
 from headway.db import engine as engines
 from headway.db import notices
-from headway.db.notices import SCHEDULER, STOP, WORKER, Listener, Notice, Notifier
+from headway.db.notices import SCHEDULER, STOP, WORKER, Listener, Notice, NoticeSender
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace
 from headway.testing import modes
@@ -65,7 +65,7 @@ def test_one_that_nobody_knows_rings_nothing(
 def test_what_a_notice_tells_of_is_committed(
     engine: Engine, listener: Listener, heard: "SimpleQueue[Notice]"
 ) -> None:
-    notifier = Notifier(partial(notices.send, engine), SystemClock())
+    notifier = NoticeSender(partial(notices.send, engine), SystemClock())
     notifier.start()
     with engine.begin() as conn:
         conn.execute(text("INSERT INTO pool (name, slots) VALUES ('new', 1)"))

@@ -11,7 +11,7 @@ from headway.actions.cancel import cancel_run
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.db import pins
-from headway.db.pins import Wanted
+from headway.db.pins import WantedParse
 from headway.decide.clear import Selection
 from headway.domain.spec import DagSpec
 from headway.testing import seed
@@ -38,7 +38,7 @@ def waiting(
     return ids
 
 
-def wanted(engine: Engine, bundle: str = "main") -> list[Wanted]:
+def wanted(engine: Engine, bundle: str = "main") -> list[WantedParse]:
     with engine.connect() as conn:
         return pins.wanted(conn, bundle)
 
@@ -62,8 +62,8 @@ def test_files_are_wanted_for_the_runs_that_wait_the_longest_ones_first(
     third = waiting(engine, replica, late("three", "b.py"), 1, timedelta(minutes=2))
 
     assert wanted(engine) == [
-        Wanted("z.py", tuple(first), NOW),
-        Wanted("b.py", (*second, *third), NOW + timedelta(minutes=1)),
+        WantedParse("z.py", tuple(first), NOW),
+        WantedParse("b.py", (*second, *third), NOW + timedelta(minutes=1)),
     ]
     assert wanted(engine, "another") == []
 

@@ -11,7 +11,7 @@ from headway.db import migrate, processes
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.readiness import Readiness
-from headway.runtime.health import Check
+from headway.runtime.health import HealthCheck
 from headway.testing import seed
 from headway.testing.logins import logged_in
 from headway.testing.relay import relay
@@ -20,7 +20,7 @@ NEWER = text("UPDATE alembic_version SET version_num = '9999'")
 UNMIGRATED = text("DROP TABLE alembic_version")
 DEAD = text("UPDATE process SET ended_at = now(), epoch = epoch + 1")
 
-ANSWERS = Check("database", True, "answers")
+ANSWERS = HealthCheck("database", True, "answers")
 
 
 @pytest.fixture
@@ -33,12 +33,12 @@ def readiness(engine: Engine, me: Identity) -> Readiness:
     return Readiness(engine, me)
 
 
-def schema() -> Check:
-    return Check("schema", True, f"is {migrate.head()}")
+def schema() -> HealthCheck:
+    return HealthCheck("schema", True, f"is {migrate.head()}")
 
 
-def process(me: Identity) -> Check:
-    return Check("process", True, f"is process {me.id}")
+def process(me: Identity) -> HealthCheck:
+    return HealthCheck("process", True, f"is process {me.id}")
 
 
 def test_a_process_that_is_registered_is_ready(readiness: Readiness, me: Identity) -> None:
@@ -52,7 +52,7 @@ def test_every_service_may_look(database_url: str, me: Identity, login: Login) -
 
 
 def test_one_that_has_not_registered_yet_is_not(engine: Engine) -> None:
-    assert Readiness(engine).look()[-1] == Check("process", False, "is not registered yet")
+    assert Readiness(engine).look()[-1] == HealthCheck("process", False, "is not registered yet")
 
 
 def test_one_that_was_declared_dead_is_not(
@@ -64,7 +64,7 @@ def test_one_that_was_declared_dead_is_not(
     assert readiness.look() == [
         ANSWERS,
         schema(),
-        Check("process", False, f"process {me.id} counts as ended"),
+        HealthCheck("process", False, f"process {me.id} counts as ended"),
     ]
 
 
@@ -86,8 +86,8 @@ def test_another_schema_than_that_of_this_release_is_not_ready(
     none = Readiness(engine).look()[1]
 
     needs = f"this release needs {migrate.head()}"
-    assert newer == Check("schema", False, f"is 9999; {needs}")
-    assert none == Check("schema", False, f"there are no tables; {needs}")
+    assert newer == HealthCheck("schema", False, f"is 9999; {needs}")
+    assert none == HealthCheck("schema", False, f"there are no tables; {needs}")
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_who_is_no_superuser_cannot_see_passwords(
 
 
 def test_a_role_that_cannot_be_used_is_told() -> None:
-    standing = roles.Standing(
+    standing = roles.RoleStatus(
         Login.PARSER, present=False, may_log_in=False, powerful=False, has_password=False
     )
     assert _login(standing) == "no: absent, migrate as one who may create roles"

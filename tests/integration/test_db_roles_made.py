@@ -63,7 +63,7 @@ def tenant(server: ThrowawayPostgres, name: str, power: str = "") -> str:
     return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)
 
 
-def standings(url: str) -> Mapping[Login, roles.Standing]:
+def standings(url: str) -> Mapping[Login, roles.RoleStatus]:
     with engine_of(url) as engine, engine.connect() as conn:
         return {it.login: it for it in roles.standings(conn)}
 

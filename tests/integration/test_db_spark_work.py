@@ -11,7 +11,7 @@ from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.db import handles, spark_work, tasks
 from headway.db.attempts import AttemptKey, Claimed
-from headway.db.spark_work import Earlier, Said
+from headway.db.spark_work import EarlierAttempt, SparkNews
 from headway.decide.clear import Selection
 from headway.domain.retry import Next
 from headway.domain.spark_work import SparkFigures, SparkProgress
@@ -34,7 +34,7 @@ def keys(engine: Engine) -> list[AttemptKey]:
     return found
 
 
-def save(engine: Engine, *said: Said) -> None:
+def save(engine: Engine, *said: SparkNews) -> None:
     with engine.begin() as conn:
         spark_work.save(conn, said)
 
@@ -46,8 +46,8 @@ def known(engine: Engine) -> list[tuple[object, object]]:
 
 def test_progress_and_figures_are_kept_side_by_side(engine: Engine, keys: list[AttemptKey]) -> None:
     one, other = keys
-    save(engine, Said(key=other, progress=HALF), Said(key=one, progress=HALF))
-    save(engine, Said(key=one, figures=TOOK))
+    save(engine, SparkNews(key=other, progress=HALF), SparkNews(key=one, progress=HALF))
+    save(engine, SparkNews(key=one, figures=TOOK))
 
     (progress, figures), rest = known(engine)
 
@@ -62,19 +62,19 @@ def test_an_attempt_that_has_ended_is_still_its_workers_to_tell_of(
 ) -> None:
     seed.report(engine, keys)
 
-    save(engine, Said(key=keys[0], figures=TOOK))
+    save(engine, SparkNews(key=keys[0], figures=TOOK))
 
     assert len(known(engine)) == 1
 
 
 def test_nothing_is_told_without_the_token(engine: Engine, keys: list[AttemptKey]) -> None:
-    save(engine, Said(key=replace(keys[0], token=uuid4()), progress=HALF))
+    save(engine, SparkNews(key=replace(keys[0], token=uuid4()), progress=HALF))
 
     assert known(engine) == []
 
 
 def test_it_goes_with_its_attempt(engine: Engine, keys: list[AttemptKey]) -> None:
-    save(engine, Said(key=keys[0], progress=HALF))
+    save(engine, SparkNews(key=keys[0], progress=HALF))
 
     with engine.begin() as conn:
         conn.execute(text("DELETE FROM task_instance"))
@@ -87,7 +87,7 @@ def test_the_cost_of_a_dag_and_of_each_run(engine: Engine, keys: list[AttemptKey
         assert spark_work.cost(conn, None, None, by_run=False) == []  # nothing has ended
     more = replace(TOOK, executor_run_ms=50, peak_memory_bytes=20, skew=3.5)
     seed.report(engine, keys)
-    save(engine, Said(key=keys[0], figures=TOOK), Said(key=keys[1], figures=more))
+    save(engine, SparkNews(key=keys[0], figures=TOOK), SparkNews(key=keys[1], figures=more))
 
     with engine.connect() as conn:
         [whole] = spark_work.cost(conn, None, None, by_run=False)
@@ -104,7 +104,7 @@ def test_an_attempt_of_which_nothing_is_known_is_counted_so(
     engine: Engine, keys: list[AttemptKey]
 ) -> None:
     seed.report(engine, keys)
-    save(engine, Said(key=keys[0], figures=TOOK), Said(key=keys[1], progress=HALF))
+    save(engine, SparkNews(key=keys[0], figures=TOOK), SparkNews(key=keys[1], progress=HALF))
 
     with engine.connect() as conn:
         [cost] = spark_work.cost(conn, "etl", None, by_run=False)
@@ -129,13 +129,15 @@ def begun(engine: Engine) -> AttemptKey:
     return key
 
 
-def found_by(engine: Engine, claimed: Claimed) -> list[Earlier]:
+def found_by(engine: Engine, claimed: Claimed) -> list[EarlierAttempt]:
     with engine.connect() as conn:
         return spark_work.earlier(conn, claimed, 300)
 
 
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(0))
-LOST = Earlier(1, "lost", HANDLE, is_called_off=False, is_long_ago=False, worker_is_dead=False)
+LOST = EarlierAttempt(
+    1, "lost", HANDLE, is_called_off=False, is_long_ago=False, worker_is_dead=False
+)
 
 
 def test_the_next_attempt_finds_those_before_with_what_is_known_of_their_workers(

@@ -241,7 +241,7 @@ def test_lengths_are_found_for_many_at_once(engine: Engine) -> None:
 def test_a_reader_finds_the_last_attempt_of_its_source(engine: Engine) -> None:
     source, reader = seed.running(engine, seed.dag(seed.task("source"), seed.task("reader")))
 
-    def found(task_id: str = "source") -> xcoms.Source:
+    def found(task_id: str = "source") -> xcoms.XComSource:
         with engine.connect() as conn:
             return xcoms.source(conn, reader, only_run(engine), task_id)
 

@@ -20,7 +20,7 @@ from headway.actions.trigger import TriggerRequest, trigger
 from headway.cli.main import app
 from headway.db import deadlines, pins, runs
 from headway.decide.clear import Selection
-from headway.domain.deadline import DeadlineReference, DeadlineSpec
+from headway.domain.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway.testing.forced import force
@@ -35,7 +35,7 @@ DUE = seed.START + seed.DAY
 OVER = DUE + HOUR + SECOND
 RUN = f"scheduled__{seed.START.isoformat()}"
 HOURLY = DeadlineSpec(seconds=3600.0)
-FROM_START = DeadlineSpec(reference=DeadlineReference.START, seconds=3600.0)
+FROM_START = DeadlineSpec(reference=DeadlineMoment.START, seconds=3600.0)
 SPEC = replace(seed.dag(seed.task("a"), replace(seed.task("b"), slas=(HOURLY,))))
 BOTH = replace(SPEC, deadlines=(HOURLY,))
 
@@ -74,7 +74,7 @@ def end_run(engine: Engine, run: int, at: datetime) -> None:
 def test_a_run_of_a_schedule_gets_its_deadlines_when_it_is_created(
     engine: Engine, replica: Replica
 ) -> None:
-    late = DeadlineSpec(reference=DeadlineReference.FIXED, at=DUE, seconds=60.0)
+    late = DeadlineSpec(reference=DeadlineMoment.FIXED, at=DUE, seconds=60.0)
     seed.store(engine, replace(BOTH, deadlines=(HOURLY, FROM_START, late), catchup=True))
     seen: list[object] = []
     event.listen(engine, "before_execute", lambda _c, statement, *_: seen.append(statement))
@@ -101,9 +101,9 @@ def test_a_dag_without_deadlines_costs_no_statement(engine: Engine, replica: Rep
 
 
 def test_a_deadline_counts_from_the_moment_it_names(engine: Engine) -> None:
-    queued = DeadlineSpec(reference=DeadlineReference.QUEUED, seconds=60.0)
+    queued = DeadlineSpec(reference=DeadlineMoment.QUEUED, seconds=60.0)
     to_come = DeadlineSpec(
-        reference=DeadlineReference.FIXED, at=datetime.max.replace(tzinfo=DUE.tzinfo, year=2999)
+        reference=DeadlineMoment.FIXED, at=datetime.max.replace(tzinfo=DUE.tzinfo, year=2999)
     )
     spec = replace(seed.dag(), deadlines=(queued, HOURLY, to_come))
     seed.store(engine, spec)

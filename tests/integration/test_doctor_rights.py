@@ -15,7 +15,7 @@ from headway.db import engine as engines
 from headway.db import migrate, public_rights
 from headway.db.logins import Login
 from headway.doctor import rights, server
-from headway.doctor.finding import DatabaseCheck, Finding, Subject
+from headway.doctor.finding import DatabaseCheck, Examined, Finding
 from headway.runtime.clock import SystemClock
 from headway.testing.logins import bare_connection
 from headway.testing.postgres import ThrowawayPostgres
@@ -51,7 +51,7 @@ def owner(url: str) -> Iterator[Engine]:
 
 def rows(conn: Connection, *checks: DatabaseCheck) -> dict[str, Finding]:
     """The rows of these checks, by their names."""
-    subject = Subject({}, Path(), SystemClock())
+    subject = Examined({}, Path(), SystemClock())
     return {row.check: row for check in checks for row in check(subject, conn)}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from headway.runtime import tether
 from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a parent's death")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
@@ -18,9 +18,10 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become ano
 # The child shares the launcher's output, which therefore ends when both have ended.
 LAUNCHER = """
 import signal, subprocess, sys
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 user = sys.argv[2] or None
-command = tethered(["sh", "-c", sys.argv[3]], on_death=signal.Signals[sys.argv[1]], user=user)
+death = signal.Signals[sys.argv[1]]
+command = dies_with_parent(["sh", "-c", sys.argv[3]], on_death=death, user=user)
 subprocess.Popen(command, start_new_session=True).wait()
 """
 SERVICE = """
@@ -102,7 +103,7 @@ def test_the_module_runs_a_command_with_its_arguments_and_status() -> None:
 
 def test_it_keeps_the_pid_that_popen_gave() -> None:
     with subprocess.Popen(
-        tethered(["sh", "-c", "echo $$"]), stdout=subprocess.PIPE, text=True
+        dies_with_parent(["sh", "-c", "echo $$"]), stdout=subprocess.PIPE, text=True
     ) as child:
         output, _ = child.communicate(timeout=10)
 
@@ -112,7 +113,7 @@ def test_it_keeps_the_pid_that_popen_gave() -> None:
 @linux
 def test_nothing_that_python_ignores_is_ignored_by_the_command() -> None:
     status = subprocess.run(
-        tethered(["grep", "SigIgn", "/proc/self/status"]),
+        dies_with_parent(["grep", "SigIgn", "/proc/self/status"]),
         capture_output=True,
         text=True,
         check=True,
@@ -127,7 +128,7 @@ def test_nothing_that_python_ignores_is_ignored_by_the_command() -> None:
 def test_nothing_that_waits_here_waits_in_the_command() -> None:
     with uninterrupted():
         status = subprocess.run(
-            tethered(["grep", "SigBlk", "/proc/self/status"]),
+            dies_with_parent(["grep", "SigBlk", "/proc/self/status"]),
             capture_output=True,
             text=True,
             check=True,
@@ -138,7 +139,7 @@ def test_nothing_that_waits_here_waits_in_the_command() -> None:
 
 def test_a_command_that_does_not_exist_is_named() -> None:
     result = subprocess.run(
-        tethered(["no-such-command"]), capture_output=True, text=True, check=False
+        dies_with_parent(["no-such-command"]), capture_output=True, text=True, check=False
     )
 
     assert result.returncode != 0
@@ -150,7 +151,7 @@ def test_another_user_brings_its_own_group_only() -> None:
     nobody = pwd.getpwnam("nobody")
     show = "id -u; id -G"
     output = subprocess.run(
-        tethered(["sh", "-c", show], user="nobody"),
+        dies_with_parent(["sh", "-c", show], user="nobody"),
         extra_groups=[1, 2],
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_tasks
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.db import attempts, explain_line, processes, tasks
@@ -28,7 +28,7 @@ RUN = "scheduled__2024-01-01T00:00:00+00:00"
 def ask(engine: Engine, task_id: str = "work", now: datetime | None = None) -> Explanation:
     moment = datetime.now(UTC) if now is None else now
     with engine.begin() as conn:
-        return explain(conn, Wanted("etl", RUN, task_id), read(SchedulerSettings), moment)
+        return explain(conn, ExplainRequest("etl", RUN, task_id), read(SchedulerSettings), moment)
 
 
 def worker(engine: Engine, slots: int) -> processes.Identity:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
 from headway.db import processes
@@ -36,7 +36,7 @@ def ask(
 ) -> Explanation:
     settings = read(SchedulerSettings, parallelism=parallelism)
     with engine.begin() as conn:
-        return explain(conn, Wanted(dag_id, run, task_id), settings, seed.START)
+        return explain(conn, ExplainRequest(dag_id, run, task_id), settings, seed.START)
 
 
 def queue(replica: Replica, pool: str = DEFAULT_POOL) -> list[int]:
@@ -110,7 +110,7 @@ def test_a_scheduler_that_has_fallen_silent(engine: Engine, replica: Replica) ->
     quick = read(SchedulerSettings).model_copy(update={"scheduler_health_check_threshold": 1e-5})
 
     with engine.begin() as conn:
-        found = explain(conn, Wanted("etl", RUN, "work"), quick, seed.START)
+        found = explain(conn, ExplainRequest("etl", RUN, "work"), quick, seed.START)
 
     assert found.reason is Reason.NO_SCHEDULER
     assert found.sentence == (
@@ -490,7 +490,7 @@ def test_what_else_holds_it_is_said_below(engine: Engine, replica: Replica) -> N
 def test_an_explanation_may_not_write(engine: Engine, replica: Replica) -> None:
     seed.scheduled(engine, seed.dag())
     with engine.connect() as conn:
-        explain(conn, Wanted("etl", RUN, "work"), replica.settings, seed.START)
+        explain(conn, ExplainRequest("etl", RUN, "work"), replica.settings, seed.START)
 
         with pytest.raises(DBAPIError, match="read-only transaction"):
             conn.execute(text("UPDATE task_instance SET state = 'none'"))

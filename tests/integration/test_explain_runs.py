@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
 from headway.db import backfill_plans, entries, pins, processes, reservations
 from headway.db.backfill_plans import NewBackfill
@@ -34,7 +34,7 @@ def run_id(day: int) -> str:
 
 def ask(engine: Engine, run: str, now: datetime = LATER, task_id: str = "work") -> Explanation:
     with engine.begin() as conn:
-        return explain(conn, Wanted("etl", run, task_id), read(SchedulerSettings), now)
+        return explain(conn, ExplainRequest("etl", run, task_id), read(SchedulerSettings), now)
 
 
 def test_a_run_that_nothing_holds(engine: Engine, replica: Replica) -> None:
@@ -365,15 +365,26 @@ def test_a_run_that_nobody_is_there_to_create(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted("elt", "x", "work"), "There is no DAG 'elt'. Did you mean etl?"),
-        (Wanted("etl", "manual__1", "work"), "DAG etl has no run 'manual__1'."),
-        (Wanted("etl", "scheduled__2024-01-02", "work"), "DAG etl has no run"),
-        (Wanted("etl", "scheduled__1999-01-01T00:00:00+00:00", "work"), "DAG etl has no run"),
-        (Wanted("etl", "scheduled__2024-01-01T00:00:00+00:00", "wrok"), "Did you mean work?"),
-        (Wanted("etl", "scheduled__2024-01-01T00:00:00+00:00", "work", 3), "it is not mapped"),
+        (ExplainRequest("elt", "x", "work"), "There is no DAG 'elt'. Did you mean etl?"),
+        (ExplainRequest("etl", "manual__1", "work"), "DAG etl has no run 'manual__1'."),
+        (ExplainRequest("etl", "scheduled__2024-01-02", "work"), "DAG etl has no run"),
+        (
+            ExplainRequest("etl", "scheduled__1999-01-01T00:00:00+00:00", "work"),
+            "DAG etl has no run",
+        ),
+        (
+            ExplainRequest("etl", "scheduled__2024-01-01T00:00:00+00:00", "wrok"),
+            "Did you mean work?",
+        ),
+        (
+            ExplainRequest("etl", "scheduled__2024-01-01T00:00:00+00:00", "work", 3),
+            "it is not mapped",
+        ),
     ],
 )
-def test_what_there_is_not(engine: Engine, replica: Replica, wanted: Wanted, message: str) -> None:
+def test_what_there_is_not(
+    engine: Engine, replica: Replica, wanted: ExplainRequest, message: str
+) -> None:
     seed.store(engine, replace(seed.dag(), max_active_runs=1))
     create_runs(replica, LATER)
     start_runs(replica, LATER)

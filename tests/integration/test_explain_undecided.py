@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.clear import clear_tasks
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.actions.pause import set_paused
@@ -42,7 +42,7 @@ def replica(engine: Engine) -> Replica:
 
 
 def ask(engine: Engine, task_id: str, run: str = RUN, map_index: int | None = None) -> Explanation:
-    wanted = Wanted("etl", run, task_id, map_index)
+    wanted = ExplainRequest("etl", run, task_id, map_index)
     with engine.begin() as conn:
         return explain(conn, wanted, read(SchedulerSettings), NOW)
 

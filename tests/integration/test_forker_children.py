@@ -11,7 +11,7 @@ from socket import SHUT_WR
 import pytest
 
 from headway.domain.errors import SerializationError
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker, Limits
+from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
 from headway.runtime.frames import Frame, receive_frame
 
 LONG = 20.0
@@ -131,7 +131,7 @@ def test_a_child_finds_a_clean_process(run: Run) -> None:
             target="forker_targets:look_around",
             environment={"ASKED": "for"},
             directory="/usr",
-            limits=Limits(open_files=50, niceness=3),
+            limits=ChildLimits(open_files=50, niceness=3),
         )
     )
     found = told(child)
@@ -162,7 +162,7 @@ def test_a_child_has_the_environment_that_was_given_and_no_other(
 
 
 def test_a_child_gets_no_more_memory_than_allowed(run: Run, log: Path) -> None:
-    limits = Limits(address_space_bytes=2**30)
+    limits = ChildLimits(address_space_bytes=2**30)
     child = run(
         ChildSpec(target="forker_targets:grab_memory", argument={"bytes": 2**31}, limits=limits)
     )

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError, Limits, client
+from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker, ForkerError, client
 from headway.runtime.forker.wire import send_message
 from headway.runtime.frames import receive_frame, send_frame
 from headway.runtime.sandbox.trial import can_live_apart
@@ -50,7 +50,7 @@ def start(
 ) -> tuple[Child, list[int], int]:
     """Start a tree that may live so long; return its processes and its nanny's."""
     log = os.open(os.devnull, os.O_WRONLY)
-    limits = Limits(until=CLOCK.monotonic() + seconds)
+    limits = ChildLimits(until=CLOCK.monotonic() + seconds)
     argument = {"until_told": until_told}
     spec = ChildSpec(target="forker_targets:hang", argument=argument, limits=limits)
     child = forker.spawn(spec, log)
@@ -127,7 +127,7 @@ def test_the_next_child_of_a_nanny_has_a_deadline_of_its_own(forker: Forker) -> 
 
 def test_one_whose_deadline_has_passed_is_not_started(forker: Forker) -> None:
     log = os.open(os.devnull, os.O_WRONLY)
-    limits = Limits(until=CLOCK.monotonic() - 1)
+    limits = ChildLimits(until=CLOCK.monotonic() - 1)
     child = forker.spawn(ChildSpec(target="forker_targets:hang", limits=limits), log)
     os.close(log)
 

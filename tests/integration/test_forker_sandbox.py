@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.integration.sandbox_targets import capabilities
 
-from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError, Limits
+from headway.runtime.forker import ChildLimits, ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.frames import receive_frame
 from headway.runtime.linux import become_dumpable, become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox
@@ -217,7 +217,7 @@ def test_a_file_cannot_grow_large_and_limits_cannot_be_raised(forker: Forker) ->
         ("open_many",),
         ("grab", 2**31),
         sandbox=sandbox,
-        limits=Limits(open_files=64, address_space_bytes=2**30),
+        limits=ChildLimits(open_files=64, address_space_bytes=2**30),
     )
 
     assert found == ["refused", "EFBIG", "EMFILE", "MemoryError"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headway.runtime import settings
-from headway.runtime.children import Children, Program
+from headway.runtime.children import ServiceGroup, ServiceProgram
 from headway.runtime.clock import SystemClock
-from headway.runtime.stem import Order, Shoot, Stem
+from headway.runtime.stem import Prefork, Service, ServiceOrder
 from headway.testing.machine import until
 
 SERVICE = """
@@ -25,29 +25,29 @@ def main():
 
 
 @pytest.fixture
-def children(tmp_path: Path) -> Iterator[Children]:
+def children(tmp_path: Path) -> Iterator[ServiceGroup]:
     (tmp_path / "held_service.py").write_text(SERVICE)
     environment = {**settings.environment(), "PYTHONPATH": str(tmp_path)}
 
-    def launch(program: Program, output: int, gate: int | None) -> Shoot:
-        order = Order("held_service:main", program.command, program.environment)
+    def launch(program: ServiceProgram, output: int, gate: int | None) -> Service:
+        order = ServiceOrder("held_service:main", program.command, program.environment)
         return stem.fork(order, output, gate)
 
-    with Stem((), environment) as stem:
-        children = Children(launch, tmp_path / "services", SystemClock())
+    with Prefork((), environment) as stem:
+        children = ServiceGroup(launch, tmp_path / "services", SystemClock())
         yield children
         children.stop(10)
 
 
-def start(children: Children, name: str, time_has_come: Path) -> None:
-    children.start(Program(name, [str(time_has_come)], settings.environment()))
+def start(children: ServiceGroup, name: str, time_has_come: Path) -> None:
+    children.start(ServiceProgram(name, [str(time_has_come)], settings.environment()))
 
 
-def printed(children: Children, name: str, words: str) -> bool:
+def printed(children: ServiceGroup, name: str, words: str) -> bool:
     return words in children.log(name).read_text()
 
 
-def test_they_begin_together_when_they_are_let_go(children: Children, tmp_path: Path) -> None:
+def test_they_begin_together_when_they_are_let_go(children: ServiceGroup, tmp_path: Path) -> None:
     time_has_come = tmp_path / "time"
     with children.held():
         for name in ("one", "two"):
@@ -61,7 +61,9 @@ def test_they_begin_together_when_they_are_let_go(children: Children, tmp_path: 
         assert printed(children, name, "began when it was time")
 
 
-def test_they_are_let_go_when_what_they_wait_for_fails(children: Children, tmp_path: Path) -> None:
+def test_they_are_let_go_when_what_they_wait_for_fails(
+    children: ServiceGroup, tmp_path: Path
+) -> None:
     with suppress(ZeroDivisionError), children.held():
         start(children, "one", tmp_path)
         raise ZeroDivisionError
@@ -69,7 +71,9 @@ def test_they_are_let_go_when_what_they_wait_for_fails(children: Children, tmp_p
     until(lambda: printed(children, "one", "began"), "its beginning")
 
 
-def test_one_that_is_started_later_waits_for_nothing(children: Children, tmp_path: Path) -> None:
+def test_one_that_is_started_later_waits_for_nothing(
+    children: ServiceGroup, tmp_path: Path
+) -> None:
     with children.held():
         pass
     start(children, "one", tmp_path)

@@ -12,13 +12,13 @@ from sqlalchemy.exc import DBAPIError
 from headway.db import callback_claims, entries, files, leases, pins, processes
 from headway.db.attempts import AttemptKey, Report
 from headway.db.callback_claims import CallbackReport
-from headway.db.entries import Entry
+from headway.db.entries import DagEntry
 from headway.db.files import FileKey
 from headway.db.grants_matrix import HIDDEN
 from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.db.schema import METADATA
-from headway.db.spark_work import Said
+from headway.db.spark_work import SparkNews
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import FencedError
 from headway.domain.spark_work import SparkProgress
@@ -29,8 +29,8 @@ from headway.runtime.settings import WorkerSettings
 from headway.testing import callbacks, seed
 from headway.testing.forced import UNGUARDED
 from headway.testing.logins import entered, logged_in
-from headway_worker.callbacks.clerk import CallbackClerk
-from headway_worker.clerk import Clerk
+from headway_worker.callbacks.clerk import CallbackDatabase
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
 REFUSED: Final = "42501"
@@ -314,7 +314,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
     seed.queued(world.engine, seed.dag(*spec.tasks, dag_id="mine"))
     given = settings.read(WorkerSettings)
     with entered(world.url, Login.WORKER, "worker") as (own, me):
-        clerk = Clerk(own, me, given, CodeCache(tmp_path))
+        clerk = WorkerDatabase(own, me, given, CodeCache(tmp_path))
         claimed = clerk.claim(9)
         keys = [it.claimed.key for it in claimed]
         assert len(keys) == 2
@@ -325,11 +325,11 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
             clerk.push_xcom(work.claimed, "k", 2)
             clerk.save_handle(work.claimed, {"app": 1})
         half = SparkProgress(stages=1, tasks=4, tasks_done=2)
-        said = [Said(key=key, progress=half) for key in keys]
+        said = [SparkNews(key=key, progress=half) for key in keys]
         clerk.tell(said)
         clerk.report([_success(key) for key in keys])
         clerk.tell(said)
-        calls = CallbackClerk(clerk)
+        calls = CallbackDatabase(clerk)
         with own.begin() as conn:
             mine = callback_claims.claim(conn, me, [DEFAULT_QUEUE], 9, 30)
         assert len(mine) == 2
@@ -387,4 +387,4 @@ def test_a_parser_keeps_its_own_rows_and_those_of_its_files(world: World) -> Non
             assert entries.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
             assert files.forget(conn, "main", ["other.py"]) == ["other"]
             spec = seed.dag(dag_id="etl")
-            assert entries.enter(conn, [Entry("main", "etl.py", spec)], paused=False) == {"etl"}
+            assert entries.enter(conn, [DagEntry("main", "etl.py", spec)], paused=False) == {"etl"}

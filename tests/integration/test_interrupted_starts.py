@@ -16,10 +16,10 @@ import pytest
 from headway.cli.interrupts import ending_well
 from headway.embedded.postgres import PostgresServer
 from headway.runtime import settings
-from headway.runtime.children import Children, Program
+from headway.runtime.children import ServiceGroup, ServiceProgram
 from headway.runtime.starting import run_to_end, uninterrupted
-from headway.runtime.stem import Stem
-from headway.runtime.tether import tethered
+from headway.runtime.stem import Prefork
+from headway.runtime.tether import dies_with_parent
 from headway.sdk.runtime import SparkApplication
 from headway.testing.clock import FakeClock
 from headway.testing.finalized import Finalized
@@ -66,14 +66,14 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starts]:
         os.kill(pid, signal.SIGKILL)
 
 
-def launch(program: Program, output: int, _gate: int | None) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(tethered(program.command), stdout=output)
+def launch(program: ServiceProgram, output: int, _gate: int | None) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(dies_with_parent(program.command), stdout=output)
 
 
 def test_nothing_remains_of_a_stem(starts: Starts) -> None:
     starts.interrupted = 1
 
-    with ending_well() as ending, Stem((), settings.environment()):
+    with ending_well() as ending, Prefork((), settings.environment()):
         pytest.fail("It was to be interrupted.")
 
     assert ending.interrupted
@@ -81,12 +81,12 @@ def test_nothing_remains_of_a_stem(starts: Starts) -> None:
 
 
 def test_a_service_that_is_just_being_started_is_stopped(tmp_path: Path, starts: Starts) -> None:
-    children, starts.interrupted = Children(launch, tmp_path, FakeClock()), 2
+    children, starts.interrupted = ServiceGroup(launch, tmp_path, FakeClock()), 2
 
     with ending_well() as ending:
         try:
             for name in ("one", "two", "three"):
-                children.start(Program(name, FOREVER, settings.environment()))
+                children.start(ServiceProgram(name, FOREVER, settings.environment()))
         finally:
             children.stop(60)
 
@@ -96,11 +96,11 @@ def test_a_service_that_is_just_being_started_is_stopped(tmp_path: Path, starts:
 
 def test_one_that_is_just_being_started_again_is_stopped(tmp_path: Path, starts: Starts) -> None:
     clock = FakeClock()
-    children, starts.interrupted = Children(launch, tmp_path, clock), 2
+    children, starts.interrupted = ServiceGroup(launch, tmp_path, clock), 2
 
     with ending_well() as ending:
         try:
-            children.start(Program("one", FOREVER, settings.environment()))
+            children.start(ServiceProgram("one", FOREVER, settings.environment()))
             os.kill(starts.pids[0], signal.SIGKILL)
             until(children.restart_dead, "its death")
             clock.advance(60)

@@ -17,7 +17,7 @@ from headway.domain.retry import Next
 from headway.domain.spec import MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
-from headway_worker.items import Items
+from headway_worker.items import MappedItems
 
 AT_ONCE = Next(TaskState.UP_FOR_RETRY, timedelta(0))
 KEY = "return_value"
@@ -106,7 +106,7 @@ def over_many(engine: Engine, count: int) -> tuple[list[Claimed], list[Claimed]]
 
 def test_the_list_of_a_task_is_read_once_for_all_instances(engine: Engine, read: list[str]) -> None:
     _, work = over_plan(engine, ["a", {"b": 1}, [2]], 3)
-    items = Items(engine)
+    items = MappedItems(engine)
 
     found = [items.item(each, "plan", KEY, each.map_index) for each in work]
     lengths = [items.length(each, "plan", KEY) for each in work]
@@ -117,7 +117,7 @@ def test_the_list_of_a_task_is_read_once_for_all_instances(engine: Engine, read:
 
 def test_an_entry_of_a_dictionary_is_a_pair(engine: Engine) -> None:
     _, work = over_plan(engine, {"b": 1, "a": [2]}, 2)
-    items = Items(engine)
+    items = MappedItems(engine)
 
     assert [items.item(each, "plan", KEY, each.map_index) for each in work] == [
         ("b", 1),
@@ -127,7 +127,7 @@ def test_an_entry_of_a_dictionary_is_a_pair(engine: Engine) -> None:
 
 def test_a_list_that_was_made_anew_is_read_anew(engine: Engine, read: list[str]) -> None:
     plan, work = over_plan(engine, ["old"], 1)
-    items = Items(engine)
+    items = MappedItems(engine)
 
     assert items.item(work[0], "plan", KEY, 0) == "old"
     [second] = again(engine, [plan.key])
@@ -138,7 +138,7 @@ def test_a_list_that_was_made_anew_is_read_anew(engine: Engine, read: list[str])
 
 def test_an_item_that_is_no_more_says_what_to_do(engine: Engine) -> None:
     plan, work = over_plan(engine, ["only"], 2)
-    items = Items(engine)
+    items = MappedItems(engine)
 
     for index in (1, -1):
         with pytest.raises(ConflictError, match=r"'plan' has left 1 under .* Clear the mapped"):
@@ -154,14 +154,14 @@ def test_a_value_that_has_no_items_says_so(engine: Engine) -> None:
     _, work = over_plan(engine, "text", 1)
 
     with pytest.raises(ConflictError, match="has left no list or dictionary"):
-        Items(engine).item(work[0], "plan", KEY, 0)
+        MappedItems(engine).item(work[0], "plan", KEY, 0)
 
 
 def test_the_instances_of_a_mapped_task_are_found_once_and_read_one_by_one(
     engine: Engine, read: list[str]
 ) -> None:
     _, work = over_many(engine, 2)
-    items = Items(engine)
+    items = MappedItems(engine)
 
     found = [items.item(each, "many", KEY, each.map_index) for each in work]
 
@@ -175,7 +175,7 @@ def test_instances_are_looked_for_anew_when_a_later_reader_asks(
 ) -> None:
     """Whoever is scheduled later may see a result that was not there before."""
     many, work = over_many(engine, 2)
-    items = Items(engine)
+    items = MappedItems(engine)
     assert items.item(work[1], "many", KEY, 1) == [2]
 
     with engine.begin() as conn:  # as a user has it run again, this time with a result
@@ -193,7 +193,7 @@ def test_instances_are_looked_for_anew_when_a_later_reader_asks(
 
 def test_an_instance_that_has_left_nothing_any_more_says_so(engine: Engine) -> None:
     many, work = over_many(engine, 2)
-    items = Items(engine)
+    items = MappedItems(engine)
     assert items.length(work[0], "many", KEY) == 2
 
     with engine.begin() as conn:

@@ -32,10 +32,10 @@ from headway.domain.callbacks import CallbackEvent
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, NotifyEvent
 from headway.domain.retry import Next
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.domain.spec import DagSpec
 from headway.domain.states import CallbackState, Outcome, TaskState
-from headway.domain.variable import Variable
+from headway.domain.variable import StoredVariable
 from headway.runtime import settings
 from headway.runtime.keyring import KeyRing, new_key
 from headway.runtime.settings import WorkerSettings
@@ -46,8 +46,8 @@ from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
-from headway_worker.callbacks.clerk import CallbackClerk, NotificationWork
-from headway_worker.clerk import Clerk
+from headway_worker.callbacks.clerk import CallbackDatabase, NotificationWork
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
 FAILED = Next(TaskState.FAILED)
@@ -251,8 +251,8 @@ def test_what_happens_after_a_claim_is_told_by_another_message_and_later(
 def test_who_looks_in_vain_asks_once_and_claims_only_what_there_is(
     engine: Engine, replica: Replica, worker: Identity, tmp_path: Path
 ) -> None:
-    desk = Clerk(engine, worker, settings.read(WorkerSettings), CodeCache(tmp_path))
-    clerk = CallbackClerk(desk)
+    desk = WorkerDatabase(engine, worker, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = CallbackDatabase(desk)
     seen: list[object] = []
     for each in (engine, reader(engine)):
         event.listen(each, "before_execute", lambda _c, statement, *_: seen.append(statement))
@@ -355,9 +355,9 @@ def test_it_reads_what_its_dag_is_granted_and_only_its_worker_does(
 ) -> None:
     keys = KeyRing((new_key(),))
     with engine.begin() as conn:
-        secrets.store(conn, Variable(key="v", value="canary"), keys, "user:ann")
+        secrets.store(conn, StoredVariable(key="v", value="canary"), keys, "user:ann")
         if granted:
-            secrets.grant(conn, Kind.VARIABLE, "v", ["etl"], "user:ann")
+            secrets.grant(conn, SecretKind.VARIABLE, "v", ["etl"], "user:ann")
     fail(engine, having(seed.dag(), OPS))
     gather_notifications(replica)
     me, other = seed.register(engine, "worker"), seed.register(engine, "worker")
@@ -366,7 +366,7 @@ def test_it_reads_what_its_dag_is_granted_and_only_its_worker_does(
     def ask(who: Identity) -> Delivered | None:
         with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
             identity.say(conn, who)
-            return delivery.ask(conn, claimed.key, Kind.VARIABLE, "v")
+            return delivery.ask(conn, claimed.key, SecretKind.VARIABLE, "v")
 
     answer = ask(me)
     assert answer is not None

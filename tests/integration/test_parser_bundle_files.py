@@ -16,7 +16,7 @@ from headway.testing import seed
 from headway.testing.clock import FakeClock
 from headway_parser.bundle_files import BundleFiles, BundleReader
 from headway_parser.listing import Lister
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
 OLDER_RELEASE = text("UPDATE dag_version SET bundle_hash = NULL, bundle_complete = false")
 GAP = "lost+found: Permission denied"
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def parsed(root: Path, task: str = "extract", gap: str = "", code: bytes = b"code") -> Parse:
+def parsed(root: Path, task: str = "extract", gap: str = "", code: bytes = b"code") -> StoredParse:
     stamps = Lister(safe_mode=False).list(root).all_files
     bundle = BundleFiles(root, stamps, BundleReader(FakeClock()), gap)
     return replace(parse("a.py", seed.dag(seed.task(task)), code=code), bundle=bundle)

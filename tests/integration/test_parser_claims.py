@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from headway.db import file_claims, files, processes
-from headway.db.files import FileKey, Outcome
+from headway.db.files import FileKey, ParseOutcome
 from headway.db.processes import Identity
 from headway.testing import seed
 from headway.testing.interleaving import in_background, wait_until_blocked
 
 A, B = FileKey("main", "a.py"), FileKey("main", "b.py")
-DONE = Outcome(signature="new", paths=["a.py", "lib.py"], seconds=1, due_in=60)
+DONE = ParseOutcome(signature="new", paths=["a.py", "lib.py"], seconds=1, due_in=60)
 THRESHOLD = 15.0
 
 

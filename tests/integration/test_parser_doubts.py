@@ -11,7 +11,7 @@ from headway.db.processes import Identity
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway_parser.doubts import MOST_PER_HOUR, MOST_PER_MONTH
-from headway_parser.taking import Taken
+from headway_parser.taking import Published
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def spec(shape: str, *, dynamic: bool = False) -> DagSpec:
 
 def check(
     engine: Engine, me: Identity, first: DagSpec, second: DagSpec, code: bytes = b"code"
-) -> Taken:
+) -> Published:
     """Store a parse that is the check of one before it, of the same code."""
     claim(engine, me, "a.py")
     before = parse("a.py", first, code=code).result
@@ -53,7 +53,7 @@ def test_another_shape_of_the_same_code_is_read_twice(engine: Engine, me: Identi
     assert stored.doubtful
     assert versions(engine) == [("etl", 1)]
 
-    assert check(engine, me, spec("two"), spec("two")) == Taken(changed=True)
+    assert check(engine, me, spec("two"), spec("two")) == Published(changed=True)
     assert versions(engine) == [("etl", 1), ("etl", 2)]
     assert warnings(engine) == []
 

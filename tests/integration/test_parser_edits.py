@@ -9,7 +9,7 @@ from tests.integration.parser_machine import CLOCK, manager_of, until
 from headway.db import views
 from headway.testing.clock import FakeClock
 from headway_parser.jobs import Job
-from headway_parser.survey import Survey
+from headway_parser.survey import BundleScan
 
 HANGS = "import time\ntime.sleep(3600)\n"
 
@@ -89,16 +89,16 @@ def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_t
 ) -> None:
     (tmp_path / "dags").mkdir()
     write(tmp_path / "dags" / "d.py", "d")
-    clock, looks, take = FakeClock(), list[float](), Survey.take
+    clock, looks, take = FakeClock(), list[float](), BundleScan.take
 
-    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+    def slow(survey: BundleScan) -> tuple[list[Job], frozenset[int]]:
         looks.append(clock.monotonic())
         clock.advance(0.25)
         return take(survey)
 
     with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=20) as manager:
         until(manager, lambda: dag_ids(engine) == ["d"])
-        monkeypatch.setattr(Survey, "take", slow)
+        monkeypatch.setattr(BundleScan, "take", slow)
         manager.clock = clock
         clock.advance(CLOCK.monotonic() + 60)  # all is quiet
         looked_at = clock.monotonic()
@@ -113,14 +113,14 @@ def test_a_slow_look_puts_off_none_of_the_listings(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "dags").mkdir()
-    clock, looks, take = FakeClock(), list[float](), Survey.take
+    clock, looks, take = FakeClock(), list[float](), BundleScan.take
 
-    def slow(survey: Survey) -> tuple[list[Job], frozenset[int]]:
+    def slow(survey: BundleScan) -> tuple[list[Job], frozenset[int]]:
         looks.append(clock.monotonic())
         clock.advance(4)
         return take(survey)
 
-    monkeypatch.setattr(Survey, "take", slow)
+    monkeypatch.setattr(BundleScan, "take", slow)
     with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=1) as manager:
         manager.clock = clock
         for _ in range(4):

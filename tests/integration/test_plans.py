@@ -29,7 +29,7 @@ from headway.db import (
 from headway.db import engine as engines
 from headway.db.backfill_plans import NewBackfill
 from headway.db.processes import Identity
-from headway.db.spark_work import Said
+from headway.db.spark_work import SparkNews
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.retry import Next
 from headway.domain.spark_work import SparkProgress
@@ -37,7 +37,7 @@ from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, 
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.testing import history, seed
-from headway.testing.plans import Plan, explained, hot_statements
+from headway.testing.plans import QueryPlan, explained, hot_statements
 from headway.testing.postgres import ThrowawayPostgres
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
@@ -99,7 +99,7 @@ def replica_on(engine: Engine) -> Replica:
     return Replica(engine, seed.register(engine), read)
 
 
-def work(engine: Engine) -> list[Plan]:
+def work(engine: Engine) -> list[QueryPlan]:
     """Do what schedulers and workers do to the DAGs that are due; return how it was done."""
     replica, worker = replica_on(engine), seed.register(engine, "worker")
     with engine.begin() as conn:
@@ -143,7 +143,7 @@ def tell(engine: Engine, worker: Identity, claimed: Sequence[attempts.Claimed]) 
     """Say that a worker is alive, and how far what its attempts do in Spark is."""
     with engine.begin() as conn:
         processes.beat_worker(conn, worker, None)
-        spark_work.save(conn, [Said(key=it.key, progress=SparkProgress()) for it in claimed])
+        spark_work.save(conn, [SparkNews(key=it.key, progress=SparkProgress()) for it in claimed])
 
 
 def look(engine: Engine) -> None:
@@ -230,7 +230,7 @@ def database(server: ThrowawayPostgres, template: str) -> Iterator[Engine]:
 @pytest.fixture(scope="module", params=[1_000, pytest.param(3_000, marks=pytest.mark.long)])
 def beside_history(
     postgres: ThrowawayPostgres, template: str, request: pytest.FixtureRequest
-) -> Iterator[list[Plan]]:
+) -> Iterator[list[QueryPlan]]:
     """What is done beside so many finished runs of each of thirty DAGs, ten tasks a run."""
     with database(postgres, template) as engine:
         for number in range(25):
@@ -247,19 +247,19 @@ def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
 
 
 @pytest.mark.history
-def test_what_is_executed_often_is_looked_at_here(beside_history: list[Plan]) -> None:
+def test_what_is_executed_often_is_looked_at_here(beside_history: list[QueryPlan]) -> None:
     assert {plan.statement for plan in beside_history} >= HOT
 
 
 @pytest.mark.history
-def test_no_table_that_grows_is_read_in_full(beside_history: list[Plan]) -> None:
+def test_no_table_that_grows_is_read_in_full(beside_history: list[QueryPlan]) -> None:
     found = [(plan.statement, plan.kept, plan.read_in_full & GROWING) for plan in beside_history]
 
     assert [(name, kept, tables) for name, kept, tables in found if tables] == []
 
 
 @pytest.mark.history
-def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> None:
+def test_no_more_is_touched_than_there_is_to_do(beside_history: list[QueryPlan]) -> None:
     """Some hundred task instances move; ten thousand runs of each DAG are in the way."""
     found = [(plan.statement, plan.kept, plan.rows, plan.blocks) for plan in beside_history]
 
@@ -269,7 +269,9 @@ def test_no_more_is_touched_than_there_is_to_do(beside_history: list[Plan]) -> N
 
 
 @pytest.mark.history
-def test_to_find_nothing_to_do_takes_a_look_at_a_few_blocks(beside_history: list[Plan]) -> None:
+def test_to_find_nothing_to_do_takes_a_look_at_a_few_blocks(
+    beside_history: list[QueryPlan],
+) -> None:
     looks = [plan for plan in beside_history if plan.statement == "demand.LOOK"]
 
     assert [plan.kept for plan in looks[-2:]] == [False, True]

@@ -10,7 +10,7 @@ from headway.db import line, wakes
 from headway.domain.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed
-from headway.testing.plans import Plan, explained
+from headway.testing.plans import QueryPlan, explained
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
@@ -158,7 +158,7 @@ def measured(storm: Storm, work: Callable[[Replica], int]) -> dict[tuple[str, bo
     return _rows(plans)
 
 
-def _rows(plans: list[Plan]) -> dict[tuple[str, bool], int]:
+def _rows(plans: list[QueryPlan]) -> dict[tuple[str, bool], int]:
     names = {(plan.statement, plan.kept) for plan in plans}
     return {
         name: max(plan.rows for plan in plans if (plan.statement, plan.kept) == name)

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 import headway
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
 from headway.db import attempts, backfill_plans, endings, runs, tasks
 from headway.db.attempts import Report
@@ -319,7 +319,7 @@ SCENARIOS: dict[Callable[[Replica], Ask], Reason] = {
 
 def told(engine: Engine, asked: Ask) -> Explanation:
     with engine.begin() as conn:
-        return explain(conn, Wanted("etl", *asked), read(SchedulerSettings), NOW)
+        return explain(conn, ExplainRequest("etl", *asked), read(SchedulerSettings), NOW)
 
 
 def shell(command: str, engine: Engine) -> str:

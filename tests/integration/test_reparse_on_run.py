@@ -13,7 +13,7 @@ from headway.actions.trigger import TriggerRequest, trigger
 from headway.db import backfill_plans, pins, starting
 from headway.db.backfill_plans import NewBackfill
 from headway.db.logins import Login
-from headway.db.notices import PARSER, Notice, Notifier
+from headway.db.notices import PARSER, Notice, NoticeSender
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec
@@ -272,7 +272,7 @@ def test_a_run_that_is_cleared_after_it_has_ended_keeps_its_version(
 def test_a_scheduler_tells_the_parsers_and_looks_for_more(engine: Engine) -> None:
     told: list[Notice] = []
     clock = FakeClock(NOW)
-    notifier = Notifier(lambda _: None, clock)
+    notifier = NoticeSender(lambda _: None, clock)
     notifier.notify = told.append  # type: ignore[assignment]
     replica = Replica(engine, seed.register(engine), read(SchedulerSettings))
     job = SchedulerJob(replica, SetClock(clock), notifier)

@@ -17,13 +17,13 @@ from headway.db import expiry, identity, run_names
 from headway.db.logins import Login
 from headway.decide.retention import BEGINNING
 from headway.domain.errors import ConflictError
-from headway.domain.retention import Kind, Tie
+from headway.domain.retention import RetainedKind, Tie
 from headway.runtime import settings
 from headway.testing import logins, seed
 from headway.testing.clock import FakeClock
 from headway_scheduler.passes.expire import Expired, expire
 from headway_scheduler.replica import Replica
-from headway_scheduler.retention import Retention
+from headway_scheduler.retention import RetentionState
 
 DAY = 86_400.0
 MONTH = 30 * DAY
@@ -50,7 +50,9 @@ def scheduler(engine: Engine, database_url: str) -> Iterator[Replica]:
         yield Replica(its, me, given)
 
 
-def remove(replica: Replica, kind: Kind = Kind.RUNS, seconds: float = MONTH) -> Expired:
+def remove(
+    replica: Replica, kind: RetainedKind = RetainedKind.RUNS, seconds: float = MONTH
+) -> Expired:
     return expire(replica, kind, seconds, BEGINNING)
 
 
@@ -161,7 +163,7 @@ def test_a_portion_is_small_and_the_next_one_goes_on_after_it(
     assert expired.portion.ids == [first]
     assert expired.portion.next is not None
     assert expired.portion.next.id == first
-    assert expire(scheduler, Kind.RUNS, MONTH, expired.portion.next).portion.ids == [second]
+    assert expire(scheduler, RetainedKind.RUNS, MONTH, expired.portion.next).portion.ids == [second]
 
 
 def test_what_another_has_is_skipped_and_nobody_waits(
@@ -174,7 +176,7 @@ def test_what_another_has_is_skipped_and_nobody_waits(
         with logins.entered(database_url, Login.SCHEDULER, "scheduler") as (its, me):
             theirs.append(remove(Replica(its, me, scheduler.settings)))
 
-    mine = expire(scheduler, Kind.RUNS, MONTH, BEGINNING, before_commit=other)
+    mine = expire(scheduler, RetainedKind.RUNS, MONTH, BEGINNING, before_commit=other)
 
     assert (mine.removed, theirs[0].removed) == (2, 0)
     assert theirs[0].contended
@@ -192,7 +194,7 @@ def test_the_latest_run_cannot_be_deleted_while_those_before_it_go(
             conn.execute(LOCK_LATEST)
         held.append(getattr(refused.value.orig, "pgcode", None))
 
-    assert expire(scheduler, Kind.RUNS, MONTH, BEGINNING, before_commit=look).removed == 1
+    assert expire(scheduler, RetainedKind.RUNS, MONTH, BEGINNING, before_commit=look).removed == 1
     assert held == [NO_LOCK]
 
 
@@ -200,7 +202,7 @@ def test_the_journal_tells_of_what_is_removed_from_it(engine: Engine, scheduler:
     run_sql(engine, ADD_EVENTS)
     kept = len(ids(engine, "event")) - 50
 
-    removed = remove(scheduler, Kind.EVENTS).removed
+    removed = remove(scheduler, RetainedKind.EVENTS).removed
 
     [event] = journal(engine)
     assert (removed, event["removed"], event["kind"]) == (50, 50, "events")
@@ -224,14 +226,14 @@ def test_nobody_removes_what_is_young_or_in_anothers_name(
     run_sql(engine, "INSERT INTO event (actor, action) VALUES ('user:ann', 'x')")
     with logins.logged_in(database_url, login) as its:
         with its.begin() as conn:
-            assert expiry.remove(conn, Kind.RUNS, own, [run], {}) == 0
-            assert expiry.remove(conn, Kind.EVENTS, own, ids(engine, "event"), {}) == 0
+            assert expiry.remove(conn, RetainedKind.RUNS, own, [run], {}) == 0
+            assert expiry.remove(conn, RetainedKind.EVENTS, own, ids(engine, "event"), {}) == 0
         for statement in ("DELETE FROM event", "UPDATE event SET actor = 'user:ann'"):
             assert refusal(its, text(statement)) == REFUSED
         if login is Login.SCHEDULER:
             assert refusal(its, text("DELETE FROM dag_run")) == REFUSED
         with pytest.raises(DBAPIError, match="in the name of"), its.begin() as conn:
-            expiry.remove(conn, Kind.RUNS, others, [run], {})
+            expiry.remove(conn, RetainedKind.RUNS, others, [run], {})
     assert journal(engine) == []
 
 
@@ -243,8 +245,10 @@ def test_whoever_asks_what_is_needed_stays(engine: Engine, scheduler: Replica) -
             id=next_run)  # fmt: skip
 
     with scheduler.engine.begin() as conn:
-        assert expiry.remove(conn, Kind.RUNS, "scheduler:1", [run, next_run, latest], {}) == 0
-        assert expiry.remove(conn, Kind.PROCESSES, "scheduler:1", [worker], {}) == 0
+        assert (
+            expiry.remove(conn, RetainedKind.RUNS, "scheduler:1", [run, next_run, latest], {}) == 0
+        )
+        assert expiry.remove(conn, RetainedKind.PROCESSES, "scheduler:1", [worker], {}) == 0
         assert conn.scalar(text("SHOW statement_timeout")) == "10min"
 
 
@@ -269,7 +273,7 @@ def test_ended_callbacks_go(engine: Engine, scheduler: Replica) -> None:
     run_sql(engine, "UPDATE callback SET state = 'queued', ended_at = NULL WHERE dag_run_id = :id",
             id=unfinished)  # fmt: skip
 
-    assert remove(scheduler, Kind.CALLBACKS).removed == 1
+    assert remove(scheduler, RetainedKind.CALLBACKS).removed == 1
     assert ids(engine, "callback", "dag_run_id") == [unfinished, young]
 
 
@@ -279,7 +283,7 @@ def test_a_process_stays_while_something_refers_to_it(engine: Engine, scheduler:
     run_sql(engine, END_PROCESSES, ids=[worker, idle, claims])
     run_sql(engine, "INSERT INTO lease VALUES (1, 9, gen_random_uuid(), now(), :id)", id=claims)
 
-    expired = remove(scheduler, Kind.PROCESSES)
+    expired = remove(scheduler, RetainedKind.PROCESSES)
 
     assert ids(engine, "process") == sorted([scheduler.me.id, worker, claims, alive])
     assert ids(engine, "process_beat", "process_id") == ids(engine, "process")
@@ -291,17 +295,17 @@ def test_the_policy_removes_portion_by_portion_and_says_how_far_it_is_behind(
 ) -> None:
     add_runs(engine, [60, 50, 40], tasks=600)
     clock = FakeClock(datetime.now(UTC))
-    retention = Retention(scheduler, clock)
+    retention = RetentionState(scheduler, clock)
 
     assert retention.step() > 0
-    assert retention.behind(Kind.RUNS) == pytest.approx(30 * DAY, rel=0.1)
+    assert retention.behind(RetainedKind.RUNS) == pytest.approx(30 * DAY, rel=0.1)
     waits = [retention.step() for _ in range(3)]
 
     assert len(ids(engine)) == 1
-    assert retention.behind(Kind.RUNS) == 0
+    assert retention.behind(RetainedKind.RUNS) == 0
     assert waits[-1] == pytest.approx(scheduler.settings.retention_interval)
     clock.advance(100)
-    assert retention.behind(Kind.RUNS) == 100
+    assert retention.behind(RetainedKind.RUNS) == 100
 
 
 def test_a_policy_that_removes_nothing_falls_behind(
@@ -312,13 +316,13 @@ def test_a_policy_that_removes_nothing_falls_behind(
         "headway_scheduler.retention.expire", MagicMock(side_effect=OSError("away"))
     )
     clock = FakeClock()
-    retention = Retention(scheduler, clock)
+    retention = RetentionState(scheduler, clock)
 
     with pytest.raises(OSError, match="away"):
         retention.step()
     clock.advance(100)
 
-    assert retention.behind(Kind.RUNS) == 100
+    assert retention.behind(RetainedKind.RUNS) == 100
 
 
 def test_a_scheduler_that_was_declared_dead_removes_nothing(
@@ -327,7 +331,7 @@ def test_a_scheduler_that_was_declared_dead_removes_nothing(
     add_runs(engine, [60, 50])
     run_sql(engine, "UPDATE process SET ended_at = now() WHERE id = :id", id=scheduler.me.id)
 
-    Retention(scheduler, FakeClock()).run()
+    RetentionState(scheduler, FakeClock()).run()
 
     assert len(ids(engine)) == 2
 

@@ -15,18 +15,18 @@ from typer.testing import CliRunner, Result
 
 from headway.actions import clean as action
 from headway.actions.archive import STAGED, Archive
-from headway.actions.clean import Request
+from headway.actions.clean import RemovalRequest
 from headway.actions.intervene import Author
 from headway.cli.cleaning import Cleaning
 from headway.cli.main import app
 from headway.db.logins import Login
 from headway.domain.errors import ArchiveError, ConflictError, SettingsError
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 from headway.testing import logins
 from headway.testing.clock import FakeClock
 
 MONTH = 30 * 86_400.0
-RUNS = Request(Kind.RUNS, MONTH)
+RUNS = RemovalRequest(RetainedKind.RUNS, MONTH)
 ANOTHER_DATABASE = "UPDATE dag_run SET created_at = created_at + interval '1 second'"
 THIS_DATABASE = "UPDATE dag_run SET created_at = created_at - interval '1 second'"
 TABLES = ("dag_run", "task_instance", "task_attempt", "xcom", "callback")

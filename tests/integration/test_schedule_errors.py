@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.actions.explain import Wanted, explain
+from headway.actions.explain import ExplainRequest, explain
 from headway.cli.main import app
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.catchup import Catchup
@@ -39,7 +39,7 @@ def runs(engine: Engine) -> int:
 
 def ask(engine: Engine, replica: Replica, now: datetime) -> Explanation:
     with engine.begin() as conn:
-        return explain(conn, Wanted("etl", RUN, "work"), replica.settings, now)
+        return explain(conn, ExplainRequest("etl", RUN, "work"), replica.settings, now)
 
 
 def test_a_timetable_that_fails_is_told_of_and_asked_again(

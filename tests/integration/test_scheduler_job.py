@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db import dags, replicas, reservations, starting
-from headway.db.notices import SCHEDULER, WORKER, Notice, Notifier
+from headway.db.notices import SCHEDULER, WORKER, Notice, NoticeSender
 from headway.db.processes import Identity
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
 from headway.runtime.bell import Bell
@@ -67,9 +67,9 @@ def backfill(engine: Engine, backfill_id: int) -> BackfillJob:
     return job
 
 
-def silent(clock: FakeClock) -> Notifier:
+def silent(clock: FakeClock) -> NoticeSender:
     """Return a notifier that tells nobody."""
-    return Notifier(lambda _notices: None, clock)
+    return NoticeSender(lambda _notices: None, clock)
 
 
 def told(job: SchedulerJob) -> list[Notice]:

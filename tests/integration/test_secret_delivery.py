@@ -17,15 +17,15 @@ from headway.db.logins import Login
 from headway.db.processes import Identity
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.domain.states import TaskState
-from headway.domain.variable import Variable, from_text
+from headway.domain.variable import StoredVariable, from_text
 from headway.runtime.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.logins import bare_connection, logged_in
 
 KEYS = KeyRing((new_key(),))
-VALUE = Variable(key="v", value="canary-8f1e")
+VALUE = StoredVariable(key="v", value="canary-8f1e")
 NOTHING = Delivered(granted=False, present=False, sealed=None)
 UNGRANTED = Delivered(granted=False, present=True, sealed=None)
 REFUSED = "42501"
@@ -55,13 +55,19 @@ def key(engine: Engine, me: Identity) -> AttemptKey:
     return claimed.key
 
 
-def grant(engine: Engine, *dags: str, name: str = "v", kind: Kind = Kind.VARIABLE) -> None:
+def grant(
+    engine: Engine, *dags: str, name: str = "v", kind: SecretKind = SecretKind.VARIABLE
+) -> None:
     with engine.begin() as conn:
         actions.grant(conn, kind, name, dags, "user:ann")
 
 
 def ask(
-    worker: Engine, me: Identity, key: AttemptKey, name: str = "v", kind: Kind = Kind.VARIABLE
+    worker: Engine,
+    me: Identity,
+    key: AttemptKey,
+    name: str = "v",
+    kind: SecretKind = SecretKind.VARIABLE,
 ) -> Delivered | None:
     with worker.begin() as conn:
         prove(conn, me)
@@ -96,7 +102,10 @@ def test_what_is_granted_is_delivered(
     assert found is not None
     assert found.granted
     assert found.sealed is not None
-    assert from_text(Kind.VARIABLE, "v", KEYS.open(Kind.VARIABLE, "v", found.sealed)) == VALUE
+    assert (
+        from_text(SecretKind.VARIABLE, "v", KEYS.open(SecretKind.VARIABLE, "v", found.sealed))
+        == VALUE
+    )
 
 
 def test_what_is_not_granted_is_not(
@@ -105,15 +114,15 @@ def test_what_is_not_granted_is_not(
     assert ask(worker, me, key) == UNGRANTED
     grant(engine, "other", "etl2")
     grant(engine, "etl", name="w")
-    grant(engine, "etl", kind=Kind.CONNECTION)
+    grant(engine, "etl", kind=SecretKind.CONNECTION)
     assert ask(worker, me, key) == UNGRANTED
-    assert ask(worker, me, key, kind=Kind.CONNECTION) == replace(NOTHING, granted=True)
+    assert ask(worker, me, key, kind=SecretKind.CONNECTION) == replace(NOTHING, granted=True)
     assert ask(worker, me, key, name="absent") == NOTHING
 
     grant(engine, "etl")
     assert ask(worker, me, key) != UNGRANTED
     with engine.begin() as conn:
-        actions.revoke(conn, Kind.VARIABLE, "v", ["etl"], "user:ann")
+        actions.revoke(conn, SecretKind.VARIABLE, "v", ["etl"], "user:ann")
     assert ask(worker, me, key) == UNGRANTED
 
 
@@ -157,8 +166,8 @@ def test_what_a_worker_has_said_is_worth_nothing_in_another_connection(
         prove(its, me)
         seen = its.scalar(text("SELECT current_setting('headway.process')"))
         other.execute(text("SELECT set_config('headway.process', :seen, true)"), {"seen": seen})
-        assert delivery.ask(its, key, Kind.VARIABLE, "v") is not None
-        assert delivery.ask(other, key, Kind.VARIABLE, "v") is None
+        assert delivery.ask(its, key, SecretKind.VARIABLE, "v") is not None
+        assert delivery.ask(other, key, SecretKind.VARIABLE, "v") is None
 
 
 def test_a_process_that_was_declared_dead_gets_nothing(
@@ -240,7 +249,7 @@ def test_the_function_looks_nowhere_but_in_its_own_schema(
         conn.exec_driver_sql("INSERT INTO pg_temp.secret_grant VALUES ('variable', 'v', '*')")
         conn.exec_driver_sql("SET LOCAL search_path = pg_temp, public")
         prove(conn, me)
-        assert delivery.ask(conn, key, Kind.VARIABLE, "v") == UNGRANTED
+        assert delivery.ask(conn, key, SecretKind.VARIABLE, "v") == UNGRANTED
 
 
 def test_the_function_is_put_in_place_once(engine: Engine) -> None:

@@ -16,8 +16,8 @@ from headway.db.logins import Login
 from headway.db.schema import METADATA
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
-from headway.domain.secret_kind import Kind
-from headway.domain.variable import Secret, Variable
+from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import Secret, StoredVariable
 from headway.runtime.keyring import Key, KeyRing, new_key
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, waiting_before
@@ -42,7 +42,7 @@ def put(engine: Engine, *secret: Secret, keys: KeyRing = BEFORE, **options: Any)
             actions.store(conn, each, keys, ANN, **options)
 
 
-def stored(engine: Engine, kind: Kind, name: str, keys: KeyRing) -> Secret | None:
+def stored(engine: Engine, kind: SecretKind, name: str, keys: KeyRing) -> Secret | None:
     with engine.begin() as conn:
         return actions.read(conn, kind, name, lambda: keys)
 
@@ -80,28 +80,28 @@ def journal(engine: Engine) -> list[tuple[str, str | None, dict[str, Any]]]:
 
 def test_a_user_stores_grants_shows_and_deletes(engine: Engine, user: Engine) -> None:
     """As headway_user, whose grants suffice; every step is in the journal, and no secret is."""
-    put(user, DB, Variable(key="v", value=CANARY), description="of a test")
-    put(user, replace(DB, host="h"), Variable(key="v", value="eu", plain=True), keys=AFTER)
+    put(user, DB, StoredVariable(key="v", value=CANARY), description="of a test")
+    put(user, replace(DB, host="h"), StoredVariable(key="v", value="eu", plain=True), keys=AFTER)
     with user.begin() as conn:
-        assert actions.grant(conn, Kind.CONNECTION, "db", ["etl", "*"], ANN) == 2
-        assert actions.grant(conn, Kind.CONNECTION, "db", ["etl"], ANN) == 0
-        assert actions.grant(conn, Kind.VARIABLE, "elsewhere", ["etl"], ANN) == 1
+        assert actions.grant(conn, SecretKind.CONNECTION, "db", ["etl", "*"], ANN) == 2
+        assert actions.grant(conn, SecretKind.CONNECTION, "db", ["etl"], ANN) == 0
+        assert actions.grant(conn, SecretKind.VARIABLE, "elsewhere", ["etl"], ANN) == 1
     with user.begin() as conn:
-        assert actions.show(conn, Kind.CONNECTION, "db", lambda: AFTER, ANN) == replace(
+        assert actions.show(conn, SecretKind.CONNECTION, "db", lambda: AFTER, ANN) == replace(
             DB, host="h"
         )
-        assert actions.export(conn, Kind.VARIABLE, lambda: AFTER, ANN) == [
-            Variable(key="v", value="eu", plain=True)
+        assert actions.export(conn, SecretKind.VARIABLE, lambda: AFTER, ANN) == [
+            StoredVariable(key="v", value="eu", plain=True)
         ]
-        [listed] = secrets.list_all(conn, Kind.CONNECTION)
+        [listed] = secrets.list_all(conn, SecretKind.CONNECTION)
         assert (listed.name, listed.type, listed.dags) == ("db", "postgres", ["*", "etl"])
-        granted, set_ = secrets.list_all(conn, Kind.VARIABLE)
+        granted, set_ = secrets.list_all(conn, SecretKind.VARIABLE)
         assert (granted.name, granted.type, granted.dags) == ("elsewhere", None, ["etl"])
         assert (set_.type, set_.key_id, set_.dags) == ("plain", "new", [])
     with user.begin() as conn:
-        actions.revoke(conn, Kind.CONNECTION, "db", ["*"], ANN)
-        actions.delete(conn, Kind.CONNECTION, "db", ANN)
-        assert secrets.list_all(conn, Kind.CONNECTION) == []
+        actions.revoke(conn, SecretKind.CONNECTION, "db", ["*"], ANN)
+        actions.delete(conn, SecretKind.CONNECTION, "db", ANN)
+        assert secrets.list_all(conn, SecretKind.CONNECTION) == []
 
     stored_ = {"type": "postgres", "key_id": "old", "replaced": False, "connection": "db"}
     set_v = {"type": "secret", "key_id": "old", "replaced": False, "variable": "v"}
@@ -121,9 +121,9 @@ def test_a_user_stores_grants_shows_and_deletes(engine: Engine, user: Engine) ->
 
 
 def test_what_is_stored_is_written_without_its_value_where_it_is_written_down() -> None:
-    sealed = BEFORE.seal(Kind.VARIABLE, "v", CANARY)
+    sealed = BEFORE.seal(SecretKind.VARIABLE, "v", CANARY)
 
-    written = repr(secrets.Stored(Kind.VARIABLE, "v", "variable", None, sealed))
+    written = repr(secrets.StoredSecret(SecretKind.VARIABLE, "v", "variable", None, sealed))
 
     assert "variable" in written
     assert "Sealed" not in written
@@ -134,7 +134,7 @@ def test_what_is_there_is_replaced_only_if_that_is_meant(engine: Engine) -> None
 
     with pytest.raises(ConflictError, match="add --replace"):
         put(engine, replace(DB, password="other"), replace=False)
-    assert stored(engine, Kind.CONNECTION, "db", BEFORE) == DB
+    assert stored(engine, SecretKind.CONNECTION, "db", BEFORE) == DB
 
 
 def test_what_another_one_adds_meanwhile_is_not_replaced_either(engine: Engine) -> None:
@@ -144,15 +144,15 @@ def test_what_another_one_adds_meanwhile_is_not_replaced_either(engine: Engine) 
     ):
         put(engine, replace(DB, password="other"), replace=False)
 
-    assert stored(engine, Kind.CONNECTION, "db", BEFORE) == DB
+    assert stored(engine, SecretKind.CONNECTION, "db", BEFORE) == DB
     assert len(journal(engine)) == 1
 
 
 def test_what_is_not_there_is_said_to_be_absent_and_leaves_no_event(engine: Engine) -> None:
     for action in (
-        lambda conn: actions.delete(conn, Kind.VARIABLE, "v", ANN),
-        lambda conn: actions.show(conn, Kind.VARIABLE, "v", lambda: AFTER, ANN),
-        lambda conn: actions.revoke(conn, Kind.VARIABLE, "v", ["etl"], ANN),
+        lambda conn: actions.delete(conn, SecretKind.VARIABLE, "v", ANN),
+        lambda conn: actions.show(conn, SecretKind.VARIABLE, "v", lambda: AFTER, ANN),
+        lambda conn: actions.revoke(conn, SecretKind.VARIABLE, "v", ["etl"], ANN),
     ):
         with pytest.raises(NotFoundError, match="variable 'v'"), engine.begin() as conn:
             action(conn)
@@ -160,10 +160,10 @@ def test_what_is_not_there_is_said_to_be_absent_and_leaves_no_event(engine: Engi
 
 
 def test_a_dump_of_the_database_holds_no_secret(engine: Engine) -> None:
-    put(engine, DB, Variable(key="v", value=CANARY))
+    put(engine, DB, StoredVariable(key="v", value=CANARY))
     rotate(engine, BOTH)
     with engine.begin() as conn:
-        actions.show(conn, Kind.CONNECTION, "db", lambda: BOTH, ANN)
+        actions.show(conn, SecretKind.CONNECTION, "db", lambda: BOTH, ANN)
 
     found = dump(engine)
     assert "postgres" in found
@@ -172,43 +172,43 @@ def test_a_dump_of_the_database_holds_no_secret(engine: Engine) -> None:
 
 
 def test_without_the_key_nothing_is_read_and_nothing_rotated(engine: Engine) -> None:
-    put(engine, Variable(key="a", value=CANARY))
-    put(engine, Variable(key="b", value=CANARY), keys=KeyRing((Key("old", NEW.secret),)))
+    put(engine, StoredVariable(key="a", value=CANARY))
+    put(engine, StoredVariable(key="b", value=CANARY), keys=KeyRing((Key("old", NEW.secret),)))
     before = dump(engine)
 
     with pytest.raises(SecretError, match="'old', which is not among the keys here"):
-        stored(engine, Kind.VARIABLE, "a", AFTER)
+        stored(engine, SecretKind.VARIABLE, "a", AFTER)
     with pytest.raises(SecretError, match="variable 'b' cannot be decrypted"):
-        stored(engine, Kind.VARIABLE, "b", BEFORE)
+        stored(engine, SecretKind.VARIABLE, "b", BEFORE)
     with pytest.raises(SecretError, match="variable 'b' cannot be decrypted"):
         rotate(engine, BOTH)
     assert dump(engine) == before
 
 
 def test_a_value_that_was_moved_in_the_database_does_not_open(engine: Engine) -> None:
-    put(engine, Variable(key="a", value="mine"), Variable(key="b", value="yours"))
+    put(engine, StoredVariable(key="a", value="mine"), StoredVariable(key="b", value="yours"))
     with engine.begin() as conn:
         conn.execute(
             text("UPDATE secret SET sealed = (SELECT sealed FROM secret WHERE name = 'a')")
         )
 
     with pytest.raises(SecretError, match="variable 'b' cannot be decrypted"):
-        stored(engine, Kind.VARIABLE, "b", BEFORE)
+        stored(engine, SecretKind.VARIABLE, "b", BEFORE)
 
 
 def test_rotation_goes_on_in_batches_while_values_are_read_and_set(engine: Engine) -> None:
     names = [f"v{number:02}" for number in range(30)]
-    put(engine, DB, *(Variable(key=name, value=f"{name} {CANARY}") for name in names))
+    put(engine, DB, *(StoredVariable(key=name, value=f"{name} {CANARY}") for name in names))
     stop, wrong = Event(), []
 
     def use() -> int:
         rounds = 0
         while not stop.is_set() or rounds == 0:
             for name in names[::3]:
-                found = stored(engine, Kind.VARIABLE, name, BOTH)
-                if not isinstance(found, Variable) or not found.value.startswith(name):
+                found = stored(engine, SecretKind.VARIABLE, name, BOTH)
+                if not isinstance(found, StoredVariable) or not found.value.startswith(name):
                     wrong.append(found)
-                put(engine, Variable(key=name, value=f"{name} {rounds}"), keys=BOTH)
+                put(engine, StoredVariable(key=name, value=f"{name} {rounds}"), keys=BOTH)
             rounds += 1
         return rounds
 
@@ -221,43 +221,43 @@ def test_rotation_goes_on_in_batches_while_values_are_read_and_set(engine: Engin
 
     assert wrong == []
     assert rotate(engine, BOTH) == 0
-    assert stored(engine, Kind.CONNECTION, "db", AFTER) == DB
+    assert stored(engine, SecretKind.CONNECTION, "db", AFTER) == DB
     for name in names:
         last = CANARY if name not in names[::3] else str(rounds - 1)
-        assert stored(engine, Kind.VARIABLE, name, AFTER) == Variable(
+        assert stored(engine, SecretKind.VARIABLE, name, AFTER) == StoredVariable(
             key=name, value=f"{name} {last}"
         )
 
 
 def test_a_value_set_while_it_is_encrypted_anew_is_not_lost(engine: Engine) -> None:
     """The rotation has locked the old value: whoever sets another one comes after it."""
-    put(engine, Variable(key="v", value="old"))
+    put(engine, StoredVariable(key="v", value="old"))
 
     def set_another() -> None:
-        put(engine, Variable(key="v", value="new"), keys=BOTH)
+        put(engine, StoredVariable(key="v", value="new"), keys=BOTH)
 
     with waiting_before(engine, secrets.RESEAL, set_another):
         assert rotate(engine, BOTH) == 1
 
-    assert stored(engine, Kind.VARIABLE, "v", AFTER) == Variable(key="v", value="new")
+    assert stored(engine, SecretKind.VARIABLE, "v", AFTER) == StoredVariable(key="v", value="new")
 
 
 def test_a_value_set_just_before_it_would_be_locked_is_left_alone(engine: Engine) -> None:
-    put(engine, Variable(key="v", value="old"))
+    put(engine, StoredVariable(key="v", value="old"))
 
     def set_another() -> None:
-        put(engine, Variable(key="v", value="new"), keys=BOTH)
+        put(engine, StoredVariable(key="v", value="new"), keys=BOTH)
 
     with just_before(engine, secrets.LOCK_OUTDATED, set_another):
         assert rotate(engine, BOTH) == 0
 
-    assert stored(engine, Kind.VARIABLE, "v", AFTER) == Variable(key="v", value="new")
+    assert stored(engine, SecretKind.VARIABLE, "v", AFTER) == StoredVariable(key="v", value="new")
 
 
 def test_a_dag_that_is_deleted_leaves_no_grant_to_the_next_one_of_its_name(engine: Engine) -> None:
     seed.store(engine, seed.dag())
     with engine.begin() as conn:
-        actions.grant(conn, Kind.CONNECTION, "db", ["etl", "other", "*"], ANN)
+        actions.grant(conn, SecretKind.CONNECTION, "db", ["etl", "other", "*"], ANN)
         begin_deletion(conn, "etl", Author(ANN), anyway=True)
     while True:
         with engine.begin() as conn:
@@ -265,5 +265,5 @@ def test_a_dag_that_is_deleted_leaves_no_grant_to_the_next_one_of_its_name(engin
                 break
 
     with engine.connect() as conn:
-        [listed] = secrets.list_all(conn, Kind.CONNECTION)
+        [listed] = secrets.list_all(conn, SecretKind.CONNECTION)
     assert listed.dags == ["*", "other"]

@@ -22,15 +22,15 @@ from headway.sdk.runtime import SparkApplication
 from headway.testing.fake_cluster import FakeCluster
 from headway.testing.machine import until
 from headway.testing.version_code import version_code
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.spark.attempt import spark_of
-from headway_worker.spark.cluster import Clusters
+from headway_worker.spark.cluster import ClusterToolsByKind
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import Prior
+from headway_worker.spark.fate import PriorApp
 from headway_worker.spark.remote import RemoteRun
-from headway_worker.spark.whereabouts import Whereabouts
+from headway_worker.spark.whereabouts import SparkTarget
 from headway_worker.supply import Code
 
 KUBERNETES = "k8s://https://cluster:6443"
@@ -64,10 +64,10 @@ class Attempt:
         self.output = io.BytesIO()
         self.said: list[str] = []
 
-    def run(self, prior: Prior | None = None, patience: float = 60.0) -> None:
+    def run(self, prior: PriorApp | None = None, patience: float = 60.0) -> None:
         RemoteRun(
             submission=Submission(self.settings, "7-1", self.handles.append, self.output),
-            cluster=Clusters(self.settings, self.application),
+            cluster=ClusterToolsByKind(self.settings, self.application),
             prior=lambda: prior,
             say=self.said.append,
             clock=SystemClock(),
@@ -160,7 +160,7 @@ def test_the_next_attempt_finds_it_again_by_its_id_or_its_tag(
     finishing(cluster, "SUCCEEDED", first.run)
     left = first.handles[-1] if known else first.handles[0]
 
-    second.run(Prior(left, Outcome.LOST))
+    second.run(PriorApp(left, Outcome.LOST))
 
     assert len(cluster.applications()) == 1
     assert len(cluster.commands("--deploy-mode")) == 1
@@ -176,7 +176,7 @@ def test_one_that_never_arrived_is_submitted_by_the_next_attempt(
         first.run()
     cluster.stop("refusing")
 
-    finishing(cluster, "SUCCEEDED", lambda: second.run(Prior(first.handles[0], Outcome.LOST)))
+    finishing(cluster, "SUCCEEDED", lambda: second.run(PriorApp(first.handles[0], Outcome.LOST)))
 
     assert len(cluster.applications()) == 1
 
@@ -189,7 +189,7 @@ def test_one_that_the_cluster_has_forgotten_is_not_submitted_again(
     cluster.forget()
 
     with pytest.raises(AirflowFailException, match="knows nothing any more"):
-        second.run(Prior(first.handles[-1], Outcome.LOST))
+        second.run(PriorApp(first.handles[-1], Outcome.LOST))
     assert cluster.applications() == []
 
 
@@ -201,7 +201,7 @@ def test_a_cluster_that_does_not_answer_gets_nothing_new(
     cluster.begin("silent")
 
     with pytest.raises(SparkError, match="nothing is submitted now"):
-        second.run(Prior(first.handles[-1], Outcome.LOST), patience=0.0)
+        second.run(PriorApp(first.handles[-1], Outcome.LOST), patience=0.0)
     assert len(cluster.commands("--deploy-mode")) == 1
 
 
@@ -216,7 +216,7 @@ def test_one_that_a_user_has_stopped_is_killed_before_the_next(
 
     def run_again() -> None:
         with ThreadPoolExecutor(1) as threads:
-            running = threads.submit(second.run, Prior(first.handles[-1], Outcome.CANCELLED))
+            running = threads.submit(second.run, PriorApp(first.handles[-1], Outcome.CANCELLED))
             until(lambda: len(cluster.commands("--deploy-mode")) == 2, "a second submission")
             until(lambda: "submitted" in second.handles[-1], "its answer")
             cluster.finish()
@@ -241,7 +241,7 @@ def test_only_a_retry_asks_what_was_left_and_it_does_so_in_client_mode_too(
     asked: list[Frame] = []
     day = DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC))
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=day, try_number=number)
-    order = Order(
+    order = TaskOrder(
         code=Code(tmp_path, {}),
         relative_path="d.py",
         facts=facts,
@@ -251,7 +251,7 @@ def test_only_a_retry_asks_what_was_left_and_it_does_so_in_client_mode_too(
     near = SparkConnection(
         kind=SparkKind.CLUSTER, master="spark://here:7077", spark_home=str(cluster.home)
     )
-    where = Whereabouts(connection=near, master="local[2]", java_home=Path("/nowhere"))
+    where = SparkTarget(connection=near, master="local[2]", java_home=Path("/nowhere"))
     answers: dict[str, Frame] = {
         "spark": where.to_frame(),
         "prior_handle": {"found": True, "handle": dict(first.handles[-1]), "outcome": "lost"},

@@ -16,11 +16,11 @@ from headway.domain.handle import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.sdk.runtime import SparkApplication
-from headway_worker.spark.cluster import Clusters, Kubernetes
+from headway_worker.spark.cluster import ClusterToolsByKind, Kubernetes
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import Fate
+from headway_worker.spark.fate import AppOutcome
 from headway_worker.spark.remote import RemoteRun
 
 pytestmark = pytest.mark.spark
@@ -123,7 +123,7 @@ def test_a_pod_is_made_where_it_is_looked_for(api: Api, tmp_path: Path) -> None:
     handles: list[Handle] = []
     run = RemoteRun(
         submission=Submission(settings, "7-1", handles.append, io.BytesIO()),
-        cluster=Clusters(settings, application),
+        cluster=ClusterToolsByKind(settings, application),
         prior=lambda: None,
         say=lambda _: None,
         clock=SystemClock(),
@@ -141,13 +141,13 @@ def test_a_pod_is_made_where_it_is_looked_for(api: Api, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("phase", "fate", "why"),
     [
-        pytest.param("Running", Fate.RUNNING, "", marks=pytest.mark.long),
-        pytest.param("Succeeded", Fate.SUCCEEDED, "", marks=pytest.mark.long),
-        ("Failed", Fate.FAILED, "Failed. 1 "),
+        pytest.param("Running", AppOutcome.RUNNING, "", marks=pytest.mark.long),
+        pytest.param("Succeeded", AppOutcome.SUCCEEDED, "", marks=pytest.mark.long),
+        ("Failed", AppOutcome.FAILED, "Failed. 1 "),
     ],
 )
 def test_what_spark_submit_prints_of_a_pod_is_understood(
-    api: Api, tmp_path: Path, phase: str, fate: Fate, why: str
+    api: Api, tmp_path: Path, phase: str, fate: AppOutcome, why: str
 ) -> None:
     token = "spark.kubernetes.authenticate.submission.oauthToken"
     settings = settings_for(api, tmp_path, f"{token} sesame\nspark.kubernetes.namespace other\n")
@@ -160,5 +160,5 @@ def test_what_spark_submit_prints_of_a_pod_is_understood(
 
     cluster.kill(handle)
     assert api.asked[-1] == ("DELETE", PATH)
-    assert cluster.ask(handle).fate is Fate.ABSENT
+    assert cluster.ask(handle).fate is AppOutcome.ABSENT
     assert api.tokens == {"Bearer sesame"}

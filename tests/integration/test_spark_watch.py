@@ -12,9 +12,9 @@ import pytest
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.clock import SystemClock
 from headway.testing.machine import until
-from headway_worker.spark.events import Tally
-from headway_worker.spark.ledger import Ledger
-from headway_worker.spark.watch import ALL, Watch, Watcher
+from headway_worker.spark.events import EventLogTally
+from headway_worker.spark.ledger import EventLog
+from headway_worker.spark.watch import ALL, DriverWatch, DriverWatcher
 
 ANSWERS = Path(__file__).parents[1] / "unit" / "worker_spark" / "answers"
 APPLICATION = "/api/v1/applications"
@@ -69,10 +69,10 @@ def as_driver(request: BaseHTTPRequestHandler) -> None:
 class Told:
     """What a watch has told, and the watch."""
 
-    def __init__(self, ledger: Ledger | None = None) -> None:
+    def __init__(self, ledger: EventLog | None = None) -> None:
         self.progress: list[SparkProgress] = []
         self.figures: list[SparkFigures] = []
-        self.watch = Watch(Watcher(self.progress.append, self.figures.append), ledger)
+        self.watch = DriverWatch(DriverWatcher(self.progress.append, self.figures.append), ledger)
 
 
 def test_a_driver_tells_progress_while_it_runs_and_figures_at_its_end() -> None:
@@ -195,7 +195,7 @@ def test_the_log_of_a_driver_comes_before_its_answers(tmp_path: Path) -> None:
     log = tmp_path / "events" / "eventlog_v2_local-1"
     log.mkdir(parents=True)
     (log / "events_1_local-1").write_bytes(JOB)
-    told = Told(Ledger(tmp_path, Tally(ALL)))
+    told = Told(EventLog(tmp_path, EventLogTally(ALL)))
     with serving(as_driver) as address:
         told.watch.begin(address)
         until(lambda: told.progress, "progress")
@@ -206,7 +206,7 @@ def test_the_log_of_a_driver_comes_before_its_answers(tmp_path: Path) -> None:
 
 
 def test_a_driver_without_a_log_is_known_by_its_answers(tmp_path: Path) -> None:
-    told = Told(Ledger(tmp_path, Tally(ALL)))
+    told = Told(EventLog(tmp_path, EventLogTally(ALL)))
     with serving(as_driver) as address:
         told.watch.begin(address)
         until(lambda: told.progress, "progress")

@@ -12,7 +12,7 @@ from headway.cli import session
 from headway.cli.main import app
 from headway.db import status
 from headway.db.logins import Login
-from headway.decide.status import Status, Waiting
+from headway.decide.status import Status, WaitingInPool
 from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
@@ -45,7 +45,7 @@ def minutes_ago(engine: Engine, minutes: int) -> None:
         conn.execute(since, {"minutes": minutes, "aging": SETTINGS.priority_aging})
 
 
-def rounded(found: Waiting) -> tuple[object, ...]:
+def rounded(found: WaitingInPool) -> tuple[object, ...]:
     minutes = None if found.longest is None else round(found.longest / 60)
     return found.pool, found.queue, found.waiting, found.paused, minutes
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headway.runtime import settings
-from headway.runtime.stem import Order, Shoot, Stem, StemError
+from headway.runtime.stem import Prefork, PreforkError, Service, ServiceOrder
 from headway.testing.machine import until
 
 PATIENCE = 60.0
@@ -68,11 +68,11 @@ def turn_a_deaf_ear():
 LAUNCHER = """
 import sys, time
 from headway.runtime import settings
-from headway.runtime.stem import Order, Stem
+from headway.runtime.stem import ServiceOrder, Prefork
 
-with Stem(("plants",), settings.environment()) as stem:
+with Prefork(("plants",), settings.environment()) as stem:
     with open(sys.argv[1], "wb") as log:
-        stem.fork(Order("plants:mind_the_end", [], settings.environment()), log.fileno())
+        stem.fork(ServiceOrder("plants:mind_the_end", [], settings.environment()), log.fileno())
     print("there", flush=True)
     time.sleep(600)
 """
@@ -81,19 +81,19 @@ with Stem(("plants",), settings.environment()) as stem:
 class Garden:
     """A stem, and what its programs print."""
 
-    def __init__(self, stem: Stem, output: Path) -> None:
+    def __init__(self, stem: Prefork, output: Path) -> None:
         self.stem = stem
         self.output = output
 
-    def fork(self, name: str, *arguments: str, **environment: str) -> Shoot:
+    def fork(self, name: str, *arguments: str, **environment: str) -> Service:
         own = {**settings.environment(), **environment}
         with self.output.open("wb") as log:
-            return self.stem.fork(Order(f"plants:{name}", arguments, own), log.fileno())
+            return self.stem.fork(ServiceOrder(f"plants:{name}", arguments, own), log.fileno())
 
     def printed(self) -> str:
         return self.output.read_text()
 
-    def staying(self, name: str = "stay") -> Shoot:
+    def staying(self, name: str = "stay") -> Service:
         """Fork a program that does not end by itself, and wait until it is at work."""
         shoot = self.fork(name)
         until(lambda: self.printed().endswith("\n"), "its beginning", PATIENCE)
@@ -108,7 +108,7 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def garden(tmp_path: Path) -> Iterator[Garden]:
-    with Stem(("plants",), surroundings(tmp_path)) as stem:
+    with Prefork(("plants",), surroundings(tmp_path)) as stem:
         yield Garden(stem, tmp_path / "output")
 
 
@@ -222,9 +222,9 @@ def test_the_stem_and_its_programs_end_when_the_launcher_is_killed(tmp_path: Pat
 def test_a_stem_that_cannot_read_its_modules_is_an_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with Stem(("no_such_module",), surroundings(tmp_path)) as stem:
+    with Prefork(("no_such_module",), surroundings(tmp_path)) as stem:
         garden = Garden(stem, tmp_path / "output")
-        with pytest.raises(StemError, match="does not start"):
+        with pytest.raises(PreforkError, match="does not start"):
             garden.fork("stay")
 
     assert "No module named 'no_such_module'" in capfd.readouterr().err

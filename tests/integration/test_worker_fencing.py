@@ -19,11 +19,11 @@ from headway.domain.states import CallbackState, Outcome
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway.testing import callbacks, seed
-from headway_worker.callbacks.clerk import CallbackClerk
-from headway_worker.clerk import Clerk
+from headway_worker.callbacks.clerk import CallbackDatabase
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
-Desk: TypeAlias = tuple[Clerk, Identity]
+Desk: TypeAlias = tuple[WorkerDatabase, Identity]
 
 WRITTEN = text("""
     SELECT CAST(xmin AS text) FROM task_instance
@@ -35,7 +35,7 @@ WRITTEN = text("""
 @pytest.fixture
 def desk(engine: Engine, tmp_path: Path) -> Desk:
     me = seed.register(engine, "worker")
-    clerk = Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
     return clerk, me
 
 
@@ -110,7 +110,7 @@ def test_who_is_declared_dead_between_two_reports_leaves_no_attempt_to_others(
 def test_who_was_declared_dead_claims_no_callback(engine: Engine, desk: Desk) -> None:
     end_a_task(engine)
 
-    refused(engine, lambda: CallbackClerk(desk[0]).claim(5))
+    refused(engine, lambda: CallbackDatabase(desk[0]).claim(5))
 
 
 @pytest.mark.regression
@@ -120,13 +120,13 @@ def test_who_was_declared_dead_reports_no_callback(engine: Engine, desk: Desk) -
         [claimed] = callback_claims.claim(conn, desk[1], [DEFAULT_QUEUE], 5, 30)
     report = CallbackReport(claimed.key, CallbackState.SUCCESS)
 
-    refused(engine, lambda: CallbackClerk(desk[0]).report([report]))
+    refused(engine, lambda: CallbackDatabase(desk[0]).report([report]))
 
 
 def test_who_is_alive_does_all_of_it(engine: Engine, desk: Desk) -> None:
     """So what is refused above is refused for that reason alone."""
     end_a_task(engine)
-    clerk = CallbackClerk(desk[0])
+    clerk = CallbackDatabase(desk[0])
     with engine.begin() as conn:
         [claimed] = callback_claims.claim(conn, desk[1], [DEFAULT_QUEUE], 5, 30)
     clerk.report([CallbackReport(claimed.key, CallbackState.SUCCESS)])

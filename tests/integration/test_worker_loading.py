@@ -12,14 +12,14 @@ from headway.db import engine as engines
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway.testing import seed
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
 
 @pytest.fixture
-def clerk(engine: Engine, tmp_path: Path) -> Clerk:
+def clerk(engine: Engine, tmp_path: Path) -> WorkerDatabase:
     me = seed.register(engine, "worker")
-    return Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    return WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
 
 
 def queued(engine: Engine, dags: int) -> None:
@@ -47,7 +47,7 @@ def statements(engine: Engine) -> Iterator[list[str]]:
 
 
 @pytest.mark.regression
-def test_a_claim_loads_all_its_versions_at_once(engine: Engine, clerk: Clerk) -> None:
+def test_a_claim_loads_all_its_versions_at_once(engine: Engine, clerk: WorkerDatabase) -> None:
     queued(engine, 5)
 
     with statements(engine) as noted:
@@ -57,7 +57,7 @@ def test_a_claim_loads_all_its_versions_at_once(engine: Engine, clerk: Clerk) ->
     assert len(noted) == 2, "the versions, and their manifests"
 
 
-def test_a_version_that_is_known_is_not_loaded_again(engine: Engine, clerk: Clerk) -> None:
+def test_a_version_that_is_known_is_not_loaded_again(engine: Engine, clerk: WorkerDatabase) -> None:
     seed.queued(engine, seed.wide(2))
     clerk.claim(1)
 
@@ -68,7 +68,7 @@ def test_a_version_that_is_known_is_not_loaded_again(engine: Engine, clerk: Cler
 
 
 def test_a_version_that_cannot_be_read_fails_its_own_attempt_alone(
-    engine: Engine, clerk: Clerk
+    engine: Engine, clerk: WorkerDatabase
 ) -> None:
     queued(engine, 3)
     with engine.begin() as conn:

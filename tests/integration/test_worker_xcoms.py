@@ -10,7 +10,7 @@ from headway.domain.spec import MapInput
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway.testing import seed
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
 
@@ -29,7 +29,7 @@ def test_instances_of_a_mapped_task_are_read_one_by_one_and_all_together(
         for it in claimed:
             xcoms.push(conn, it.key, "rows", it.map_index * 10)
     seed.report(engine, [it.key for it in claimed])
-    clerk = Clerk(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
 
     assert clerk.pull_xcom(claimed[0], "m", "rows", 2) == (20,)
     assert clerk.pull_xcom(claimed[0], "m", "cells", 2) is None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.embedded.account import server_account
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.machine import until
 
 PROGRAMS: Final = Path("/usr/lib/postgresql/15/bin")
@@ -68,7 +68,7 @@ class Server:
         words = [word for name, value in self._all().items() for word in ("-c", f"{name}={value}")]
         with self.data.with_suffix(".log").open("ab") as log:
             self._process = subprocess.Popen(
-                tethered(
+                dies_with_parent(
                     [str(PROGRAMS / "postgres"), "-D", str(self.data), *words], user=_account()
                 ),
                 stdin=subprocess.DEVNULL,

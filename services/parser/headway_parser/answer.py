@@ -15,7 +15,7 @@ from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
 from headway.sdk.declared_files import MOST_PATTERNS
 from headway.serialization import codec
-from headway.serialization.decoding import Budget
+from headway.serialization.decoding import DecodeBudget
 from headway.serialization.manifest import MOST_BYTES, MOST_FILES, content_hash, manifest_hash
 from headway.timetables import registry
 from headway_parser.patterns import ABSENT
@@ -206,7 +206,7 @@ def _is_inside(name: str) -> bool:
     return whole and "\0" not in name and not pure.is_absolute() and ".." not in pure.parts
 
 
-def _version(path: str, data: object, manifest: str, budget: Budget) -> NewVersion:
+def _version(path: str, data: object, manifest: str, budget: DecodeBudget) -> NewVersion:
     if not isinstance(data, bytes):
         raise SerializationError("a DAG in it is no bytes.")
     spec = codec.decode(data, budget)

@@ -21,37 +21,41 @@ from headway.runtime.parser_settings import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
 from headway_parser.bundle_files import BundleReader
 from headway_parser.bundles import FolderBundle, open_bundles
-from headway_parser.clerk import Clerk
-from headway_parser.contents import Contents
-from headway_parser.fork_server import Surroundings, child_of, is_other_user, start
+from headway_parser.clerk import ResultWriter
+from headway_parser.contents import FileContents
+from headway_parser.fork_server import ParserHost, child_of, is_other_user, start
 from headway_parser.listing import Lister
 from headway_parser.manager import DagFileProcessorManager
-from headway_parser.pace import Pace
-from headway_parser.parsing import Parsing
+from headway_parser.pace import ReparsePace
+from headway_parser.parsing import ProcessorPool
 from headway_parser.processor import Bounds
 from headway_parser.refresh import Refresher
-from headway_parser.retention import Retention
-from headway_parser.shelf import Shelf
-from headway_parser.sources import Folder, Source
-from headway_parser.storing import Store
-from headway_parser.survey import Survey
-from headway_parser.watching import Watcher
+from headway_parser.retention import VersionRetention
+from headway_parser.shelf import BundleState
+from headway_parser.sources import BundleSource, FolderSource
+from headway_parser.storing import Publisher
+from headway_parser.survey import BundleScan
+from headway_parser.watching import FileWatcher
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class ParserParts:
     """What the parts of one parser share; `ask` has it look at its files at once."""
 
     process: Registered
     given: ParserSettings
-    around: Surroundings
+    around: ParserHost
     clock: Clock
     ask: Callable[[], None]
 
 
 @contextmanager
 def assembled(
-    process: Registered, given: ParserSettings, around: Surroundings, parsing: Parsing, bell: Bell
+    process: Registered,
+    given: ParserSettings,
+    around: ParserHost,
+    parsing: ProcessorPool,
+    bell: Bell,
 ) -> Iterator[DagFileProcessorManager]:
     """Give a manager of the bundles that the settings name, for as long as the context lasts."""
     asked = Event()
@@ -60,7 +64,7 @@ def assembled(
         asked.set()
         bell.ring()
 
-    kit = Kit(process, given, around, parsing.clock, ask)
+    kit = ParserParts(process, given, around, parsing.clock, ask)
     with process.engine.begin() as conn:
         processes.serve(conn, process.me, sorted(given.sources))
     process.listen({PARSER: ask})
@@ -70,20 +74,20 @@ def assembled(
             ending.callback(source.close)
         manager = _manager(kit, sources, parsing, asked)
         if given.watch:
-            watcher = Watcher(ask)
+            watcher = FileWatcher(ask)
             ending.callback(watcher.close)
             manager.survey.watch = watcher.watch
         ending.callback(manager.close)
         yield manager
 
 
-def _sources(kit: Kit) -> Iterator[tuple[str, Source]]:
+def _sources(kit: ParserParts) -> Iterator[tuple[str, BundleSource]]:
     around, process = kit.around, kit.process
     if any(it.git is not None for it in kit.given.sources.values()):
         settings.make_home(around.home, shared=kit.given.forker is not None)
     for bundle in open_bundles(kit.given, around.home, around.environment):
         if isinstance(bundle, FolderBundle):
-            yield bundle.name, Folder(bundle)
+            yield bundle.name, FolderSource(bundle)
         else:
             refresher = Refresher(process.engine, process.me, bundle, kit.clock, kit.ask)
             refresher.start()
@@ -91,12 +95,12 @@ def _sources(kit: Kit) -> Iterator[tuple[str, Source]]:
 
 
 def _manager(
-    kit: Kit, sources: Mapping[str, Source], parsing: Parsing, asked: Event
+    kit: ParserParts, sources: Mapping[str, BundleSource], parsing: ProcessorPool, asked: Event
 ) -> DagFileProcessorManager:
     process, given, clock = kit.process, kit.given, kit.clock
-    contents, release = Contents(clock), release_of()
+    contents, release = FileContents(clock), release_of()
     shelves = {
-        name: Shelf(
+        name: BundleState(
             name,
             process.me.id,
             Lister(safe_mode=given.safe_mode),
@@ -107,13 +111,13 @@ def _manager(
         )
         for name in sources
     }
-    pace = Pace(given.min_file_process_interval, given.unchanged_file_process_interval)
+    pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
     notifiers = {
         name: tuple(it.spec for it in source.notify) for name, source in given.sources.items()
     }
     paused = given.dags_are_paused_at_creation
-    store = Store(process.engine, process.me, pace, paused, notifiers)
-    survey = Survey(
+    store = Publisher(process.engine, process.me, pace, paused, notifiers)
+    survey = BundleScan(
         process.engine, process.me, store, given.health_check_threshold, sources, shelves
     )
     return DagFileProcessorManager(
@@ -123,8 +127,8 @@ def _manager(
         clock,
         survey,
         parsing,
-        Clerk(store.files, release, clock),
-        Retention(process.engine, process.me, given, clock),
+        ResultWriter(store.files, release, clock),
+        VersionRetention(process.engine, process.me, given, clock),
         notify=process.notifier.notify,
         asked=asked,
     )
@@ -132,12 +136,12 @@ def _manager(
 
 def parsing_of(
     given: ParserSettings,
-    around: Surroundings,
+    around: ParserHost,
     clock: Clock,
     starting: Future[Forker] | None = None,
-) -> Parsing:
+) -> ProcessorPool:
     """Return what parses files as the settings say, by a fork server that may be `starting`."""
-    return Parsing(
+    return ProcessorPool(
         lambda: start(given, around),
         lambda job: child_of(job, given, around),
         Bounds(

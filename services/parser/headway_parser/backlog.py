@@ -9,7 +9,7 @@ from headway.runtime.clock import Clock
 
 
 @dataclass(slots=True)
-class Backlog:
+class ParseBacklog:
     """Since when each file waits that was found and not begun with; any thread may ask."""
 
     clock: Clock

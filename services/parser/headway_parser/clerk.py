@@ -10,8 +10,8 @@ from headway.runtime.clock import Clock
 from headway_parser.answer import ParsedFile
 from headway_parser.contents import signature_of
 from headway_parser.jobs import Job
-from headway_parser.parse import Parse
-from headway_parser.taking import Taken
+from headway_parser.parse import StoredParse
+from headway_parser.taking import Published
 
 MOST_AT_ONCE: Final = 32
 MOST_BYTES: Final = 16 * 2**20
@@ -20,10 +20,10 @@ MOST_BYTES: Final = 16 * 2**20
 GATHERING: Final = 0.2
 """Seconds for which a result waits for others to be stored with it, if more are to come."""
 
-StoreFiles: TypeAlias = Callable[[Sequence[Parse]], Mapping[FileKey, Taken]]
+StoreFiles: TypeAlias = Callable[[Sequence[StoredParse]], Mapping[FileKey, Published]]
 
 
-class Result(NamedTuple):
+class ParseResult(NamedTuple):
     """A job that was done, what came of it, and the seconds that it took."""
 
     job: Job
@@ -41,10 +41,10 @@ class Result(NamedTuple):
             return self.parsed.read
         return {**self.job.hashes, **(self.parsed.read or {})}
 
-    def parse(self, release: str) -> Parse:
+    def parse(self, release: str) -> StoredParse:
         """Return this as it is stored by what reads files here."""
         job = self.job
-        return Parse(
+        return StoredParse(
             file=job.key,
             result=self.parsed,
             signature=signature_of(self.read, release),
@@ -59,18 +59,18 @@ class Result(NamedTuple):
 
 
 @dataclass(slots=True)
-class Clerk:
+class ResultWriter:
     """Results that wait to be stored: those that come while others are stored go together."""
 
     store: StoreFiles
     release: str
     clock: Clock
     _store_by: float = 0.0
-    _waiting: list[Result] = field(default_factory=list)
-    _under_way: tuple[Sequence[Result], "Future[Mapping[FileKey, Taken]]"] | None = None
+    _waiting: list[ParseResult] = field(default_factory=list)
+    _under_way: tuple[Sequence[ParseResult], "Future[Mapping[FileKey, Published]]"] | None = None
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "clerk"))
 
-    def add(self, result: Result) -> None:
+    def add(self, result: ParseResult) -> None:
         """Have a result stored."""
         if not self._waiting:
             self._store_by = self.clock.monotonic() + GATHERING
@@ -92,14 +92,14 @@ class Clerk:
         if self._under_way is not None:
             wait([self._under_way[1]], seconds)
 
-    def collect(self, *, more: bool) -> list[tuple[Result, Taken | None]]:
+    def collect(self, *, more: bool) -> list[tuple[ParseResult, Published | None]]:
         """Return what was stored since, and begin with what waits; never wait.
 
         With `more` results to come, few are not worth a transaction yet.  None stands for
         what another parser has taken over.  What could not be stored waits for the next time,
         and the error goes through.
         """
-        stored: list[tuple[Result, Taken | None]] = []
+        stored: list[tuple[ParseResult, Published | None]] = []
         if self._under_way is not None and self._under_way[1].done():
             results, future = self._under_way
             self._under_way = None
@@ -114,9 +114,9 @@ class Clerk:
             self._under_way = results, self._thread.submit(self.store, parses)
         return stored
 
-    def _batch(self) -> list[Result]:
+    def _batch(self) -> list[ParseResult]:
         """Return the first of those that wait: as many as one transaction is to hold."""
-        batch: list[Result] = []
+        batch: list[ParseResult] = []
         left = MOST_BYTES
         for result in self._waiting[:MOST_AT_ONCE]:
             left -= result.parsed.size

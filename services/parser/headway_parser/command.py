@@ -6,7 +6,7 @@ from headway.runtime import secret_settings, service, settings
 from headway.runtime.forker import early
 from headway.runtime.parser_settings import ParserSettings
 from headway.runtime.private_files import repair_modes
-from headway_parser.fork_server import Surroundings, folders_of, start
+from headway_parser.fork_server import ParserHost, folders_of, start
 
 
 def run(database: str) -> int:
@@ -15,7 +15,7 @@ def run(database: str) -> int:
     folders_of(given)
     repair_modes(settings.home())
     hidden = (*settings.private_paths(), *secret_settings.private_paths())
-    around = Surroundings(settings.home(), hidden, settings.environment())
+    around = ParserHost(settings.home(), hidden, settings.environment())
     bell = service.stop_on_signals()
     starting = early.begin(partial(start, given, around))
     # Here and not above: this takes as long as the fork server, which starts meanwhile.

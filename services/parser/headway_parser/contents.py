@@ -22,7 +22,7 @@ RACY_SECONDS: Final = 0.1
 
 
 @dataclass(slots=True)
-class Contents:
+class FileContents:
     """The hashes of the files below a folder; a file is read again when its stamp differs."""
 
     clock: Clock

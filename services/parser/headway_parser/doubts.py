@@ -19,7 +19,7 @@ is dynamic.  The second is for what changes slowly and for ever, as with the dat
 _LONGEST: Final = 120
 
 
-class Verdict(Enum):
+class StabilityVerdict(Enum):
     """What becomes of a DAG as it was read."""
 
     SAME = auto()
@@ -30,17 +30,19 @@ class Verdict(Enum):
     DRIFTS_SLOWLY = auto()
 
 
-HELD: Final = frozenset({Verdict.FLAPS, Verdict.DRIFTS, Verdict.DRIFTS_SLOWLY})
+HELD: Final = frozenset(
+    {StabilityVerdict.FLAPS, StabilityVerdict.DRIFTS, StabilityVerdict.DRIFTS_SLOWLY}
+)
 """Of what is not taken over, and its author is warned.  What is in force is of the same code."""
 
 _HOW_OFTEN: Final = {
-    Verdict.DRIFTS: f"{MOST_PER_HOUR} times within an hour",
-    Verdict.DRIFTS_SLOWLY: f"{MOST_PER_MONTH} times within 30 days",
+    StabilityVerdict.DRIFTS: f"{MOST_PER_HOUR} times within an hour",
+    StabilityVerdict.DRIFTS_SLOWLY: f"{MOST_PER_MONTH} times within 30 days",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class StabilityCheck:
     """What a parse is the check of: the same DAG as the parse right before has read it.
 
     That is None when it read no such DAG.
@@ -49,36 +51,38 @@ class Check:
     first: NewVersion | None
 
 
-def judge(new: NewVersion, current: InForce | None, check: Check | None, past: Past) -> Verdict:
+def judge(
+    new: NewVersion, current: InForce | None, check: StabilityCheck | None, past: Past
+) -> StabilityVerdict:
     """Decide on a DAG, given what is in force of it, and what this very code has made before."""
     if current is None:
-        return Verdict.TAKE
+        return StabilityVerdict.TAKE
     edited = current.manifest_hash != new.manifest_hash
     if edited and (past.had or not past.versions):  # code that was before, as it was, or new code
-        return Verdict.TAKE
+        return StabilityVerdict.TAKE
     if check is not None and _differs(check, new):
-        return Verdict.FLAPS
+        return StabilityVerdict.FLAPS
     if current.fingerprint == new.fingerprint:
-        return Verdict.SAME
+        return StabilityVerdict.SAME
     if check is None:
-        return Verdict.PARSE_AGAIN
-    return _drift(new, past) or Verdict.TAKE
+        return StabilityVerdict.PARSE_AGAIN
+    return _drift(new, past) or StabilityVerdict.TAKE
 
 
-def _differs(check: Check, new: NewVersion) -> bool:
+def _differs(check: StabilityCheck, new: NewVersion) -> bool:
     return check.first is None or check.first.fingerprint != new.fingerprint
 
 
-def _drift(new: NewVersion, past: Past) -> Verdict | None:
+def _drift(new: NewVersion, past: Past) -> StabilityVerdict | None:
     """Return how this code has made as many versions as it may, if it has."""
     if past.had or new.spec.dynamic or new.spec.reparse_on_run:
         return None
     if past.in_hour >= MOST_PER_HOUR:
-        return Verdict.DRIFTS
-    return Verdict.DRIFTS_SLOWLY if past.in_month >= MOST_PER_MONTH else None
+        return StabilityVerdict.DRIFTS
+    return StabilityVerdict.DRIFTS_SLOWLY if past.in_month >= MOST_PER_MONTH else None
 
 
-def warning_of(verdict: Verdict, new: NewVersion, first: NewVersion | None) -> str:
+def warning_of(verdict: StabilityVerdict, new: NewVersion, first: NewVersion | None) -> str:
     """Return what to tell the author of a DAG that is not taken over."""
     if verdict in _HOW_OFTEN:
         return (

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from enum import StrEnum
 
-from headway.db.files import Row
+from headway.db.files import FileRow
 
 
-class Reason(StrEnum):
+class ParseReason(StrEnum):
     """Why a file is parsed."""
 
     NEW = "new"
@@ -18,8 +18,8 @@ class Reason(StrEnum):
 
 
 def why(
-    row: Row | None, mine: str, me: int, others: Collection[int], *, changed: bool
-) -> Reason | None:
+    row: FileRow | None, mine: str, me: int, others: Collection[int], *, changed: bool
+) -> ParseReason | None:
     """Return why this parser is to parse the file; None when it is to leave it alone.
 
     `mine` is the signature of the content that this parser sees; `changed` is whether that is
@@ -31,20 +31,20 @@ def why(
     them being late, would else go on correcting each other.
     """
     if row is None:
-        return Reason.NEW
+        return ParseReason.NEW
     if row.claimed and row.parser_id in others:
         return None
     if row.claimed:
-        return Reason.ABANDONED
+        return ParseReason.ABANDONED
     if row.asked:
-        return Reason.ASKED
+        return ParseReason.ASKED
     if row.signature != mine:
         orphaned = row.parser_id not in others and row.parser_id != me
-        return Reason.CHANGED if changed or orphaned else None
-    return Reason.DUE if row.due else None
+        return ParseReason.CHANGED if changed or orphaned else None
+    return ParseReason.DUE if row.due else None
 
 
-def may_forget(row: Row, others: Collection[int]) -> bool:
+def may_forget(row: FileRow, others: Collection[int]) -> bool:
     """Tell whether a file that this parser does not find any more is its own to forget.
 
     Who parsed a file last sees it last: as long as that parser lives it is the judge.

@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 from headway.db import entries, versions
 from headway.db.versions import NewVersion
 from headway_parser.bundle_files import BundleFiles
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
-Found: TypeAlias = Mapping[str, tuple[Parse, NewVersion]]
+Found: TypeAlias = Mapping[str, tuple[StoredParse, NewVersion]]
 """DAGs as they were read, by their id."""
 
 
@@ -68,14 +68,16 @@ def _known(
     return known
 
 
-def _with_bundle(version: NewVersion, parse: Parse, stored: Mapping[int, _Stored]) -> NewVersion:
+def _with_bundle(
+    version: NewVersion, parse: StoredParse, stored: Mapping[int, _Stored]
+) -> NewVersion:
     bundle = stored.get(id(parse.bundle))
     if bundle is None:
         return version
     return replace(version, bundle_hash=bundle.bundle_hash, bundle_complete=bundle.complete)
 
 
-def _add_code(conn: Connection, parses: Iterable[Parse]) -> dict[int, _Stored]:
+def _add_code(conn: Connection, parses: Iterable[StoredParse]) -> dict[int, _Stored]:
     """Store the code of these parses, and their bundles' files, which are returned.
 
     All contents are stored at once: who stores others at this moment does so in the same order.

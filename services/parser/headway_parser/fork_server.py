@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from headway.domain.errors import SettingsError
-from headway.runtime.forker import ChildSpec, Forker, Limits
+from headway.runtime.forker import ChildLimits, ChildSpec, Forker
 from headway.runtime.parser_settings import ParserSettings
 from headway.runtime.sandbox import Sandbox
 from headway.runtime.scrub import scrubbed_environment
@@ -28,7 +28,7 @@ NICENESS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ParserHost:
     """What a parser finds on its machine: its folder for state, and its environment."""
 
     home: Path
@@ -36,7 +36,7 @@ class Surroundings:
     environment: Mapping[str, str]
 
 
-def start(given: ParserSettings, around: Surroundings) -> Forker:
+def start(given: ParserSettings, around: ParserHost) -> Forker:
     """Start a fork server, or connect to the one that the settings name, and wait for it."""
     readable = [str(folder) for folder in _named(given) if folder.is_dir()]
     sandbox = _sandbox(readable, given, around)
@@ -45,12 +45,14 @@ def start(given: ParserSettings, around: Surroundings) -> Forker:
     return Forker.start(PRELOAD, scrubbed_environment(around.environment), sandbox=sandbox)
 
 
-def child_of(job: "Job", given: ParserSettings, around: Surroundings) -> ChildSpec:
+def child_of(job: "Job", given: ParserSettings, around: ParserHost) -> ChildSpec:
     """Return what a child is to do to parse a file."""
     return ChildSpec(
         target=CHILD,
         argument={"root": str(job.root), "path": job.key.path},
-        limits=Limits(address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS),
+        limits=ChildLimits(
+            address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS
+        ),
         sandbox=_sandbox([str(job.root)], given, around),
     )
 
@@ -76,7 +78,7 @@ def _named(given: ParserSettings) -> list[Path]:
     return [it.path.absolute() for it in given.sources.values() if it.path is not None]
 
 
-def _sandbox(readable: list[str], given: ParserSettings, around: Surroundings) -> Sandbox:
+def _sandbox(readable: list[str], given: ParserSettings, around: ParserHost) -> Sandbox:
     return Sandbox(
         readable=(*readable, *given.readable),
         hidden=tuple(map(str, around.hidden)),

@@ -26,12 +26,12 @@ class IgnoreError(HeadwayError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rules:
+class IgnoreRules:
     """The rules of one folder, with those of the folders above, which they override."""
 
     folder: str
     spec: GitIgnoreSpec
-    above: "Rules | None"
+    above: "IgnoreRules | None"
     stamp: object
     _verdicts: dict[str, bool] = field(default_factory=dict)
 

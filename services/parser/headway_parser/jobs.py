@@ -9,7 +9,7 @@ from headway.db.files import FileKey
 from headway.runtime.parser_settings import SortMode
 from headway_parser.answer import ParsedFile
 from headway_parser.bundle_files import BundleFiles
-from headway_parser.due import Reason
+from headway_parser.due import ParseReason
 from headway_parser.stamps import stamp_of
 
 
@@ -25,7 +25,7 @@ class Job:
 
     key: FileKey
     root: Path
-    reason: Reason
+    reason: ParseReason
     seen: str
     hashes: Mapping[str, str]
     commit: str | None = None
@@ -43,7 +43,7 @@ def in_order(jobs: Iterable[Job], mode: SortMode, random: Random) -> list[Job]:
         random.shuffle(found)
     elif mode is SortMode.MODIFIED_TIME:
         found.sort(key=_modified, reverse=True)
-    return sorted(found, key=lambda job: job.reason is not Reason.ASKED)
+    return sorted(found, key=lambda job: job.reason is not ParseReason.ASKED)
 
 
 def _modified(job: Job) -> int:

@@ -10,7 +10,7 @@ from typing import Final
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.packages import SUFFIX, mentions_dags, names_modules
 from headway.serialization.manifest import MOST_FILES
-from headway_parser.ignore import Rules
+from headway_parser.ignore import IgnoreRules
 from headway_parser.regular import read_regular
 from headway_parser.stamps import Stamp
 from headway_parser.walking import Identity, LateError, Walk
@@ -65,7 +65,7 @@ class Lister:
     safe_mode: bool = True
     clock: Clock = field(default_factory=SystemClock)
     _verdicts: dict[str, tuple[Stamp, bool]] = field(default_factory=dict)
-    _rules: dict[str, Rules] = field(default_factory=dict)
+    _rules: dict[str, IgnoreRules] = field(default_factory=dict)
     _mounts: dict[Identity | None, set[str]] = field(default_factory=dict)
     _said: frozenset[str] = frozenset()
 

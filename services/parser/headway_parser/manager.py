@@ -23,14 +23,14 @@ from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.forker import Exit
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
-from headway_parser.backlog import Backlog
-from headway_parser.clerk import Clerk, Result
+from headway_parser.backlog import ParseBacklog
+from headway_parser.clerk import ParseResult, ResultWriter
 from headway_parser.contents import is_pattern
 from headway_parser.jobs import Job, in_order
-from headway_parser.parsing import Finished, Parsing
-from headway_parser.retention import Retention
-from headway_parser.survey import Survey
-from headway_parser.taking import Taken
+from headway_parser.parsing import FinishedJob, ProcessorPool
+from headway_parser.retention import VersionRetention
+from headway_parser.survey import BundleScan
+from headway_parser.taking import Published
 
 log = logging.getLogger(__name__)
 
@@ -68,15 +68,15 @@ class DagFileProcessorManager:
     me: Identity
     settings: ParserSettings
     clock: Clock
-    survey: Survey
-    parsing: Parsing
-    clerk: Clerk
-    retention: Retention
+    survey: BundleScan
+    parsing: ProcessorPool
+    clerk: ResultWriter
+    retention: VersionRetention
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
     theirs: DatabaseClock = field(init=False)
-    _backlog: Backlog = field(init=False)
+    _backlog: ParseBacklog = field(init=False)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
     _once_more: deque[Job] = field(default_factory=deque)
@@ -91,7 +91,7 @@ class DagFileProcessorManager:
     def __post_init__(self) -> None:
         self.survey.beat = self._beat
         self.theirs = DatabaseClock(self.clock)
-        self._backlog = Backlog(self.clock)
+        self._backlog = ParseBacklog(self.clock)
         self._backlog.show()
 
     def step(self) -> bool:
@@ -205,7 +205,7 @@ class DagFileProcessorManager:
         if stored:
             self.notify(SCHEDULER)
 
-    def _take(self, finished: Finished) -> None:
+    def _take(self, finished: FinishedJob) -> None:
         """Keep what came of a parse, or have the file parsed once more."""
         job, result = finished.job, finished.result
         PARSE_SECONDS.observe(finished.seconds)
@@ -222,7 +222,7 @@ class DagFileProcessorManager:
                 self._once_more.append(replace(job, tries=job.tries + 1))
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
-        self.clerk.add(Result(job, result, finished.seconds))
+        self.clerk.add(ParseResult(job, result, finished.seconds))
 
     def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
         """Tell whether a file holds what it held before the parse, but another content is claimed.
@@ -237,7 +237,7 @@ class DagFileProcessorManager:
             for path, said in (result.read or {}).items()
         )
 
-    def _conclude(self, result: Result, taken: Taken | None) -> None:
+    def _conclude(self, result: ParseResult, taken: Published | None) -> None:
         job = result.job
         if taken is not None and not taken.doubtful:
             PARSES.inc("good" if taken.error is None else "error")

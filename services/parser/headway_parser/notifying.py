@@ -6,10 +6,10 @@ from headway.db.versions import NewVersion
 from headway.domain.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway_parser.answer import ParsedFile
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
 
-def notifying(parse: Parse, notifiers: tuple[NotifierSpec, ...]) -> Parse:
+def notifying(parse: StoredParse, notifiers: tuple[NotifierSpec, ...]) -> StoredParse:
     """Return the parse with versions that have these notifiers besides their own."""
     if not notifiers:
         return parse

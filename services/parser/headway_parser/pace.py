@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
 FIRST_RETRY: Final = 10.0
 """Seconds after which a file that failed is parsed again; twice as many after each failure."""
@@ -19,13 +19,13 @@ SPREAD: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ReparsePace:
     """The intervals in seconds: of files that follow something else, and of all the others."""
 
     dynamic: float
     unchanged: float
 
-    def due_in(self, parse: Parse, *, changed: bool, failed: bool) -> float:
+    def due_in(self, parse: StoredParse, *, changed: bool, failed: bool) -> float:
         """Return the seconds until the next parse of a file that is left as it is.
 
         What has just `changed` is looked at again early: whether it is the same each time.
@@ -37,7 +37,7 @@ class Pace:
         wait *= 1 + SPREAD * (crc32(parse.file.path.encode()) % 1000) / 1000
         return max(wait, SLOWNESS * parse.seconds)
 
-    def _interval(self, parse: Parse, *, changed: bool) -> float:
+    def _interval(self, parse: StoredParse, *, changed: bool) -> float:
         specs = [version.spec for version in parse.result.versions]
         own = [it.min_file_process_interval for it in specs if it.min_file_process_interval]
         if own:

@@ -9,7 +9,7 @@ from headway_parser.bundle_files import BundleFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parse:
+class StoredParse:
     """A parse to be stored.
 
     `signature` and `paths` tell what it depends on; `bundle` is what its tasks may read besides.
@@ -35,9 +35,9 @@ class Parse:
         return sorted(version.spec.dag_id for version in self.result.versions)
 
 
-def apart(parses: Iterable[Parse]) -> list[list[Parse]]:
+def apart(parses: Iterable[StoredParse]) -> list[list[StoredParse]]:
     """Divide parses so that no DAG id is there twice in one part; there is seldom more than one."""
-    parts: list[tuple[set[str], list[Parse]]] = []
+    parts: list[tuple[set[str], list[StoredParse]]] = []
     for parse in parses:
         ids = set(parse.dag_ids)
         fitting = next((it for it in parts if it[0].isdisjoint(ids)), None)

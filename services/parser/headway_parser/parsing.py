@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from headway.db.files import FileKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
-from headway.runtime.health import Check
+from headway.runtime.health import HealthCheck
 from headway_parser.answer import ParsedFile
 from headway_parser.jobs import Job
 from headway_parser.processor import Bounds, DagFileProcessor
@@ -25,7 +25,7 @@ SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
 
 
-class Finished(NamedTuple):
+class FinishedJob(NamedTuple):
     """A job that is done, by whom, and the seconds that it took."""
 
     job: Job
@@ -39,7 +39,7 @@ class Finished(NamedTuple):
 
 
 @dataclass(slots=True)
-class Parsing:
+class ProcessorPool:
     """Children of a fork server, which may be `starting`, and is replaced when it has died.
 
     There are as many as `places`, and as many again while those are slow.
@@ -104,10 +104,10 @@ class Parsing:
             except ForkerError as error:
                 log.warning("action=await_forker next_try=%.1f error=%s", ASKED_AGAIN, error)
 
-    def check(self) -> Check:
+    def check(self) -> HealthCheck:
         """Tell whether the last file had a fork server to be parsed by; any thread may ask."""
         missing = self._missing
-        return Check(
+        return HealthCheck(
             "fork server", not missing, f"is missing: {missing}" if missing else "is there"
         )
 
@@ -127,13 +127,13 @@ class Parsing:
                 processor.watch(selector)
             selector.select(seconds)
 
-    def finished(self) -> list[Finished]:
+    def finished(self) -> list[FinishedJob]:
         """Return the jobs that are done, each once; their places are free."""
         done = []
         for key, (job, processor) in list(self.running.items()):
             if processor.has_ended():
                 del self.running[key]
-                done.append(Finished(job, processor, processor.seconds))
+                done.append(FinishedJob(job, processor, processor.seconds))
                 processor.close()
         return done
 

@@ -14,7 +14,7 @@ from headway.db.processes import Identity
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 from headway_parser.bundles import GitBundle, GitError
-from headway_parser.shelf import Place
+from headway_parser.shelf import BundlePlace
 
 log = logging.getLogger(__name__)
 
@@ -37,14 +37,14 @@ class Refresher:
     clock: Clock
     moved: Callable[[], None]
     bell: Bell = field(default_factory=Bell)
-    _place: Place | None = None
+    _place: BundlePlace | None = None
     _failing: str | None = None
     _failures: int = 0
     _bug: Exception | None = None
     _thread: Thread | None = None
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> BundlePlace | None:
         """What is checked out; None before anything is."""
         if self._bug is not None:
             raise self._bug
@@ -80,14 +80,14 @@ class Refresher:
         name, interval = self.bundle.name, self.bundle.source.refresh_interval
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me)
-            return bundles.take_question(conn, name, self.me.id, interval)
+            return bundles.claim_fetch(conn, name, self.me.id, interval)
 
     def _ask(self) -> None:
         try:
             newest = self.bundle.newest()
         except (GitError, OSError):
             with self.engine.begin() as conn:
-                bundles.give_back_question(conn, self.bundle.name, self.me.id)
+                bundles.release_fetch(conn, self.bundle.name, self.me.id)
             raise
         self._move(newest)
 
@@ -101,7 +101,7 @@ class Refresher:
         with reader(self.engine).connect() as conn:
             commit = bundles.commits(conn, [name]).get(name)
         if commit is not None and (self._place is None or self._place.commit != commit):
-            self._place = Place(self.bundle.check_out(commit), commit)
+            self._place = BundlePlace(self.bundle.check_out(commit), commit)
             log.info("action=check_out bundle=%s commit=%s", name, commit)
             self.moved()
 

@@ -58,7 +58,7 @@ def _once(engine: Engine, me: Identity, step: Step) -> int:
 
 
 @dataclass(slots=True)
-class Retention:
+class VersionRetention:
     """Prune from time to time, in a thread of its own: it may take long."""
 
     engine: Engine

@@ -15,8 +15,8 @@ from headway.runtime.forker import Forker, ForkerError
 from headway.runtime.loop import Found, Loop, Pace, cause_of
 from headway.runtime.parser_settings import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
-from headway_parser.fork_server import Surroundings
-from headway_parser.parsing import Parsing
+from headway_parser.fork_server import ParserHost
+from headway_parser.parsing import ProcessorPool
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ IDLE: Final = 0.2
 def serve(
     database: str,
     given: ParserSettings,
-    around: Surroundings,
+    around: ParserHost,
     starting: Future[Forker],
     bell: Bell,
 ) -> None:
@@ -54,7 +54,7 @@ def serve(
         Loop("parser", step, clock, _passes, Pace(idle=IDLE), bell, moved=moved).run()
 
 
-def warm_up_or_wait(parsing: Parsing, *, elsewhere: bool) -> None:
+def warm_up_or_wait(parsing: ProcessorPool, *, elsewhere: bool) -> None:
     """Have the fork server ready; one elsewhere may start later than this process."""
     try:
         parsing.warm_up()

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from headway.db.files import FileKey, Row
+from headway.db.files import FileKey, FileRow
 from headway.runtime.clock import Clock
 from headway_parser.bundle_files import BundleFiles, BundleReader, StoredBundle
-from headway_parser.contents import Contents, is_pattern, signature_of
-from headway_parser.due import Reason, may_forget, why
+from headway_parser.contents import FileContents, is_pattern, signature_of
+from headway_parser.due import ParseReason, may_forget, why
 from headway_parser.jobs import Job
 from headway_parser.listing import Lister, Listing
 from headway_parser.stamps import stamp_of
@@ -32,7 +32,7 @@ COMPLETED_AFTER: Final = 15.0
 written all the time."""
 
 
-class Place(NamedTuple):
+class BundlePlace(NamedTuple):
     """Where the files of a bundle are, and of which commit; None for a plain folder."""
 
     root: Path
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shelf:
+class BundleState:
     """What this parser knows of a bundle besides what is stored.
 
     `considered` is, for each file, the content by path that it has had parsed, or found stored.
@@ -49,7 +49,7 @@ class Shelf:
     name: str
     me: int
     lister: Lister
-    contents: Contents
+    contents: FileContents
     release: str
     clock: Clock
     reader: BundleReader
@@ -61,15 +61,15 @@ class Shelf:
     _empty: dict[str, float] = field(default_factory=dict)
     _commit: tuple[str, frozenset[str]] | None = None
 
-    def listed(self, place: Place) -> Listing:
+    def listed(self, place: BundlePlace) -> Listing:
         """Return the files that are there now."""
         return self.lister.list(place.root)
 
     def jobs(
         self,
-        place: Place,
+        place: BundlePlace,
         listing: Listing,
-        rows: Mapping[str, Row],
+        rows: Mapping[str, FileRow],
         others: Collection[int],
         wanted: Mapping[str, tuple[int, ...]],
     ) -> Iterator[Job]:
@@ -88,10 +88,10 @@ class Shelf:
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
             if reason is None and self._may_complete(path, row) and bundle.seems_complete:
-                reason = Reason.INCOMPLETE
+                reason = ParseReason.INCOMPLETE
             if path in wanted and (row is None or not row.claimed):
-                reason = Reason.ASKED
-            if reason is Reason.CHANGED and self._repeats(path, hashes) >= MOST_REPEATS:
+                reason = ParseReason.ASKED
+            if reason is ParseReason.CHANGED and self._repeats(path, hashes) >= MOST_REPEATS:
                 reason = None
             if reason is not None:
                 yield Job(
@@ -106,7 +106,9 @@ class Shelf:
                     bundle=bundle,
                 )
 
-    def _look(self, root: Path, listing: Listing, rows: Mapping[str, Row]) -> Callable[[str], str]:
+    def _look(
+        self, root: Path, listing: Listing, rows: Mapping[str, FileRow]
+    ) -> Callable[[str], str]:
         """Look for the files of patterns; return what tells the hash of a dependency."""
         known = (it for path in listing.paths if path in rows for it in rows[path].paths)
         self.contents.patterns.look(root, {it for it in known if is_pattern(it)})
@@ -126,7 +128,7 @@ class Shelf:
         last, times = self._parsed.get(path, ({}, 0))
         return times if all(hashes.get(name, it) == it for name, it in last.items()) else 0
 
-    def _may_complete(self, path: str, row: Row | None) -> bool:
+    def _may_complete(self, path: str, row: FileRow | None) -> bool:
         """Tell whether another parse is to add the bundle's files that versions lack."""
         if row is None or not row.incomplete or row.claimed or row.failures:
             return False
@@ -134,7 +136,11 @@ class Shelf:
         return last is None or self.clock.monotonic() - last >= COMPLETED_AFTER
 
     def gone(
-        self, place: Place, listing: Listing, rows: Mapping[str, Row], others: Collection[int]
+        self,
+        place: BundlePlace,
+        listing: Listing,
+        rows: Mapping[str, FileRow],
+        others: Collection[int],
     ) -> list[str] | None:
         """Return the stored files that are gone for certain; None if that cannot be told.
 
@@ -159,7 +165,7 @@ class Shelf:
             self._loss = frozenset(), self._loss[1]  # what is left of it has its own while
         return None
 
-    def _may_be_unmounted(self, place: Place, gone: Collection[str]) -> bool:
+    def _may_be_unmounted(self, place: BundlePlace, gone: Collection[str]) -> bool:
         """Tell whether files that were never seen here may be on a volume that is not mounted.
 
         Its mount point is then an empty folder.  A volume that was seen is missed by the lister.
@@ -176,7 +182,7 @@ class Shelf:
             self._commit = commit, frozenset(listing.paths)
         return self._commit[1] <= set(listing.paths)
 
-    def _empty_for_now(self, place: Place, missing: Collection[str]) -> set[str]:
+    def _empty_for_now(self, place: BundlePlace, missing: Collection[str]) -> set[str]:
         """Return the files that are there, and have only just ceased to be DAG files."""
         now = self.clock.monotonic()
         there = [path for path in missing if stamp_of(place.root / path) is not None]

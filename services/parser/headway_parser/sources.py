@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from headway_parser.bundles import FolderBundle
-from headway_parser.shelf import Place
+from headway_parser.bundles.folder import FolderBundle
+from headway_parser.shelf import BundlePlace
 
 
-class Source(Protocol):
+class BundleSource(Protocol):
     """What gives the place of a bundle's files."""
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> BundlePlace | None:
         """Where they are now; None while they are nowhere."""
 
     @property
@@ -27,15 +27,15 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderSource:
     """A folder of this machine."""
 
     bundle: FolderBundle
 
     @property
-    def place(self) -> Place:
+    def place(self) -> BundlePlace:
         """The folder, wherever links lead at the moment."""
-        return Place(self.bundle.root)
+        return BundlePlace(self.bundle.root)
 
     @property
     def watched(self) -> Path:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 
 from headway.db import file_claims, files, pins, processes
 from headway.db.engine import is_transient
-from headway.db.files import FileKey, Outcome
+from headway.db.files import FileKey, ParseOutcome
 from headway.db.guards import is_refusal
 from headway.db.processes import Identity
 from headway.domain.errors import FencedError, HeadwayError
@@ -18,9 +18,9 @@ from headway.runtime.loop import cause_of
 from headway.runtime.seam import nothing
 from headway_parser.answer import ParsedFile, kept
 from headway_parser.notifying import notifying
-from headway_parser.pace import Pace
-from headway_parser.parse import Parse, apart
-from headway_parser.taking import Taken, take_over
+from headway_parser.pace import ReparsePace
+from headway_parser.parse import StoredParse, apart
+from headway_parser.taking import Published, publish
 
 log = logging.getLogger(__name__)
 
@@ -28,24 +28,24 @@ _REFUSED: Final = "The database refuses what the file defines"
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Publisher:
     """Where a parser stores what it has parsed, and by which rules."""
 
     engine: Engine
     me: Identity
-    pace: Pace
+    pace: ReparsePace
     new_ones_paused: bool
     notifiers: Mapping[str, tuple[NotifierSpec, ...]] = field(default_factory=dict)
 
     def files(
-        self, parses: Sequence[Parse], before_commit: Callable[[], None] = nothing
-    ) -> dict[FileKey, Taken]:
+        self, parses: Sequence[StoredParse], before_commit: Callable[[], None] = nothing
+    ) -> dict[FileKey, Published]:
         """Store these parses, of which each is stored as a whole or not at all.
 
         Left out are files that another parser has taken over: nothing of them is stored.
         What cannot be stored is an error of its file, and of no other.
         """
-        taken: dict[FileKey, Taken] = {}
+        taken: dict[FileKey, Published] = {}
         for part in apart(parses):
             taken |= self._part(part, before_commit)
         return taken
@@ -61,8 +61,8 @@ class Store:
         log.info("action=forget bundle=%s files=%s dags=%s", bundle, *told)
 
     def _part(
-        self, parses: Sequence[Parse], before_commit: Callable[[], None]
-    ) -> dict[FileKey, Taken]:
+        self, parses: Sequence[StoredParse], before_commit: Callable[[], None]
+    ) -> dict[FileKey, Published]:
         try:
             return self._at_once([self._notifying(it) for it in parses], before_commit)
         except FencedError:
@@ -73,22 +73,22 @@ class Store:
             if len(parses) == 1:
                 log.exception("action=refuse file=%s", parses[0].file.path)
                 return self._at_once([_refused(parses[0], error)], before_commit)
-        taken: dict[FileKey, Taken] = {}
+        taken: dict[FileKey, Published] = {}
         for parse in parses:
             taken |= self._part([parse], before_commit)
         return taken
 
-    def _notifying(self, parse: Parse) -> Parse:
+    def _notifying(self, parse: StoredParse) -> StoredParse:
         return notifying(parse, self.notifiers.get(parse.file.bundle, ()))
 
     def _at_once(
-        self, parses: Sequence[Parse], before_commit: Callable[[], None]
-    ) -> dict[FileKey, Taken]:
+        self, parses: Sequence[StoredParse], before_commit: Callable[[], None]
+    ) -> dict[FileKey, Published]:
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me, repeatable=True)
             held = file_claims.hold(conn, self.me.id, [parse.file for parse in parses])
             ours = [parse for parse in parses if parse.file in held]
-            taken = take_over(conn, ours, new_ones_paused=self.new_ones_paused)
+            taken = publish(conn, ours, new_ones_paused=self.new_ones_paused)
             self._note(conn, ours, taken)
             before_commit()
         for key, what in taken.items():
@@ -96,16 +96,16 @@ class Store:
         return taken
 
     def _note(
-        self, conn: Connection, parses: Sequence[Parse], taken: Mapping[FileKey, Taken]
+        self, conn: Connection, parses: Sequence[StoredParse], taken: Mapping[FileKey, Published]
     ) -> None:
-        outcomes: dict[FileKey, Outcome] = {}
+        outcomes: dict[FileKey, ParseOutcome] = {}
         for parse in parses:
             what = taken[parse.file]
             if what.doubtful:
                 continue
             pins.pin(conn, parse.runs, f"parser:{self.me.id}", parse.result.error)
             failed = what.error is not None
-            outcomes[parse.file] = Outcome(
+            outcomes[parse.file] = ParseOutcome(
                 signature=parse.signature,
                 paths=parse.paths,
                 seconds=parse.seconds,
@@ -117,7 +117,7 @@ class Store:
             files.parsed(conn, self.me.id, outcomes)
 
 
-def _refused(parse: Parse, error: Exception) -> Parse:
+def _refused(parse: StoredParse, error: Exception) -> StoredParse:
     said = cause_of(error).partition("\n")[0]
     ours = isinstance(error, HeadwayError)
     what = "What the file defines cannot be stored" if ours else _REFUSED
@@ -125,7 +125,7 @@ def _refused(parse: Parse, error: Exception) -> Parse:
     return replace(parse, result=replace(result, read=parse.result.read))
 
 
-def _tell(file: FileKey, taken: Taken) -> None:
+def _tell(file: FileKey, taken: Published) -> None:
     name = f"{file.bundle}/{file.path}"
     if taken.error is not None:
         log.warning("action=import_error file=%s error=%r", name, _last_line(taken.error))

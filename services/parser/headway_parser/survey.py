@@ -9,35 +9,35 @@ from sqlalchemy import Engine
 
 from headway.db import bundles, file_claims, files, pins
 from headway.db.engine import reader
-from headway.db.files import Row
+from headway.db.files import FileRow
 from headway.db.processes import Identity
 from headway.metrics.metric import Values
 from headway.metrics.parser import FILES
 from headway.runtime.seam import nothing
 from headway_parser.jobs import Job
 from headway_parser.listing import Listing
-from headway_parser.shelf import Place, Shelf
-from headway_parser.sources import Source
-from headway_parser.storing import Store
+from headway_parser.shelf import BundlePlace, BundleState
+from headway_parser.sources import BundleSource
+from headway_parser.storing import Publisher
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredBundles:
     """What the database knows.
 
     Files by bundle and path, the commits that bundles are to be at, the runs that wait for a
     file, by bundle and path as well, and the other parsers alive.
     """
 
-    rows: Mapping[str, Mapping[str, Row]]
+    rows: Mapping[str, Mapping[str, FileRow]]
     commits: Mapping[str, str]
     wanted: Mapping[str, Mapping[str, tuple[int, ...]]]
     others: frozenset[int]
 
 
-def _show(rows: Mapping[str, Mapping[str, Row]]) -> None:
+def _show(rows: Mapping[str, Mapping[str, FileRow]]) -> None:
     found: dict[Values, float] = {}
     for name, its in rows.items():
         found[name, "known"] = len(its)
@@ -50,7 +50,7 @@ def _nothing(_folders: Iterable[Path]) -> None:
 
 
 @dataclass(slots=True)
-class Survey:
+class BundleScan:
     """The bundles of a parser, by name: where each comes from, and what is known of it.
 
     `watch` is given the folders in which changes are to be noticed; `beat` is called between
@@ -59,10 +59,10 @@ class Survey:
 
     engine: Engine
     me: Identity
-    store: Store
+    store: Publisher
     threshold: float
-    sources: Mapping[str, Source]
-    shelves: Mapping[str, Shelf]
+    sources: Mapping[str, BundleSource]
+    shelves: Mapping[str, BundleState]
     watch: Callable[[Iterable[Path]], None] = _nothing
     beat: Callable[[], None] = nothing
     _warned: set[str] = field(default_factory=set)
@@ -77,14 +77,14 @@ class Survey:
         jobs = [job for name in self.shelves for job in self._compare(name, stored)]
         return jobs, stored.others
 
-    def _stored(self) -> Stored:
+    def _stored(self) -> StoredBundles:
         names = list(self.shelves)
-        rows: dict[str, dict[str, Row]] = {name: {} for name in names}
+        rows: dict[str, dict[str, FileRow]] = {name: {} for name in names}
         with reader(self.engine).connect() as conn:
             for key, row in files.board(conn, names).items():
                 rows[key.bundle][key.path] = row
             _show(rows)
-            return Stored(
+            return StoredBundles(
                 rows,
                 bundles.commits(conn, names),
                 {
@@ -94,7 +94,7 @@ class Survey:
                 file_claims.parsers(conn, self.threshold) - {self.me.id},
             )
 
-    def _compare(self, name: str, stored: Stored) -> Iterator[Job]:
+    def _compare(self, name: str, stored: StoredBundles) -> Iterator[Job]:
         self.beat()
         place, shelf = self._place(name, stored), self.shelves[name]
         if place is None:
@@ -103,7 +103,7 @@ class Survey:
         self._forget(shelf, place, listing, stored)
         yield from shelf.jobs(place, listing, rows, stored.others, stored.wanted[name])
 
-    def _place(self, name: str, stored: Stored) -> Place | None:
+    def _place(self, name: str, stored: StoredBundles) -> BundlePlace | None:
         """Return where the bundle is; None while it is not at the commit that it is to be at."""
         source = self.sources[name]
         place = source.place
@@ -112,7 +112,9 @@ class Survey:
             return None
         return place
 
-    def _forget(self, shelf: Shelf, place: Place, listing: Listing, stored: Stored) -> None:
+    def _forget(
+        self, shelf: BundleState, place: BundlePlace, listing: Listing, stored: StoredBundles
+    ) -> None:
         gone = shelf.gone(place, listing, stored.rows[shelf.name], stored.others)
         if gone:
             self.store.forget(shelf.name, gone, sorted(stored.others))

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from headway.db import entries, files
-from headway.db.entries import Entry, InForce
+from headway.db.entries import DagEntry, InForce
 from headway.db.files import FileKey
 from headway.db.versions import NewVersion
-from headway_parser.doubts import HELD, Check, Verdict, judge, warning_of
+from headway_parser.doubts import HELD, StabilityCheck, StabilityVerdict, judge, warning_of
 from headway_parser.enforcing import Found, put_in_force
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Published:
     """What was taken over of a file: whether anything is new, and what is to be said of it.
 
     Of one that is `doubtful` nothing was: it is to be parsed once more.  `freed` says that DAG
@@ -29,9 +29,9 @@ class Taken:
     freed: bool = False
 
 
-def take_over(
-    conn: Connection, parses: Sequence[Parse], *, new_ones_paused: bool
-) -> dict[FileKey, Taken]:
+def publish(
+    conn: Connection, parses: Sequence[StoredParse], *, new_ones_paused: bool
+) -> dict[FileKey, Published]:
     """Put the DAGs of files in force; of files with an error those of before stay in force.
 
     No DAG id may be in two of these files.  One that another file has already is an error of
@@ -39,22 +39,22 @@ def take_over(
     """
     good = [parse for parse in parses if parse.result.error is None]
     verdicts = _judge(conn, good)
-    doubtful = [it for it in good if Verdict.PARSE_AGAIN in _of(it, verdicts)]
+    doubtful = [it for it in good if StabilityVerdict.PARSE_AGAIN in _of(it, verdicts)]
     sure = [it for it in good if it not in doubtful]
     freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
     current = entries.in_force(conn, entered)
-    new = {dag_id for dag_id in entered if verdicts[dag_id] is Verdict.TAKE}
+    new = {dag_id for dag_id in entered if verdicts[dag_id] is StabilityVerdict.TAKE}
     new |= entered - current.keys()  # what was deleted meanwhile
     overtaken = _overtaken(sure, verdicts, current)
     kept = {dag_id: current[dag_id].id for dag_id in entered - new - overtaken}
     gaps = put_in_force(conn, _found(sure, entered), kept, overtaken)
     conflicts = _conflicts(conn, sure, entered)
     return {
-        **{it.file: Taken(error=it.result.error) for it in parses},
-        **{it.file: Taken(doubtful=True) for it in doubtful},
+        **{it.file: Published(error=it.result.error) for it in parses},
+        **{it.file: Published(doubtful=True) for it in doubtful},
         **{
-            it.file: Taken(
+            it.file: Published(
                 error=conflicts.get(it.file),
                 warning=_warning(it, verdicts, gaps),
                 changed=not (new | overtaken).isdisjoint(it.dag_ids),
@@ -65,7 +65,7 @@ def take_over(
     }
 
 
-def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
+def _judge(conn: Connection, good: Sequence[StoredParse]) -> dict[str, StabilityVerdict]:
     found = {it.spec.dag_id: it for parse in good for it in parse.result.versions}
     if not found:
         return {}
@@ -83,7 +83,7 @@ def _judge(conn: Connection, good: Sequence[Parse]) -> dict[str, Verdict]:
     }
 
 
-def _leave_out(conn: Connection, sure: Sequence[Parse]) -> bool:
+def _leave_out(conn: Connection, sure: Sequence[StoredParse]) -> bool:
     """Deactivate the DAGs that these files no longer have; return whether there were any.
 
     This is before any is entered: one of these files may have taken a DAG over from another.
@@ -96,13 +96,13 @@ def _leave_out(conn: Connection, sure: Sequence[Parse]) -> bool:
     return bool(freed)
 
 
-def _enter(conn: Connection, sure: Sequence[Parse], *, new_ones_paused: bool) -> set[str]:
+def _enter(conn: Connection, sure: Sequence[StoredParse], *, new_ones_paused: bool) -> set[str]:
     """Enter the DAGs of these files."""
-    found = [Entry(*it.file, new.spec) for it in sure for new in it.result.versions]
+    found = [DagEntry(*it.file, new.spec) for it in sure for new in it.result.versions]
     return entries.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
-def _found(sure: Sequence[Parse], entered: set[str]) -> Found:
+def _found(sure: Sequence[StoredParse], entered: set[str]) -> Found:
     return {
         it.spec.dag_id: (parse, replace(it, commit=parse.commit))
         for parse in sure
@@ -112,7 +112,9 @@ def _found(sure: Sequence[Parse], entered: set[str]) -> Found:
 
 
 def _overtaken(
-    sure: Sequence[Parse], verdicts: Mapping[str, Verdict], current: Mapping[str, InForce]
+    sure: Sequence[StoredParse],
+    verdicts: Mapping[str, StabilityVerdict],
+    current: Mapping[str, InForce],
 ) -> set[str]:
     """Return the DAGs of which what is in force is of other code, though their own is held."""
     return {
@@ -124,7 +126,9 @@ def _overtaken(
     }
 
 
-def _conflicts(conn: Connection, sure: Sequence[Parse], entered: set[str]) -> dict[FileKey, str]:
+def _conflicts(
+    conn: Connection, sure: Sequence[StoredParse], entered: set[str]
+) -> dict[FileKey, str]:
     refused = {dag_id for parse in sure for dag_id in parse.dag_ids} - entered
     if not refused:
         return {}
@@ -143,7 +147,9 @@ def _conflict(dag_id: str, here: FileKey, owner: FileKey) -> str:
     )
 
 
-def _warning(parse: Parse, verdicts: Mapping[str, Verdict], gaps: Mapping[str, str]) -> str | None:
+def _warning(
+    parse: StoredParse, verdicts: Mapping[str, StabilityVerdict], gaps: Mapping[str, str]
+) -> str | None:
     before = _before(parse)
     said = [
         warning_of(verdicts[dag_id], new, before.get(dag_id))
@@ -154,15 +160,15 @@ def _warning(parse: Parse, verdicts: Mapping[str, Verdict], gaps: Mapping[str, s
     return "\n".join([*said, *missing, *parse.result.notes]) or None
 
 
-def _of(parse: Parse, verdicts: Mapping[str, Verdict]) -> set[Verdict]:
+def _of(parse: StoredParse, verdicts: Mapping[str, StabilityVerdict]) -> set[StabilityVerdict]:
     return {verdicts[dag_id] for dag_id in parse.dag_ids}
 
 
-def _check(parse: Parse, dag_id: str) -> Check | None:
-    return None if parse.first is None else Check(_before(parse).get(dag_id))
+def _check(parse: StoredParse, dag_id: str) -> StabilityCheck | None:
+    return None if parse.first is None else StabilityCheck(_before(parse).get(dag_id))
 
 
-def _before(parse: Parse) -> dict[str, NewVersion]:
+def _before(parse: StoredParse) -> dict[str, NewVersion]:
     return {} if parse.first is None else _by_id(parse.first.versions)
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from headway.runtime.clock import Clock
 from headway.serialization.manifest import MOST_FILES
-from headway_parser.ignore import IGNORE_FILE, IgnoreError, Rules, read_rules
+from headway_parser.ignore import IGNORE_FILE, IgnoreError, IgnoreRules, read_rules
 from headway_parser.stamps import Stamp
 
 DEEPEST: Final = 64
@@ -43,7 +43,7 @@ class Walk:
     """
 
     root: Path
-    rules: dict[str, Rules]
+    rules: dict[str, IgnoreRules]
     clock: Clock
     deadline: float
     folders: dict[Identity, str] = field(default_factory=dict)
@@ -53,8 +53,8 @@ class Walk:
     late: bool = False
     others: dict[str, Stamp] = field(default_factory=dict)
     count: int = 0
-    _plain: list[tuple[str, Rules | None]] = field(default_factory=list)
-    _linked: list[tuple[str, Rules | None]] = field(default_factory=list)
+    _plain: list[tuple[str, IgnoreRules | None]] = field(default_factory=list)
+    _linked: list[tuple[str, IgnoreRules | None]] = field(default_factory=list)
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the regular files that are called like DAG files, each with its status.
@@ -88,7 +88,7 @@ class Walk:
         else:
             self.problems.append(f"{self._shown(path)}: {error.strerror}")
 
-    def rules_of(self, folder: str, above: Rules | None) -> Rules | None:
+    def rules_of(self, folder: str, above: IgnoreRules | None) -> IgnoreRules | None:
         """Return the rules for what is in a folder; IgnoreError or OSError if nobody knows."""
         file = self.root / folder / IGNORE_FILE
         try:
@@ -97,10 +97,12 @@ class Walk:
             return above
         known = self.rules.get(folder)
         if known is None or known.stamp != stamp or known.above is not above:
-            known = self.rules[folder] = Rules(folder, read_rules(file), above, stamp)
+            known = self.rules[folder] = IgnoreRules(folder, read_rules(file), above, stamp)
         return known
 
-    def _enter(self, folder: str, above: Rules | None) -> Iterator[tuple[str, os.stat_result]]:
+    def _enter(
+        self, folder: str, above: IgnoreRules | None
+    ) -> Iterator[tuple[str, os.stat_result]]:
         try:
             status = (self.root / folder).stat()
             identity = status.st_dev, status.st_ino
@@ -139,7 +141,7 @@ class Walk:
             yield entry
 
     def _look_at(
-        self, entry: os.DirEntry[str], path: str, rules: Rules | None
+        self, entry: os.DirEntry[str], path: str, rules: IgnoreRules | None
     ) -> os.stat_result | None:
         if not is_allowed(entry.name):
             if not entry.name.isprintable():
@@ -155,7 +157,7 @@ class Walk:
         return None
 
     def _status(
-        self, entry: os.DirEntry[str], path: str, rules: Rules | None
+        self, entry: os.DirEntry[str], path: str, rules: IgnoreRules | None
     ) -> os.stat_result | None:
         """Return the status of a file; keep a folder for later.
 

@@ -21,7 +21,7 @@ MOST_LINKS: Final = 40
 """Links on the way to a folder, as many as Linux follows: a link may lead to itself."""
 
 
-class Place(NamedTuple):
+class WatchedPlace(NamedTuple):
     """A folder to be watched, and which one it is: all below it, or a `link` in it alone."""
 
     path: Path
@@ -29,12 +29,12 @@ class Place(NamedTuple):
     identity: tuple[int, int]
 
 
-class Watcher:
+class FileWatcher:
     """Ring when something changes below some folders, from threads of its own."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
-        self._watched: frozenset[Place] = frozenset()
+        self._watched: frozenset[WatchedPlace] = frozenset()
         self._ended = Event()
         self._threads: list[Thread] = []
 
@@ -66,7 +66,7 @@ class Watcher:
             thread.join()
         self._threads.clear()
 
-    def _run(self, places: list[Place], deep: bool, ended: Event) -> None:
+    def _run(self, places: list[WatchedPlace], deep: bool, ended: Event) -> None:
         roots, links = {str(place.path) for place in places}, {place.link for place in places}
 
         def counts(_change: Change, path: str) -> bool:
@@ -93,7 +93,7 @@ class Watcher:
             ended.wait()  # or it would be tried again at each listing
 
 
-def _places(folders: Iterable[Path]) -> Iterator[Place]:
+def _places(folders: Iterable[Path]) -> Iterator[WatchedPlace]:
     for folder in folders:
         with suppress(OSError, RuntimeError):  # it leads nowhere
             if folder.is_dir():
@@ -118,7 +118,7 @@ def _links(folder: Path) -> Iterator[Path]:
             followed += 1
 
 
-def _place(path: Path, link: str | None = None) -> Iterator[Place]:
+def _place(path: Path, link: str | None = None) -> Iterator[WatchedPlace]:
     with suppress(OSError):  # it has just gone
         status = path.stat()
-        yield Place(path, link, (status.st_dev, status.st_ino))
+        yield WatchedPlace(path, link, (status.st_dev, status.st_ino))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headway.db import backfills, reservations
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.domain.errors import ConflictError, NotFoundError
 from headway_scheduler.dag_run_job import DagRunJob
 
@@ -44,7 +44,7 @@ class BackfillJob(DagRunJob):
         with self.replica.engine.connect() as conn:
             return not reservations.reserved(conn, self.replica.me.id)
 
-    def progress(self) -> Progress:
+    def progress(self) -> BackfillProgress:
         """Return how far the backfill has come."""
         with self.replica.engine.connect() as conn:
             found = backfills.progress(conn, self.backfill_id)

@@ -23,7 +23,7 @@ from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.measuring import measured
 from headway_scheduler.replica import Replica
-from headway_scheduler.retention import Retention
+from headway_scheduler.retention import RetentionState
 from headway_scheduler.tracing import Traced, Tracing, Untraced
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def run(database: str) -> int:
             raise refused
         replica = Replica(process.engine, process.me, given, tracing=_tracing(process))
         job = SchedulerJob(replica, clock, process.notifier)
-        retention = Retention(replica, SystemClock())
+        retention = RetentionState(replica, SystemClock())
         retention.show()
         url = process.engine.url.render_as_string(hide_password=False)
         with retention.running(), measured(url, given, clock.own):

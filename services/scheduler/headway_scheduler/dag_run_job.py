@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from headway.db import demand, processes, reservations
 from headway.db.demand import Demand
 from headway.db.engine import reader
-from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, Notifier
+from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, NoticeSender
 from headway.metrics.scheduler import CRITICAL_SECTION_WAITS
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.loop import Found
@@ -40,7 +40,7 @@ class DagRunJob:
 
     replica: Replica
     clock: DatabaseClock
-    notifier: Notifier
+    notifier: NoticeSender
     random: Random = field(default_factory=Random)
     figures: Figures = field(init=False)
     _next_beat: float = 0.0

@@ -35,7 +35,7 @@ _LONGEST: Final = 1000
 
 
 @dataclass(slots=True)
-class Isolation(Generic[K]):
+class Quarantine(Generic[K]):
     """Of one pass of one replica: the DAGs, or runs, that it has set aside."""
 
     kind: str
@@ -91,14 +91,14 @@ class Isolation(Generic[K]):
             events.add(conn, event)
 
 
-def of_dags() -> Isolation[str]:
+def of_dags() -> Quarantine[str]:
     """Isolate DAGs."""
-    return Isolation("dag", lambda _conn, dag_id: (dag_id, None))
+    return Quarantine("dag", lambda _conn, dag_id: (dag_id, None))
 
 
-def of_runs() -> Isolation[int]:
+def of_runs() -> Quarantine[int]:
     """Isolate runs."""
-    return Isolation("run", runs.names)
+    return Quarantine("run", runs.names)
 
 
 def _concerns_all(error: Exception) -> bool:

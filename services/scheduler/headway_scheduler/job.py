@@ -12,7 +12,7 @@ from headway.runtime.loop import Found
 from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.portion import Portion
+from headway_scheduler.portion import PortionSize
 from headway_scheduler.timing import timed
 
 
@@ -21,7 +21,7 @@ class SchedulerJob(DagRunJob):
     """One scheduler replica: it creates runs as they fall due, and collects all there are."""
 
     housekeeping: Housekeeping = field(init=False)
-    _portion: Portion = field(default_factory=Portion)
+    _portion: PortionSize = field(default_factory=PortionSize)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,7 @@ MOST: Final = 1000
 
 
 @dataclass(slots=True)
-class Portion:
+class PortionSize:
     """The size of the next portion, by how long those before it took.
 
     What falls due on time is served between two portions: on a fast machine they are large,

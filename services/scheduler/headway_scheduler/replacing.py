@@ -17,7 +17,7 @@ from headway_scheduler.tracing import Tracing
 log = logging.getLogger(__name__)
 
 
-class Cancelled(NamedTuple):
+class ReplacedRuns(NamedTuple):
     """How many runs of a DAG make way, and which of them have ended already."""
 
     dag_id: str
@@ -25,7 +25,7 @@ class Cancelled(NamedTuple):
     ended: Sequence[int]
 
 
-def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> Cancelled:
+def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> ReplacedRuns:
     """Have the unfinished runs of a locked DAG's schedule end as failed; return which.
 
     One that waits ends at once, any other when nothing of it is live.  What runs is told to stop,
@@ -55,10 +55,10 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> Cancelled:
     endings.end_as(conn, running, RunState.FAILED)
     wakes.add(conn, running)
     ended = [run.id for run in locked if run.state is RunState.QUEUED]
-    return Cancelled(dag_id, len(locked), ended)
+    return ReplacedRuns(dag_id, len(locked), ended)
 
 
-def tell_ended(tracing: Tracing, cancelled: Sequence[Cancelled]) -> int:
+def tell_ended(tracing: Tracing, cancelled: Sequence[ReplacedRuns]) -> int:
     """Count and trace what has ended, once the database has it; return how many runs make way."""
     for it in cancelled:
         if it.ended:

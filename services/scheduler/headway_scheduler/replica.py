@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from headway.db.processes import Identity
 from headway.db.reservations import Scope
 from headway.runtime.settings import SchedulerSettings
-from headway_scheduler.isolation import Isolation, of_dags, of_runs
+from headway_scheduler.isolation import Quarantine, of_dags, of_runs
 from headway_scheduler.specs import Specs
 from headway_scheduler.tracing import Tracing, Untraced
 
@@ -24,11 +24,11 @@ class Replica:
     settings: SchedulerSettings
     specs: Specs = field(default_factory=Specs)
     own_alone: bool = False
-    creating: Isolation[str] = field(default_factory=of_dags)
-    starting: Isolation[str] = field(default_factory=of_dags)
-    ending: Isolation[int] = field(default_factory=of_runs)
-    settling: Isolation[int] = field(default_factory=of_runs)
-    queueing: Isolation[str] = field(default_factory=of_dags)
+    creating: Quarantine[str] = field(default_factory=of_dags)
+    starting: Quarantine[str] = field(default_factory=of_dags)
+    ending: Quarantine[int] = field(default_factory=of_runs)
+    settling: Quarantine[int] = field(default_factory=of_runs)
+    queueing: Quarantine[str] = field(default_factory=of_dags)
     tracing: Tracing = field(default_factory=Untraced)
 
     @property

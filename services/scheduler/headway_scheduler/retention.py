@@ -15,9 +15,9 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.decide.retention import BEGINNING, Place, enabled, rest
+from headway.decide.retention import BEGINNING, RetentionCursor, enabled, rest
 from headway.domain.errors import FencedError, ReplicaError
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 from headway.metrics.scheduler import RETENTION_BEHIND
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace, cause_of
@@ -34,28 +34,28 @@ class _Round:
     """How far one kind has been looked through since when."""
 
     began: datetime
-    place: Place = BEGINNING
+    place: RetentionCursor = BEGINNING
 
 
 @dataclass(slots=True)
-class Retention:
+class RetentionState:
     """What each kind keeps, and how far this scheduler is with removing the rest."""
 
     replica: Replica
     clock: Clock
-    due: dict[Kind, datetime] = field(default_factory=dict)
+    due: dict[RetainedKind, datetime] = field(default_factory=dict)
     """Since when the oldest row that is still there was to go, by kind."""
-    _rounds: dict[Kind, _Round] = field(default_factory=dict)
+    _rounds: dict[RetainedKind, _Round] = field(default_factory=dict)
     _round_at: float = 0.0
     _failures: int = 0
     _stop: Event = field(default_factory=Event)
 
     @property
-    def kept(self) -> Mapping[Kind, float]:
+    def kept(self) -> Mapping[RetainedKind, float]:
         """For how many seconds each kind is kept that is not kept for ever."""
         return enabled(self.replica.settings.retention_days)
 
-    def behind(self, kind: Kind) -> float:
+    def behind(self, kind: RetainedKind) -> float:
         """Return for how many seconds the oldest row of a kind should have been gone."""
         since = self.due.get(kind)
         return 0.0 if since is None else max(0.0, (self.clock.now() - since).total_seconds())
@@ -76,7 +76,7 @@ class Retention:
         self._went(kind, its, expired)
         return rest(seconds, contended=expired.contended)
 
-    def _went(self, kind: Kind, its: _Round, expired: Expired) -> None:
+    def _went(self, kind: RetainedKind, its: _Round, expired: Expired) -> None:
         part = expired.portion
         if part.since is not None:
             self.due[kind] = part.since + timedelta(seconds=self.kept[kind])

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from sqlalchemy import Connection
 
 from headway.db import standings, wakes, xcoms
-from headway.db.standings import Past, Whole, WokenRun
+from headway.db.standings import Past, RunSnapshot, WokenRun
 from headway.decide.graph import DagGraph
 from headway.decide.settle import Lengths, RunStanding, Settlement, advance, arrivals, settle
 from headway.domain.states import RunState, TaskState
@@ -79,7 +79,9 @@ def _past(
     return past[before]
 
 
-def _lengths(conn: Connection, runs: Mapping[int, tuple[DagGraph, Whole]]) -> dict[int, Lengths]:
+def _lengths(
+    conn: Connection, runs: Mapping[int, tuple[DagGraph, RunSnapshot]]
+) -> dict[int, Lengths]:
     """Return what the mapped tasks that are still to be expanded are expanded over, by run."""
     wanted = {
         (run, it.task_id, it.key)

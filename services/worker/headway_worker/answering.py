@@ -10,7 +10,7 @@ from typing import Any, Final
 from headway.domain.errors import SerializationError
 from headway.runtime.frames import Frame
 from headway_worker.attempt import Attempt
-from headway_worker.questions import Answer, Questions
+from headway_worker.questions import Questions, TaskAnswer
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Answering:
     slots: int
     ring: Callable[[], None]
     _threads: ThreadPoolExecutor = field(init=False)
-    _asked: dict[Future[Answer], tuple[Attempt[Any], Frame]] = field(default_factory=dict)
+    _asked: dict[Future[TaskAnswer], tuple[Attempt[Any], Frame]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._threads = ThreadPoolExecutor(max(FEWEST_THREADS, self.slots), "answer")
@@ -46,7 +46,7 @@ class Answering:
                 # It may have been given a place on a server after it had left all that it had.
                 self.questions.spark.leave(attempt.work.claimed.key)
 
-    def _find(self, attempt: Attempt[Any], question: Frame) -> Answer:
+    def _find(self, attempt: Attempt[Any], question: Frame) -> TaskAnswer:
         """Find the answer, and mask the secrets in it before it can be sent.
 
         Indexing secrets takes up to seconds of the thread that does it: of this one, which renews
@@ -68,7 +68,7 @@ class Answering:
 
 
 def _send(
-    attempt: Attempt[Any], question: Frame, answer: Answer, selector: selectors.BaseSelector
+    attempt: Attempt[Any], question: Frame, answer: TaskAnswer, selector: selectors.BaseSelector
 ) -> None:
     attempt.learn(question, answer.frame)
     if "error" in answer.frame:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from headway.domain.handle import outliving
 from headway.domain.spark_work import SparkFigures, SparkProgress
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker, Limits
+from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
 from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
-from headway.runtime.log_lines import Source
+from headway.runtime.log_lines import LogSource
 from headway.runtime.masking import Masker
 from headway.sdk.execution import Result
-from headway_worker.conclusion import Ending
+from headway_worker.conclusion import ProcessEnd
 from headway_worker.log_file import LogFile
-from headway_worker.program import Program
+from headway_worker.program import ChildOrder
 from headway_worker.scratch import Scratch
 from headway_worker.words import result_from_frame
 
@@ -29,7 +29,7 @@ _MOST_UNREAD: Final = 2 * LARGEST_FRAME
 
 _SECONDS_UNHEARD: Final = 5.0  # for which a child may live on that can say nothing any more
 
-_PRINTED: Final = (Source.STDOUT, Source.STDERR)
+_PRINTED: Final = (LogSource.STDOUT, LogSource.STDERR)
 _MOST_READS: Final = 4
 """Chunks taken from a stream at a time, so that a flood of output holds up nobody else."""
 MOST_READING: Final = 0.2  # seconds of a step for output: masking it must not delay renewals
@@ -49,7 +49,7 @@ class Attempt(Generic[W]):
     work: W
     child: Child
     log: LogFile
-    output: Mapping[int, Source]
+    output: Mapping[int, LogSource]
     scratch: Scratch
     deadline: float | None = None
     reader: FrameReader = field(default_factory=FrameReader)
@@ -71,14 +71,14 @@ class Attempt(Generic[W]):
     def start(
         cls,
         work: W,
-        order: Program,
+        order: ChildOrder,
         forker: Forker,
         log: LogFile,
         scratch: Scratch,
-        limits: Limits,
+        limits: ChildLimits,
     ) -> "Attempt[W]":
         """Start the child; its deadline is still to be set."""
-        output: dict[int, Source] = {}  # _pipe adds to it
+        output: dict[int, LogSource] = {}  # _pipe adds to it
         with ExitStack() as unless_started, ExitStack() as childs:
             unless_started.callback(scratch.leave, again=False)
             unless_started.callback(_close, output)
@@ -254,12 +254,12 @@ class Attempt(Generic[W]):
         """Stop the child; one that has an application on a cluster first sees that one end."""
         self.child.stop(self.cluster_grace if self.outlived_by else kill_grace)
 
-    def ending(self, exit_status: Exit) -> Ending:
+    def ending(self, exit_status: Exit) -> ProcessEnd:
         """Return what is known of the end, when the child has exited."""
         self.child.channel.settimeout(1.0)  # its other end is closed: this waits for nothing
         while self.result is None and self.receive([]):
             pass
-        return Ending(
+        return ProcessEnd(
             exit=exit_status,
             said=self.result,
             timed_out=self.timed_out,
@@ -287,7 +287,7 @@ class Attempt(Generic[W]):
         self.scratch.leave(again=self.child.is_gone)
 
 
-def _pipe(output: dict[int, Source], source: Source, childs: ExitStack) -> int:
+def _pipe(output: dict[int, LogSource], source: LogSource, childs: ExitStack) -> int:
     reading, writing = os.pipe()
     output[reading] = source
     childs.callback(os.close, writing)

@@ -22,7 +22,7 @@ from headway.sdk.operator import BaseOperator
 from headway.sdk.runtime import SparkApplication
 from headway.sdk.tracebacks import message_of, traceback_of
 from headway.sdk.xcom import check_xcom
-from headway_worker.order import Order, prior_from_frame
+from headway_worker.order import TaskOrder, prior_from_frame
 from headway_worker.records import send_records
 from headway_worker.supply import code_of
 from headway_worker.words import result_to_frame
@@ -114,7 +114,7 @@ class Asking:
 class ChannelRuntime(Asking):
     """A task's runtime."""
 
-    order: Order
+    order: TaskOrder
     _spark: Spark | None = field(default=None, init=False)
     _code: BundleCode | None = field(default=None, init=False)
 
@@ -182,7 +182,7 @@ class ChannelRuntime(Asking):
 
 def run(argument: Frame, channel: socket) -> None:
     """Run one attempt, and tell its result as the last frame of the channel."""
-    order = Order.from_frame(argument)
+    order = TaskOrder.from_frame(argument)
     send_records()
     runtime = ChannelRuntime(channel, order)
     code = runtime.code
@@ -195,7 +195,7 @@ def run(argument: Frame, channel: socket) -> None:
     runtime.say(result)
 
 
-def _run(order: Order, runtime: ChannelRuntime) -> Result:
+def _run(order: TaskOrder, runtime: ChannelRuntime) -> Result:
     try:
         operator = _load(order, runtime.code)
     except DagError as error:
@@ -219,7 +219,7 @@ def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
     return replace(result, error=f"{result.error}\n{advice}") if advice else result
 
 
-def _load(order: Order, code: BundleCode) -> BaseOperator:
+def _load(order: TaskOrder, code: BundleCode) -> BaseOperator:
     facts = order.facts
     for dag in load_dag_file(code.root / order.relative_path, code.root, code):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:

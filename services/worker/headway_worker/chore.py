@@ -20,7 +20,7 @@ RETRYING: Final = Pace(retry_longest=5.0)
 
 
 @dataclass(slots=True)
-class Chore(Generic[T]):
+class BackgroundCall(Generic[T]):
     """A call to the database that the supervisor begins, and collects when it is done.
 
     After a transient error it may be begun again, a little later each time; any

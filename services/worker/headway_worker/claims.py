@@ -6,7 +6,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace
-from headway_worker.chore import Chore
+from headway_worker.chore import BackgroundCall
 
 W = TypeVar("W")
 
@@ -42,7 +42,7 @@ class Claims(Generic[W]):
     """
 
     clerk: Queue[W]
-    chore: Chore[list[W]]
+    chore: BackgroundCall[list[W]]
     clock: Clock
     pace: Pace
     asked_at: float = 0.0

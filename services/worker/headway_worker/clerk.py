@@ -29,7 +29,7 @@ from headway.db.callback_claims import ClaimedCallback
 from headway.db.engine import reader
 from headway.db.notices import CALLBACK, SCHEDULER, Notice, nobody
 from headway.db.processes import Identity
-from headway.db.spark_work import Earlier, Said
+from headway.db.spark_work import EarlierAttempt, SparkNews
 from headway.db.versions import Piece
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, HeadwayError
@@ -43,7 +43,7 @@ from headway.sdk.execution import Result
 from headway.serialization import codec
 from headway_worker.code import CodeCache
 from headway_worker.conclusion import report_of
-from headway_worker.items import Items
+from headway_worker.items import MappedItems
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
@@ -60,7 +60,7 @@ _UNPREPARED = HeadwayError, OSError, SQLAlchemyError, KeyError
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class AttemptWork:
     """A claimed attempt with the task to run, and its version's code."""
 
     claimed: Claimed
@@ -85,7 +85,7 @@ def untraced(_ended: Collection[AttemptKey]) -> None:
 
 
 @dataclass(slots=True)
-class Clerk:
+class WorkerDatabase:
     """Claim, renew, report; and what tasks ask for.
 
     `look` tells what the machine has left, when that is news.  A worker that is `draining`
@@ -101,12 +101,12 @@ class Clerk:
     draining: bool = False
     traced: Callable[[Collection[AttemptKey]], None] = untraced
     clock: DatabaseClock = field(default_factory=lambda: DatabaseClock(SystemClock()))
-    items: Items = field(init=False)
+    items: MappedItems = field(init=False)
     _dags: dict[int, DagSpec] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.items = Items(self.engine)
+        self.items = MappedItems(self.engine)
 
     @property
     def slots(self) -> int:
@@ -118,7 +118,7 @@ class Clerk:
         with reader(self.engine).connect() as conn:
             return attempts.any_queued(conn, self.settings.queues)
 
-    def claim(self, free_slots: int) -> list[Work]:
+    def claim(self, free_slots: int) -> list[AttemptWork]:
         """Take queued attempts into free slots.  One that cannot be prepared fails by itself."""
         with self.engine.begin() as conn:
             processes.confirm(conn, self.me)
@@ -198,12 +198,12 @@ class Clerk:
             if not handles.save(conn, claimed.key, handle):
                 raise ConflictError(GIVEN_AWAY)
 
-    def tell(self, said: Sequence[Said]) -> None:
+    def tell(self, said: Sequence[SparkNews]) -> None:
         """Record what attempts do in Spark."""
         with self.engine.begin() as conn:
             spark_work.save(conn, said)
 
-    def earlier(self, claimed: Claimed) -> list[Earlier]:
+    def earlier(self, claimed: Claimed) -> list[EarlierAttempt]:
         """Return the attempts before this one that had something elsewhere."""
         if claimed.key.attempt == 1:
             return []
@@ -266,10 +266,10 @@ class Clerk:
                     self._remember(version_id, codec.decode(serialized))
             self.code.learn(conn, hashes)
 
-    def _prepare(self, claimed: Claimed) -> Work | None:
+    def _prepare(self, claimed: Claimed) -> AttemptWork | None:
         try:
             dag, code = self.fetch(claimed.version_id, claimed.manifest_hash)
-            return Work(claimed, dag, dag.task(claimed.task_id), code)
+            return AttemptWork(claimed, dag, dag.task(claimed.task_id), code)
         except _UNPREPARED as error:
             log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")

@@ -20,16 +20,16 @@ from headway.runtime import secret_settings, service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.forker import early
-from headway.runtime.health import Health, Phase
+from headway.runtime.health import Health, ServicePhase
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.loop import Found, Loop, Pace
 from headway.runtime.private_files import repair_modes
 from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.settings import LogSettings, WorkerSettings
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 from headway_worker.forkers import fork_server
-from headway_worker.launcher import Launcher
+from headway_worker.launcher import ForkServers
 from headway_worker.log_retention import Run
 from headway_worker.logs import Logs
 from headway_worker.questions import Questions
@@ -37,8 +37,8 @@ from headway_worker.resources import resources
 from headway_worker.scratch import ScratchFolders, scratch_of_worker
 from headway_worker.spark.folder import own_folder
 from headway_worker.spark.service import SparkService
-from headway_worker.vault import Vault
-from headway_worker.worker import Means, Worker
+from headway_worker.vault import SecretResolver
+from headway_worker.worker import Worker, WorkerParts
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,9 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         scratch_of_worker(home / "scratch", process.me.id) as scratch,
     ):
         logs = Logs.start(log_settings, home, remote, clock, partial(_present, process.engine))
-        launcher = Launcher(start, given, logs, ScratchFolders(scratch), clock, starting=starting)
+        launcher = ForkServers(
+            start, given, logs, ScratchFolders(scratch), clock, starting=starting
+        )
         if given.forker is None:
             launcher.warm_up()
         means = _means(process, given, home, spark, launcher)
@@ -90,7 +92,7 @@ def _work(worker: Worker, health: Health, idle_seconds: float | None) -> None:
     def step() -> Found:
         worker.step()
         if worker.told_to_drain:
-            health.phase = Phase.DRAINING
+            health.phase = ServicePhase.DRAINING
         idle = idle_seconds is not None and worker.idle_for() >= idle_seconds
         if idle or (worker.told_to_drain and worker.drain()):
             bell.stop()
@@ -117,24 +119,24 @@ def _means(
     given: WorkerSettings,
     home: Path,
     spark_folder: Path,
-    launcher: Launcher,
-) -> Means:
+    launcher: ForkServers,
+) -> WorkerParts:
     clock = launcher.clock
     environment = scrubbed_environment(settings.environment())
     code = CodeCache(home / "cache" / "code")
     show_disk(home)
     look = _reporter(home, clock)
-    clerk = Clerk(process.engine, process.me, given, code, process.notifier.notify, look)
+    clerk = WorkerDatabase(process.engine, process.me, given, code, process.notifier.notify, look)
     process.show_skew(clerk.clock)
-    vault = Vault(process.engine, secret_settings.provided_here())
+    vault = SecretResolver(process.engine, secret_settings.provided_here())
     spark = SparkService(given, environment, spark_folder, vault.connection)
     questions = Questions(clerk, vault, spark, clock, stop=Event())
     # Who hears notices looks by itself only for what may be lost of them.
     pace = Pace(idle=given.poll_interval, first=0.05 if process.wakes else 0.002)
-    return Means(clerk, questions, spark, launcher, pace)
+    return WorkerParts(clerk, questions, spark, launcher, pace)
 
 
-def _trace(process: daemon.Registered, means: Means) -> None:
+def _trace(process: daemon.Registered, means: WorkerParts) -> None:
     """Have the attempts traced, if the environment asks for it."""
     if process.traces is not None:
         from headway_worker.tracing import AttemptTraces

@@ -34,7 +34,7 @@ LONGEST_ERROR = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class ProcessEnd:
     """What a worker has seen of an attempt's end.
 
     `said` is the result that the child sent, if it did.  `timed_out`, `cancelled` and
@@ -52,7 +52,7 @@ class Ending:
     outlived_by: str | None = None
 
 
-def conclude(ending: Ending, task: TaskSpec, *, called_off: bool = False) -> Result:
+def conclude(ending: ProcessEnd, task: TaskSpec, *, called_off: bool = False) -> Result:
     """Return the attempt's result.  A child's word counts, unless it was stopped before.
 
     For what its task retries, one that ran too long, or whose process ended, counts as having
@@ -85,7 +85,7 @@ def conclude(ending: Ending, task: TaskSpec, *, called_off: bool = False) -> Res
     )
 
 
-def _called_off(ending: Ending) -> Result:
+def _called_off(ending: ProcessEnd) -> Result:
     if ending.outlived_by is None:
         return _NOTHING_LEFT
     if ending.timed_out or ending.handed_back or ending.said is None or ending.said.error is None:
@@ -93,19 +93,19 @@ def _called_off(ending: Ending) -> Result:
     return Result(outcome=Outcome.LOST, error=ending.said.error)
 
 
-def _stopped(ending: Ending) -> Result:
+def _stopped(ending: ProcessEnd) -> Result:
     if not ending.cancelled:
         return HANDED_BACK
     return CANCELLED if ending.outlived_by is None else _not_in_time(ending)
 
 
-def _not_in_time(ending: Ending) -> Result:
+def _not_in_time(ending: ProcessEnd) -> Result:
     return Result(
         outcome=Outcome.LOST, error=f"It was not seen in time that {ending.outlived_by} has ended."
     )
 
 
-def _what_is_left(ending: Ending) -> str:
+def _what_is_left(ending: ProcessEnd) -> str:
     if ending.said is not None or ending.outlived_by is None:
         return ""
     return (

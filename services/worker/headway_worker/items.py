@@ -22,7 +22,7 @@ Item: TypeAlias = "JsonValue | tuple[str, JsonValue]"
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptItems:
     """The lists that were used last, by what they can be told by.  For any thread."""
 
     _lists: OrderedDict[object, Sequence[Any]] = field(default_factory=OrderedDict)
@@ -44,7 +44,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Items:
+class MappedItems:
     """Answers to the instances of mapped tasks, which ask for one item at a time.
 
     What a task has left is kept as a list.  Of a mapped upstream task only the numbers of
@@ -52,7 +52,7 @@ class Items:
     """
 
     engine: Engine
-    _kept: Kept = field(default_factory=Kept)
+    _kept: KeptItems = field(default_factory=KeptItems)
 
     def length(self, claimed: Claimed, task_id: str, key: str) -> int:
         """Return how many items the XCom has."""
@@ -82,7 +82,7 @@ class Items:
             return value[0]
 
     def _list(
-        self, conn: Connection, claimed: Claimed, found: xcoms.Source, name: tuple[str, str]
+        self, conn: Connection, claimed: Claimed, found: xcoms.XComSource, name: tuple[str, str]
     ) -> Sequence[Any]:
         task_id, key = name
         run, winner = claimed.dag_run_id, found.winner

@@ -14,19 +14,19 @@ from headway.domain.notifiers import MOST_SENDS
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import CallbackLogKey, LogKey
 from headway.runtime.clock import Clock
-from headway.runtime.forker import Forker, ForkerError, Limits
-from headway.runtime.health import Check
+from headway.runtime.forker import ChildLimits, Forker, ForkerError
+from headway.runtime.health import HealthCheck
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.facts import RunFacts
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.callbacks.ordering import order_of
-from headway_worker.clerk import Work
+from headway_worker.clerk import AttemptWork
 from headway_worker.logs import Logs
 from headway_worker.notifications.order import order_of as order_of_notification
-from headway_worker.order import Order
-from headway_worker.program import Program
+from headway_worker.order import TaskOrder
+from headway_worker.program import ChildOrder
 from headway_worker.scratch import ScratchFolders
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def untraced(_claimed: Claimed) -> None:
 
 
 @dataclass(slots=True)
-class Launcher:
+class ForkServers:
     """Start attempts from a fork server, which may be `starting`, and is replaced when it has died.
 
     Use it in one thread that lives as long as the worker: its processes end with it.
@@ -88,12 +88,14 @@ class Launcher:
         self._failures, self._was_there = 0, True
         return True
 
-    def check(self) -> Check:
+    def check(self) -> HealthCheck:
         """Tell whether there was a fork server when `ready` was last called; any thread may ask."""
         found = "is there" if self._was_there else "is missing; it is asked for again and again"
-        return Check("fork server", self._was_there, found)
+        return HealthCheck("fork server", self._was_there, found)
 
-    def launch(self, work: Work, until: float, forker: Forker | None = None) -> Attempt[Work]:
+    def launch(
+        self, work: AttemptWork, until: float, forker: Forker | None = None
+    ) -> Attempt[AttemptWork]:
         """Start an attempt that must end at `until`, by another fork server when one is given.
 
         OSError or ForkerError when that is impossible.
@@ -104,7 +106,7 @@ class Launcher:
         )
         attempt_log = self.logs.open(key)
         name = f"{claimed.key.task_instance_id}-{claimed.key.attempt}"
-        order = Order(
+        order = TaskOrder(
             code=work.code,
             relative_path=work.dag.relative_path,
             facts=facts_of(claimed),
@@ -140,7 +142,7 @@ class Launcher:
         key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries, kind)
         own_log = self.logs.open(key)
         try:
-            order: Program = self._order_of(work)
+            order: ChildOrder = self._order_of(work)
             limits, forker = limits_of(self.settings, until), self._live()
             scratch = self.scratch.take(f"{kind}s/{claimed.key.id}-{claimed.tries}")
             callback = Attempt.start(work, order, forker, own_log, scratch, limits)
@@ -156,7 +158,7 @@ class Launcher:
         )
         return callback
 
-    def _order_of(self, work: CallbackWork | NotificationWork) -> Program:
+    def _order_of(self, work: CallbackWork | NotificationWork) -> ChildOrder:
         if isinstance(work, NotificationWork):
             return order_of_notification(work.claimed, self.settings.base_url or "")
         return order_of(work.claimed, work.code, work.dag.relative_path)
@@ -184,9 +186,9 @@ class Launcher:
         return self._forker
 
 
-def limits_of(given: WorkerSettings, until: float) -> Limits:
+def limits_of(given: WorkerSettings, until: float) -> ChildLimits:
     """Return what an attempt may use, and for how long."""
-    return Limits(
+    return ChildLimits(
         until=until,
         open_files=given.max_attempt_open_files,
         niceness=given.attempt_niceness,

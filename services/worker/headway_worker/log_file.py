@@ -6,14 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.runtime.clock import Clock
-from headway.runtime.log_lines import (
-    LONGEST_LINE,
-    LogLine,
-    Source,
-    encode,
-    encode_output,
-    stamp,
-)
+from headway.runtime.log_lines import LONGEST_LINE, LogLine, LogSource, encode, encode_output, stamp
 from headway.runtime.masking import Masker
 from headway_worker.log_disk import LogDisk
 from headway_worker.log_overflow import Overflow
@@ -29,7 +22,7 @@ WINDOW: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LogLimits:
     """Bytes of a log: in all, and of what is written within a second."""
 
     total: int
@@ -43,7 +36,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Stream:
-    source: Source
+    source: LogSource
     masker: Masker
     rest: bytes = b""
     fed_at: float = 0.0
@@ -84,11 +77,11 @@ class LogFile:
 
     folder: Path
     relative: Path
-    limits: Limits
+    limits: LogLimits
     clock: Clock
     on_close: Callable[["LogFile"], None] = lambda _: None
     masker: Masker = field(default_factory=Masker)
-    _streams: dict[Source, _Stream] = field(init=False)
+    _streams: dict[LogSource, _Stream] = field(init=False)
     _disk: LogDisk = field(init=False)
     _overflow: Overflow = field(init=False)
     _full: bool = False
@@ -99,7 +92,7 @@ class LogFile:
     def __post_init__(self) -> None:
         self._streams = {
             source: _Stream(source, self.masker.another())
-            for source in (Source.STDOUT, Source.STDERR)
+            for source in (LogSource.STDOUT, LogSource.STDERR)
         }
         self._disk = LogDisk(self.folder, self.relative, self._lost)
         self._overflow = Overflow(self.limits.tail)
@@ -109,7 +102,7 @@ class LogFile:
         """Bytes that the disk did not take."""
         return self._disk.lost
 
-    def feed(self, source: Source, data: bytes) -> None:
+    def feed(self, source: LogSource, data: bytes) -> None:
         """Take the next bytes that the task has printed."""
         self._take(source, self._streams[source].take(data, self.clock.monotonic()))
 
@@ -135,7 +128,7 @@ class LogFile:
         self._disk.close(self._said(message, level, outcome) if message else b"")
         self.on_close(self)
 
-    def _take(self, source: Source, output: bytes | None) -> None:
+    def _take(self, source: LogSource, output: bytes | None) -> None:
         if output is None:
             return
         time = stamp(self.clock.now())
@@ -143,7 +136,7 @@ class LogFile:
         if left is not None:
             self._overflow.add(time, source, left)
 
-    def _write(self, time: str, source: Source, output: bytes) -> bytes | None:
+    def _write(self, time: str, source: LogSource, output: bytes) -> bytes | None:
         """Write lines as far as there is room; return those that are left."""
         in_all = self.limits.total - self.limits.tail - self._written
         in_window = self._room_in_window()
@@ -191,7 +184,7 @@ class LogFile:
         return encode(
             LogLine(
                 time=stamp(self.clock.now()),
-                source=Source.HEADWAY,
+                source=LogSource.HEADWAY,
                 level=level,
                 message=self.masker.mask(message),
                 outcome=outcome,
@@ -199,7 +192,7 @@ class LogFile:
         )
 
 
-def _fitting(time: str, source: Source, output: bytes, room: int) -> tuple[bytes, bytes | None]:
+def _fitting(time: str, source: LogSource, output: bytes, room: int) -> tuple[bytes, bytes | None]:
     """Return the encoded lines for which there is room, and the output that is left."""
     whole = b"".join(encode_output(time, source, output))
     if len(whole) <= room:

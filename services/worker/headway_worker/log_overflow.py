@@ -4,12 +4,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headway.runtime.log_lines import Source, encode_output
+from headway.runtime.log_lines import LogSource, encode_output
 
 
 class _Block(NamedTuple):
     time: str
-    source: Source
+    source: LogSource
     output: bytes
 
 
@@ -34,7 +34,7 @@ class Overflow:
     _blocks: deque[_Block] = field(default_factory=deque)
     _kept: int = 0
 
-    def add(self, time: str, source: Source, output: bytes) -> None:
+    def add(self, time: str, source: LogSource, output: bytes) -> None:
         """Take lines, separated by line feeds."""
         self.lines += output.count(b"\n") + 1
         self.size += len(output) + 1

@@ -12,7 +12,7 @@ from headway.runtime.clock import Clock
 from headway.runtime.configuration import PRIVATE
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.settings import LogSettings
-from headway_worker.log_file import Limits, LogFile
+from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.log_keeper import LogKeeper
 from headway_worker.log_retention import Keep, Present
 from headway_worker.log_spool import LogSpool
@@ -28,7 +28,7 @@ class Logs:
     """Where attempts log to, and the threads that copy and remove what they have logged."""
 
     folder: Path
-    limits: Limits
+    limits: LogLimits
     clock: Clock
     keeper: LogKeeper
     tidier: LogTidier
@@ -57,7 +57,7 @@ class Logs:
         keep = Keep(given.keep_days * _DAY, given.keep_bytes)
         tidier = LogTidier(folder, keep, clock, keeper.busy, remote, present)
         tidier.start()
-        limits = Limits(given.max_bytes, given.max_bytes_per_second)
+        limits = LogLimits(given.max_bytes, given.max_bytes_per_second)
         return cls(folder, limits, clock, keeper, tidier)
 
     def open(self, key: LogKey | CallbackLogKey) -> LogFile:

@@ -16,7 +16,7 @@ from headway_worker.supply import Code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class TaskOrder:
     """One attempt to run: its version's code, the DAG file in there, and the run's facts.
 
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
@@ -56,7 +56,7 @@ class Order:
         }
 
     @classmethod
-    def from_frame(cls, frame: Frame) -> "Order":
+    def from_frame(cls, frame: Frame) -> "TaskOrder":
         """Return what `to_frame` made the data of."""
         return cls(
             code=code_from_frame(frame["code"]),

@@ -19,7 +19,7 @@ from headway.sdk.facts import RunFacts
 from headway.sdk.modules import module_name
 from headway.serialization.manifest import content_hash
 from headway_worker import child
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 for module in (
@@ -87,7 +87,7 @@ def _run(order: Frame) -> None:
         raise RuntimeError(f"The task that warms up does not run here: {said}")
 
 
-def _order(folder: Path, task_id: str, map_index: int) -> Order:
+def _order(folder: Path, task_id: str, map_index: int) -> TaskOrder:
     date = datetime(2024, 1, 1, tzinfo=UTC)
     facts = RunFacts(
         dag_id="warm_up",
@@ -102,7 +102,7 @@ def _order(folder: Path, task_id: str, map_index: int) -> Order:
         try_number=1,
         map_index=map_index,
     )
-    return Order(
+    return TaskOrder(
         code=Code(folder, {FILE: content_hash(SOURCE.encode())}),
         relative_path=FILE,
         facts=facts,

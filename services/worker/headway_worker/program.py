@@ -6,7 +6,7 @@ from typing import Protocol
 from headway.runtime.frames import Frame
 
 
-class Program(Protocol):
+class ChildOrder(Protocol):
     """What a child is to do: the order that it gets, and who takes it there."""
 
     @property

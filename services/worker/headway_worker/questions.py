@@ -15,24 +15,24 @@ from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import RefusalError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.runtime.clock import Clock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
 from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.chore import RETRYING
-from headway_worker.clerk import Clerk, Work
+from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.notifications.hidden import hidden_of
 from headway_worker.order import prior_to_frame
-from headway_worker.spark.earlier import Predecessors, prior_of
+from headway_worker.spark.earlier import PriorApps, prior_of
 from headway_worker.spark.service import SparkService
-from headway_worker.vault import Reader, Vault
+from headway_worker.vault import Reader, SecretResolver
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TaskAnswer:
     """What a task is told, and the secrets in that, to be masked before it is told."""
 
     frame: Frame = field(repr=False)
@@ -47,29 +47,31 @@ class Questions:
     knows nothing of it, and its lease decides.
     """
 
-    clerk: Clerk
-    vault: Vault
+    clerk: WorkerDatabase
+    vault: SecretResolver
     spark: SparkService
     clock: Clock
     stop: Event
     pace: Pace = RETRYING
 
-    def answer(self, work: Work | CallbackWork | NotificationWork, question: Frame) -> Answer:
+    def answer(
+        self, work: AttemptWork | CallbackWork | NotificationWork, question: Frame
+    ) -> TaskAnswer:
         """Return the answer, which is an error when the question cannot be answered."""
         try:
             if question["ask"] in ("connection", "variable"):
                 return self._read_secret(work.claimed, question)
             if isinstance(work, NotificationWork):
-                return Answer({"error": f"A notification may not ask for {question['ask']!r}."})
+                return TaskAnswer({"error": f"A notification may not ask for {question['ask']!r}."})
             if question["ask"] == "spark" and not isinstance(work, CallbackWork):
                 return self._tell_of_spark(work.claimed, question)
-            return Answer(self._answer_any(work, question))
+            return TaskAnswer(self._answer_any(work, question))
         except Exception as error:  # noqa: BLE001 - here one question is isolated
             told = {"error": str(error) or type(error).__name__}
             refused = {"refused": True} if isinstance(error, RefusalError) else {}
-            return Answer({**told, **refused})
+            return TaskAnswer({**told, **refused})
 
-    def _answer_any(self, work: Work | CallbackWork, question: Frame) -> Frame:
+    def _answer_any(self, work: AttemptWork | CallbackWork, question: Frame) -> Frame:
         if question["ask"] in ("bundle", "code", "contents"):
             return self._patiently(lambda: self._read_code(work.claimed, question))
         if isinstance(work, CallbackWork):
@@ -120,28 +122,28 @@ class Questions:
         page = self.clerk.pull_xcoms(claimed, task_id, key, int(question["after"]))
         return {"values": list(page.values()), "last": max(page, default=None)}
 
-    def _tell_of_spark(self, claimed: Claimed, question: Frame) -> Answer:
+    def _tell_of_spark(self, claimed: Claimed, question: Frame) -> TaskAnswer:
         conn_id, session = str(question["conn_id"]), bool(question["session"])
         if session:
-            before = Predecessors(self.clerk, self.spark, self.clock)
+            before = PriorApps(self.clerk, self.spark, self.clock)
             uncertain = self._patiently(lambda: before.settle(claimed))
             if uncertain is not None:
-                return Answer({"wait": uncertain})
+                return TaskAnswer({"wait": uncertain})
         where = self._patiently(lambda: self.spark.locate(claimed, conn_id, for_session=session))
-        return Answer(where.to_frame(), where.secrets())
+        return TaskAnswer(where.to_frame(), where.secrets())
 
-    def _read_secret(self, claimed: Reader, question: Frame) -> Answer:
-        kind, name = Kind(question["ask"]), check_key(question["ask"], question["name"])
+    def _read_secret(self, claimed: Reader, question: Frame) -> TaskAnswer:
+        kind, name = SecretKind(question["ask"]), check_key(question["ask"], question["name"])
         found = self._patiently(lambda: self.vault.read(claimed, kind, name))
         match found:
             case None:
-                return Answer({"text": None})
+                return TaskAnswer({"text": None})
             case Connection():
                 told = isinstance(claimed, ClaimedNotification)
                 hidden = hidden_of(found) if told else found.secrets()
-                return Answer({"text": found.to_json()}, hidden)
+                return TaskAnswer({"text": found.to_json()}, hidden)
             case _:
-                return Answer({"text": found.value}, found.secrets())
+                return TaskAnswer({"text": found.value}, found.secrets())
 
     def _read_xcom(self, claimed: Claimed, question: Frame) -> Frame:
         task_id, key = str(question["task_id"]), str(question["key"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from headway_worker.chore import Chore
+from headway_worker.chore import BackgroundCall
 
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
@@ -40,7 +40,7 @@ class Reporter(Generic[K]):
     """
 
     clerk: Reports
-    chore: Chore[None]
+    chore: BackgroundCall[None]
     on_reported: Callable[[K], None]
     _waiting: list[Keyed[K]] = field(default_factory=list)
     _sent: list[Keyed[K]] = field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from headway.metrics.worker import LEASE_MARGIN
 from headway.runtime.clock import Clock
 from headway.runtime.settings import WorkerSettings
-from headway_worker.chore import Chore
+from headway_worker.chore import BackgroundCall
 
 K = TypeVar("K", bound=Hashable)
 
@@ -31,7 +31,7 @@ class Renews(Protocol[K]):
 
 
 @dataclass(slots=True)
-class Tenure(Generic[K]):
+class LeaseKeeper(Generic[K]):
     """Renew the leases, and know until when each attempt may run.
 
     An attempt ends `kill_grace` seconds before its lease can run out, counted from
@@ -44,7 +44,7 @@ class Tenure(Generic[K]):
     clerk: Renews[K]
     settings: WorkerSettings
     clock: Clock
-    chore: Chore[Renewal[K]]
+    chore: BackgroundCall[Renewal[K]]
     drain: bool = False
     _until: dict[K, float] = field(default_factory=dict)
     _taken: set[K] = field(default_factory=set)

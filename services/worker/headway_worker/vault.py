@@ -13,7 +13,7 @@ from headway.db.notification_claims import ClaimedNotification
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.domain.variable import Secret, from_text
 from headway.runtime import secret_settings
 from headway.runtime.keyring import KeyRing
@@ -25,7 +25,7 @@ Reader: TypeAlias = Claimed | ClaimedCallback | ClaimedNotification
 
 
 @dataclass(frozen=True, slots=True)
-class Vault:
+class SecretResolver:
     """What the worker's environment has comes first, then what is mounted, then the database.
 
     Whatever has it, a grant in the database decides whether an attempt gets it.
@@ -35,7 +35,7 @@ class Vault:
     provided: Provided
     keys: Callable[[], KeyRing] = secret_settings.keys
 
-    def read(self, claimed: Reader, kind: Kind, name: str) -> Secret | None:
+    def read(self, claimed: Reader, kind: SecretKind, name: str) -> Secret | None:
         """Return what the attempt, or callback, asks for; None if there is nothing of that name.
 
         SecretError when its DAG is not granted it, or when it cannot be decrypted or read.
@@ -58,5 +58,5 @@ class Vault:
 
     def connection(self, claimed: Claimed, conn_id: str) -> Connection | None:
         """Return a connection that the worker itself uses for the attempt; errors as above."""
-        found = self.read(claimed, Kind.CONNECTION, check_key("connection", conn_id))
+        found = self.read(claimed, SecretKind.CONNECTION, check_key("connection", conn_id))
         return found if isinstance(found, Connection) else None

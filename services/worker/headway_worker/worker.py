@@ -26,20 +26,20 @@ from headway_worker.answering import Answering
 from headway_worker.attempt import MOST_READING, Attempt
 from headway_worker.awaiting import AwaitingSpark
 from headway_worker.button import Button
-from headway_worker.callbacks.clerk import CallbackClerk
-from headway_worker.callbacks.crew import CallbackCrew, Surroundings
-from headway_worker.chore import Chore
+from headway_worker.callbacks.clerk import CallbackDatabase
+from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
+from headway_worker.chore import BackgroundCall
 from headway_worker.claims import Claims
-from headway_worker.clerk import Clerk, Work
+from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.conclusion import CANCELLED, HANDED_BACK, conclude, masked, report_of
 from headway_worker.counts import Counts, show_slots
-from headway_worker.launcher import Launcher
+from headway_worker.launcher import ForkServers
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
-from headway_worker.spark.leftovers import Leftovers
+from headway_worker.spark.leftovers import SessionCleanup
 from headway_worker.spark.service import SparkService
-from headway_worker.spark.telling import Telling
-from headway_worker.tenure import Renewal, Tenure
+from headway_worker.spark.telling import FiguresWriter
+from headway_worker.tenure import LeaseKeeper, Renewal
 
 log = logging.getLogger(__name__)
 
@@ -49,23 +49,23 @@ TICK = 0.1  # seconds after which deadlines are looked at, even when nothing hap
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class WorkerParts:
     """What a worker works with."""
 
-    clerk: Clerk
+    clerk: WorkerDatabase
     questions: Questions
     spark: SparkService
-    launcher: Launcher
+    launcher: ForkServers
     pace: Pace
 
 
 class Worker:
     """One worker.  Call `step` again and again, always from the same thread."""
 
-    def __init__(self, means: Means, settings: WorkerSettings, clock: Clock) -> None:
+    def __init__(self, means: WorkerParts, settings: WorkerSettings, clock: Clock) -> None:
         self._means, self._settings, self._clock = means, settings, clock
-        self._attempts: dict[AttemptKey, Attempt[Work]] = {}
-        self._ending: dict[AttemptKey, tuple[Attempt[Work], Result]] = {}
+        self._attempts: dict[AttemptKey, Attempt[AttemptWork]] = {}
+        self._ending: dict[AttemptKey, tuple[Attempt[AttemptWork], Result]] = {}
         self._draining, self._counts = False, Counts(clock)
         self._idle_since: float | None = None
         self.failed = 0
@@ -74,18 +74,26 @@ class Worker:
         self._threads = [ThreadPoolExecutor(1, it) for it in ("claim", "renew", "report", "tell")]
         claims, renewals, reports, tellings = self._threads
         self._answering = Answering(means.questions, settings.slots, self._button.press)
-        claiming: Chore[list[Work]] = Chore("claim", claims, self._button.press, clock)
+        claiming: BackgroundCall[list[AttemptWork]] = BackgroundCall(
+            "claim", claims, self._button.press, clock
+        )
         self._claims = Claims(means.clerk, claiming, clock, means.pace)
-        renewal: Chore[Renewal[AttemptKey]] = Chore("renew", renewals, self._button.press, clock)
-        self._tenure = Tenure(means.clerk, settings, clock, renewal)
+        renewal: BackgroundCall[Renewal[AttemptKey]] = BackgroundCall(
+            "renew", renewals, self._button.press, clock
+        )
+        self._tenure = LeaseKeeper(means.clerk, settings, clock, renewal)
         self._awaiting = AwaitingSpark(means.spark, self._tenure)
-        self._leftovers = Leftovers(means.spark, self._tenure, settings, clock)
-        reporting: Chore[None] = Chore("report", reports, self._button.press, clock)
+        self._leftovers = SessionCleanup(means.spark, self._tenure, settings, clock)
+        reporting: BackgroundCall[None] = BackgroundCall(
+            "report", reports, self._button.press, clock
+        )
         self._reporter = Reporter(means.clerk, reporting, self._reported)
-        telling: Chore[list[AttemptKey]] = Chore("tell", tellings, self._button.press, clock)
-        self._telling = Telling(means.clerk, means.spark, telling, clock)
-        around = Surroundings(settings, clock, means.pace, self._selector, self._button.press)
-        self._callbacks = CallbackCrew(CallbackClerk(means.clerk), means.launcher, around)
+        telling: BackgroundCall[list[AttemptKey]] = BackgroundCall(
+            "tell", tellings, self._button.press, clock
+        )
+        self._telling = FiguresWriter(means.clerk, means.spark, telling, clock)
+        around = WorkerHost(settings, clock, means.pace, self._selector, self._button.press)
+        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), means.launcher, around)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
@@ -185,7 +193,7 @@ class Worker:
         show_slots(self._settings.slots, self._taken(), free)
         return free
 
-    def _start(self, work: Work) -> None:
+    def _start(self, work: AttemptWork) -> None:
         key = work.claimed.key
         try:
             forker = self._means.spark.forker() if work.task.needs_spark else None
@@ -238,7 +246,7 @@ class Worker:
             self._answering.ask(attempt, question)
         return open_still
 
-    def _enforce(self, attempt: Attempt[Work]) -> None:
+    def _enforce(self, attempt: Attempt[AttemptWork]) -> None:
         claimed = attempt.work.claimed
         if self._tenure.has_ended(claimed.key):
             attempt.fence()
@@ -251,7 +259,7 @@ class Worker:
             self._end_spark(attempt)
         attempt.log.tick()
 
-    def _finish(self, attempt: Attempt[Work], exited: Exit) -> None:
+    def _finish(self, attempt: Attempt[AttemptWork], exited: Exit) -> None:
         work = attempt.work
         attempt.unwatch(self._selector)
         ending, called_off = attempt.ending(exited), work.claimed.is_called_off
@@ -264,13 +272,13 @@ class Worker:
             self._end_spark(attempt, _AFTERWARDS)  # it may have failed to end it itself
         self._ending[work.claimed.key] = attempt, result
 
-    def _end_spark(self, attempt: Attempt[Work], patience: float | None = None) -> None:
+    def _end_spark(self, attempt: Attempt[AttemptWork], patience: float | None = None) -> None:
         """Begin to end what an attempt has in Spark, without waiting for it."""
         if attempt.spark_session is not None:
             key = attempt.work.claimed.key
             self._leftovers.begin(key, attempt.spark_session, patience)
 
-    def _conclude(self, attempt: Attempt[Work], result: Result) -> None:
+    def _conclude(self, attempt: Attempt[AttemptWork], result: Result) -> None:
         """Report an attempt of which nothing runs any more, in its process or in Spark."""
         work, key = attempt.work, attempt.work.claimed.key
         if problem := self._leftovers.problem(key):
@@ -287,7 +295,7 @@ class Worker:
             self._report(work, result, left=attempt.outlived_by)
 
     def _report(
-        self, work: Work, result: Result, *, began: bool = True, left: str | None = None
+        self, work: AttemptWork, result: Result, *, began: bool = True, left: str | None = None
     ) -> None:
         log.info("action=end %s outcome=%s", work.name, result.outcome)
         report = report_of(work.claimed, work.task, result, began=began, left=left)

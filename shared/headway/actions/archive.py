@@ -20,7 +20,7 @@ from uuid import uuid4
 from headway.actions.parquet import table_of
 from headway.db import archived
 from headway.domain.errors import ArchiveError, SettingsError
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -37,13 +37,15 @@ STALE: Final = timedelta(days=1)
 class Database(Protocol):
     """What an archiver asks of the database.  No transaction stays open after an answer."""
 
-    def read(self, kind: Kind, table: str, ids: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    def read(
+        self, kind: RetainedKind, table: str, ids: Sequence[int]
+    ) -> Sequence[Mapping[str, Any]]:
         """Return what goes from that table with the rows of these ids."""
 
     def removed(self, portions: Collection[str]) -> Collection[str]:
         """Return the portions whose removal the journal has."""
 
-    def has_all(self, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+    def has_all(self, kind: RetainedKind, rows: Sequence[tuple[int, datetime]]) -> bool:
         """Tell whether all these rows, by id and the moment they came, are in the database."""
 
 
@@ -75,7 +77,7 @@ class Archive:
             its.files.delete_file(probe)
         return its
 
-    def stage(self, database: Database, kind: Kind, ids: Sequence[int]) -> str:
+    def stage(self, database: Database, kind: RetainedKind, ids: Sequence[int]) -> str:
         """Write what belongs to these rows, and return the name of the portion.
 
         The file with the rows themselves is the last one: a portion that has it is complete.  No
@@ -95,7 +97,7 @@ class Archive:
     def keep(self, portion: str) -> None:
         """Move the files of a portion whose rows are removed to the folders of their tables."""
         with _told(self.address):
-            *others, main = archived.tables(Kind(portion.partition("-")[0]))
+            *others, main = archived.tables(RetainedKind(portion.partition("-")[0]))
             for table in others:
                 self._move(portion, table)
             if not self._move(portion, main):
@@ -122,7 +124,7 @@ class Archive:
             files = found[portion]
             if not all(each.mtime and now - each.mtime > STALE for each in files.values()):
                 continue
-            kind = Kind(portion.partition("-")[0])
+            kind = RetainedKind(portion.partition("-")[0])
             main = files.get(archived.tables(kind)[-1])
             if main is None or database.has_all(kind, self._rows(kind, main.path)):
                 self.drop(portion)
@@ -139,11 +141,11 @@ class Archive:
             found: dict[str, dict[str, FileInfo]] = {}
             for each in self.files.get_file_info(selector):
                 portion = each.path.rpartition("/")[0].rpartition("/")[2]
-                if each.type is FileType.File and portion.partition("-")[0] in set(Kind):
+                if each.type is FileType.File and portion.partition("-")[0] in set(RetainedKind):
                     found.setdefault(portion, {})[each.base_name.removesuffix(".parquet")] = each
         return found
 
-    def _rows(self, kind: Kind, path: str) -> list[tuple[int, datetime]]:
+    def _rows(self, kind: RetainedKind, path: str) -> list[tuple[int, datetime]]:
         from pyarrow import parquet
 
         columns = ["id", archived.moment(kind)]

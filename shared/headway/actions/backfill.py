@@ -27,7 +27,7 @@ from headway.decide.backfill import (
 from headway.decide.backfill_dates import MOST_RUNS, apart, plan_backfill, plan_dates
 from headway.decide.graph import DagGraph
 from headway.domain.arguments import JsonValue
-from headway.domain.backfill import Direction, Fate
+from headway.domain.backfill import DateDecision, Direction
 from headway.domain.errors import ConflictError, DagError
 from headway.domain.states import RunType
 from headway.timetables import registry
@@ -115,9 +115,9 @@ def create_backfill(
     return CreatedBackfill(
         backfill_id,
         created=len(new),
-        existing=fates[Fate.SKIP],
+        existing=fates[DateDecision.SKIP],
         rerun=len(again),
-        conflicts=fates[Fate.CONFLICT],
+        conflicts=fates[DateDecision.CONFLICT],
         early=sum(_is_early(date, dag) for date in dates),
     )
 
@@ -132,7 +132,7 @@ def _nothing_to_run(dates: int) -> ConflictError:
 def _is_early(date: PlannedDate, dag: CurrentDag) -> bool:
     """Whether the date has a run in the backfill, and the schedule none, for it began later."""
     first = dag.spec.start_date
-    runs = date.fate in {Fate.CREATE, Fate.RERUN}
+    runs = date.fate in {DateDecision.CREATE, DateDecision.RERUN}
     return runs and first is not None and date.info.data_interval.start < first
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, Entry, enter
+from headway.actions.intervene import Author, JournalEntry, enter
 from headway.actions.rerun import LATEST
 from headway.db import backfill_plans, endings, interventions, repins, versions
 from headway.db.interventions import LockedRun
@@ -15,7 +15,7 @@ from headway.decide.graph import DagGraph
 from headway.decide.intervene import Instance, Intervention, together
 from headway.decide.repin import repin
 from headway.domain.arguments import JsonValue
-from headway.domain.backfill import Fate
+from headway.domain.backfill import DateDecision
 from headway.domain.errors import ConflictError, SerializationError
 from headway.domain.states import Role
 from headway.serialization import codec
@@ -96,17 +96,17 @@ def _left(
     numbers: Mapping[int, int],
 ) -> PlannedDate:
     run = date.existing
-    if date.fate is not Fate.RERUN or run is None or run.version_id not in unreadable:
+    if date.fate is not DateDecision.RERUN or run is None or run.version_id not in unreadable:
         return date
     number, why = numbers[run.version_id], unreadable[run.version_id]
     reason = f"Its run {run.run_id} has version {number}, which cannot be read: {why}"
-    return replace(date, fate=Fate.CONFLICT, reason=reason)
+    return replace(date, fate=DateDecision.CONFLICT, reason=reason)
 
 
 def _in(graph: DagGraph, instances: Sequence[Instance]) -> list[Instance]:
     return [it for it in instances if it.task_id in graph.tasks]
 
 
-def _entry(author: Author, before: int, after: int) -> Entry:
+def _entry(author: Author, before: int, after: int) -> JournalEntry:
     details: dict[str, JsonValue] = {"version": {"before": before, "after": after}}
-    return Entry(author, "run.clear", details=details)
+    return JournalEntry(author, "run.clear", details=details)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from headway.actions.cancel import cancel_run
 from headway.actions.intervene import Author
 from headway.db import backfill_plans, backfills, events
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.db.events import Event
 from headway.decide.wording import command
 from headway.domain.arguments import JsonValue
@@ -15,7 +15,7 @@ from headway.domain.errors import ConflictError, NotFoundError
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class CancelledBackfill:
     """How many runs are gone that had not begun, and how many others are ended.
 
     The schedule has gone past so many intervals of those that are gone: it leaves them out.
@@ -41,7 +41,7 @@ def set_backfill_paused(
     return True
 
 
-def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> Cancelled:
+def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> CancelledBackfill:
     """End a backfill: runs that have not begun are deleted, all others cancelled.
 
     ConflictError when it has ended.
@@ -53,10 +53,10 @@ def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> Cance
         cancel_run(conn, progress.dag_id, run_id, author)
     if dropped.runs:
         backfills.wake_running(conn, progress.dag_id)
-    return Cancelled(dropped.runs, len(dropped.left), dropped.passed)
+    return CancelledBackfill(dropped.runs, len(dropped.left), dropped.passed)
 
 
-def progress_of(conn: Connection, backfill_id: int) -> Progress:
+def progress_of(conn: Connection, backfill_id: int) -> BackfillProgress:
     """Return how far a backfill has come; NotFoundError without it."""
     found = backfills.progress(conn, backfill_id)
     if not found:
@@ -64,7 +64,7 @@ def progress_of(conn: Connection, backfill_id: int) -> Progress:
     return found[0]
 
 
-def _lock_unfinished(conn: Connection, backfill_id: int) -> Progress:
+def _lock_unfinished(conn: Connection, backfill_id: int) -> BackfillProgress:
     dag_id = backfills.dag_of(conn, backfill_id)
     if dag_id is not None:
         # With the DAG nobody starts runs of it, nor creates any, until this is committed.
@@ -80,7 +80,7 @@ def _lock_unfinished(conn: Connection, backfill_id: int) -> Progress:
     return progress
 
 
-def _tell(conn: Connection, progress: Progress, action: str, author: Author) -> None:
+def _tell(conn: Connection, progress: BackfillProgress, action: str, author: Author) -> None:
     details: dict[str, JsonValue] = {"backfill": progress.id}
     if author.reason is not None:
         details["reason"] = author.reason

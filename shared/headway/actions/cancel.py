@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, Change, Entry, carry_out, have_looked_at, pick
+from headway.actions.intervene import (
+    Author,
+    JournalEntry,
+    RunChange,
+    carry_out,
+    have_looked_at,
+    pick,
+)
 from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.actions.mark import end_run
 from headway.db import interventions
@@ -15,7 +22,7 @@ from headway.domain.errors import ConflictError
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 
-def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> Change:
+def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> RunChange:
     """Have a run end as failed, as soon as what runs has stopped; ConflictError when it has."""
     run = lock_run(conn, dag_id, run_id)
     if run.state not in UNFINISHED_RUN:
@@ -24,7 +31,7 @@ def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> Ch
             f"Run {run_id} has ended ({run.state}): there is nothing to cancel. {again} runs it "
             "again; `headway runs mark` calls it otherwise."
         )
-    return end_run(conn, run, RunState.FAILED, Entry(author, "run.cancel"))
+    return end_run(conn, run, RunState.FAILED, JournalEntry(author, "run.cancel"))
 
 
 def cancel_tasks(
@@ -33,7 +40,7 @@ def cancel_tasks(
     tasks: Sequence[str],
     map_index: int | None,
     author: Author,
-) -> Change:
+) -> RunChange:
     """End tasks of a run (`where`: DAG and run id); the rest of it goes on.
 
     ConflictError when all of them have ended.
@@ -50,6 +57,6 @@ def cancel_tasks(
             f"What was named has ended ({states}): there is nothing to cancel. {again} runs it "
             "again; `headway tasks mark` calls it otherwise."
         )
-    entry = Entry(author, "task.cancel", tasks, {"map_index": map_index})
+    entry = JournalEntry(author, "task.cancel", tasks, {"map_index": map_index})
     change = carry_out(conn, run, instances, what, entry)
     return replace(change, run=have_looked_at(conn, run))

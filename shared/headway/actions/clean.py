@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
 from headway.db import expiry
-from headway.decide.retention import BEGINNING, Place, Portion, portion
+from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, portion
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SettingsError
-from headway.domain.retention import LEAST, Kind, Tie
+from headway.domain.retention import LEAST, RetainedKind, Tie
 
 LOOKED_AT: Final = 500
 """Rows that one look reads of a kind."""
@@ -23,16 +23,16 @@ MOST: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RemovalRequest:
     """What is to go: rows of that kind that ended more than so many seconds ago, of one DAG."""
 
-    kind: Kind
+    kind: RetainedKind
     seconds: float
     dag_id: str | None = None
 
 
 @dataclass(slots=True)
-class Tally:
+class RemovalTally:
     """What was removed, or would be, and how many old rows stay for which reason."""
 
     rows: int = 0
@@ -41,7 +41,7 @@ class Tally:
     since: datetime | None = None
     until: datetime | None = None
 
-    def add(self, part: Portion, removed: int) -> None:
+    def add(self, part: RetentionPortion, removed: int) -> None:
         """Count one portion, of which so many rows were removed."""
         self.rows += removed
         self.task_instances += part.size
@@ -50,22 +50,22 @@ class Tally:
         self.until = max(filter(None, (self.until, part.until)), default=None)
 
 
-def check(request: Request) -> None:
+def check(request: RemovalRequest) -> None:
     """Raise SettingsError for what can never be removed, or by no DAG."""
     if request.seconds < LEAST:
         raise SettingsError(
             "Nothing is removed that ended less than a day ago. Give an age of 1d or more."
         )
-    if request.kind is Kind.PROCESSES and request.dag_id is not None:
+    if request.kind is RetainedKind.PROCESSES and request.dag_id is not None:
         raise SettingsError(
             "Processes are of no DAG. Leave --dag away, or name the kinds: "
             "--kind runs --kind events --kind callbacks."
         )
 
 
-def look(conn: Connection, request: Request) -> Tally:
+def look(conn: Connection, request: RemovalRequest) -> RemovalTally:
     """Return what would be removed."""
-    tally, place = Tally(), BEGINNING
+    tally, place = RemovalTally(), BEGINNING
     while True:
         part = find(conn, request, place)
         tally.add(part, len(part.ids))
@@ -74,7 +74,7 @@ def look(conn: Connection, request: Request) -> Tally:
         place = part.next
 
 
-def find(conn: Connection, request: Request, place: Place) -> Portion:
+def find(conn: Connection, request: RemovalRequest, place: RetentionCursor) -> RetentionPortion:
     """Return the next portion of what is to go."""
     found = expiry.candidates(conn, request.kind, request.seconds, place, LOOKED_AT, request.dag_id)
     return portion(found, LOOKED_AT, MOST)
@@ -82,8 +82,8 @@ def find(conn: Connection, request: Request, place: Place) -> Portion:
 
 def remove(
     conn: Connection,
-    request: Request,
-    part: Portion,
+    request: RemovalRequest,
+    part: RetentionPortion,
     author: Author,
     details: Mapping[str, JsonValue],
 ) -> int:

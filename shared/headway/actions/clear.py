@@ -6,8 +6,8 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import (
     Author,
-    Change,
-    Entry,
+    JournalEntry,
+    RunChange,
     Versions,
     carry_out,
     have_looked_at,
@@ -31,7 +31,7 @@ def clear_tasks(
     selection: Selection,
     author: Author,
     version: str = OWN,
-) -> Change:
+) -> RunChange:
     """Have the selected task instances of a run run again, with all their retries.
 
     What has begun is told to stop first, and its slots are held until it has.  A run that has
@@ -55,22 +55,22 @@ def clear_tasks(
 
 
 def _clear(
-    conn: Connection, run: LockedRun, own: Version, selection: Selection, entry: Entry
-) -> Change:
+    conn: Connection, run: LockedRun, own: Version, selection: Selection, entry: JournalEntry
+) -> RunChange:
     graph = graph_of(conn, run)
     check_tasks_of(conn, own, graph, selection.tasks)
     instances = interventions.lock_instances(conn, [run], scope(graph, selection))
     pick(run, instances, selection.tasks, selection.map_index)
     what = clear(graph, instances, selection)
     if not what:
-        return Change.none(run)
+        return RunChange.none(run)
     change = carry_out(conn, run, instances, what, entry)
     return replace(change, run=_go_on(conn, run))
 
 
 def _repin(
-    conn: Connection, run: LockedRun, target: Version, selection: Selection, entry: Entry
-) -> Change:
+    conn: Connection, run: LockedRun, target: Version, selection: Selection, entry: JournalEntry
+) -> RunChange:
     was, graph = graph_of(conn, run), graph_of(conn, replace(run, version_id=target.id))
     check_tasks_of(conn, target, graph, selection.tasks)
     instances = interventions.lock_instances(conn, [run])
@@ -94,7 +94,7 @@ def _go_on(conn: Connection, run: LockedRun) -> RunState:
     return have_looked_at(conn, run)
 
 
-def _entry(author: Author, selection: Selection, versions: Versions) -> Entry:
+def _entry(author: Author, selection: Selection, versions: Versions) -> JournalEntry:
     details: dict[str, JsonValue] = {
         "map_index": selection.map_index,
         "downstream": selection.downstream,
@@ -102,4 +102,4 @@ def _entry(author: Author, selection: Selection, versions: Versions) -> Entry:
         "version": {"before": versions.before, "after": versions.after},
     }
     action = "task.clear" if selection.tasks else "run.clear"
-    return Entry(author, action, selection.tasks, details)
+    return JournalEntry(author, action, selection.tasks, details)

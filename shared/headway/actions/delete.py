@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, Entry, enter
+from headway.actions.intervene import Author, JournalEntry, enter
 from headway.actions.lookup import lock_run
 from headway.db import dag_lock, endings, interventions, wakes
 from headway.decide.wording import command
@@ -28,7 +28,7 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
             f"it first, with {cancel}, and delete it when it has stopped."
         )
     following = endings.following(conn, run.id)
-    enter(conn, run, Entry(author, "run.delete"), instances)
+    enter(conn, run, JournalEntry(author, "run.delete"), instances)
     endings.delete(conn, run.id)
     wakes.add(conn, following)
     return len(instances)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from headway.actions import processes, situations
 from headway.actions.explain_deadlines import with_deadlines
 from headway.actions.lookup import check_tasks, current_dag, run_of
-from headway.actions.situations import Surroundings
+from headway.actions.situations import SnapshotReader
 from headway.db import explain as reads
 from headway.db import passed, repins, versions
 from headway.decide.explain_attempt import explain_attempt
@@ -44,7 +44,7 @@ _SCHEDULED: Final = f"{RunType.SCHEDULED}__"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExplainRequest:
     """Which task instance to explain; of a mapped task, unless one is named, the most telling."""
 
     dag_id: str
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTask:
     """A task instance, if there is one yet, with its run and DAG; no graph if that is unreadable.
 
     `asked` is the map index that was asked for when there is a placeholder only.
@@ -68,7 +68,7 @@ class Found:
 
 
 def explain(
-    conn: Connection, wanted: Wanted, settings: SchedulerSettings, now: datetime
+    conn: Connection, wanted: ExplainRequest, settings: SchedulerSettings, now: datetime
 ) -> Explanation:
     """Return the one reason why a task instance is not running, or what it does instead.
 
@@ -76,7 +76,7 @@ def explain(
     from here on.  NotFoundError, naming the nearest, for what there is not.
     """
     reads.read_only(conn)
-    around = Surroundings(conn, settings, now)
+    around = SnapshotReader(conn, settings, now)
     told = with_deadlines(conn, _follow(around, wanted, DEEPEST), now)
     if told.reason is Reason.ENDED:
         return told
@@ -84,7 +84,7 @@ def explain(
     return replace(told, facts=(*told.facts, *differing))
 
 
-def _follow(around: Surroundings, wanted: Wanted, deepest: int) -> Explanation:
+def _follow(around: SnapshotReader, wanted: ExplainRequest, deepest: int) -> Explanation:
     for _ in range(TRIES):
         before = _find(around, wanted)
         if before is None:
@@ -98,11 +98,11 @@ def _follow(around: Surroundings, wanted: Wanted, deepest: int) -> Explanation:
     return told
 
 
-def _same(before: Found, after: Found) -> bool:
+def _same(before: FoundTask, after: FoundTask) -> bool:
     return (before.dag, before.run, before.task) == (after.dag, after.run, after.task)
 
 
-def _find(around: Surroundings, wanted: Wanted) -> Found | None:
+def _find(around: SnapshotReader, wanted: ExplainRequest) -> FoundTask | None:
     """Return what is named; None when the DAG is there and the run is not."""
     conn = around.conn
     dag = reads.dag(conn, wanted.dag_id)
@@ -116,12 +116,12 @@ def _find(around: Surroundings, wanted: Wanted) -> Found | None:
     if graph is not None and task is None:
         check_tasks(graph, [wanted.task_id])
     if task is not None or wanted.map_index is None or run.state is RunState.QUEUED:
-        return Found(dag, run, task, graph)
+        return FoundTask(dag, run, task, graph)
     placeholder = reads.task(conn, run.id, wanted.task_id, -1)
     mapped = graph is None or bool(graph.tasks[wanted.task_id].mapped_over)
     if placeholder is None or not mapped:
         raise NotFoundError(_no_instance(conn, run, wanted))
-    return Found(dag, run, placeholder, graph, wanted.map_index)
+    return FoundTask(dag, run, placeholder, graph, wanted.map_index)
 
 
 def _graph(conn: Connection, run: RunRow) -> DagGraph | None:
@@ -131,7 +131,9 @@ def _graph(conn: Connection, run: RunRow) -> DagGraph | None:
         return None
 
 
-def _tell(around: Surroundings, found: Found, wanted: Wanted) -> tuple[Explanation, Wanted | None]:
+def _tell(
+    around: SnapshotReader, found: FoundTask, wanted: ExplainRequest
+) -> tuple[Explanation, ExplainRequest | None]:
     """Return the explanation of what was found, and what explains that in turn."""
     run, task = found.run, found.task
     subject = Subject(run.dag_id, run.run_id, wanted.task_id)
@@ -155,8 +157,8 @@ def _tell(around: Surroundings, found: Found, wanted: Wanted) -> tuple[Explanati
 
 
 def _tell_undecided(
-    around: Surroundings, found: Found, task: TaskRow
-) -> tuple[Explanation, Wanted | None]:
+    around: SnapshotReader, found: FoundTask, task: TaskRow
+) -> tuple[Explanation, ExplainRequest | None]:
     if found.graph is None:
         return _unreadable(found.run), None
     it = situations.of_undecided(around, found.run, task, found.graph, found.asked)
@@ -164,19 +166,19 @@ def _tell_undecided(
     return told, _following(it, told)
 
 
-def _following(it: UndecidedSituation, told: Explanation) -> Wanted | None:
+def _following(it: UndecidedSituation, told: Explanation) -> ExplainRequest | None:
     run, task_id = it.run, it.task.task_id
     if told.reason is Reason.DEPENDS_ON_PAST and it.before is not None:
-        return Wanted(run.dag_id, it.before.run_id, task_id)
+        return ExplainRequest(run.dag_id, it.before.run_id, task_id)
     if told.reason in {Reason.UPSTREAM, Reason.NOT_EXPANDED}:
         above = waited_for(it)
         # What runs needs no explanation: rather one that does not.
         above.sort(key=lambda name: TaskState.RUNNING in it.standing.tasks[name].counts)
-        return Wanted(run.dag_id, run.run_id, above[0]) if above else None
+        return ExplainRequest(run.dag_id, run.run_id, above[0]) if above else None
     return None
 
 
-def _tell_attempt(around: Surroundings, found: Found, task: TaskRow) -> Explanation:
+def _tell_attempt(around: SnapshotReader, found: FoundTask, task: TaskRow) -> Explanation:
     """Explain an instance that was queued or has ended; one that ended without running, why."""
     it = situations.of_attempt(around, found.run, task)
     own_skip = it.attempt is not None and it.attempt.outcome is Outcome.SKIPPED
@@ -190,7 +192,7 @@ def _tell_attempt(around: Surroundings, found: Found, task: TaskRow) -> Explanat
     return ended if told is None else replace(told, facts=(ended.sentence, *told.facts))
 
 
-def _missing(around: Surroundings, wanted: Wanted) -> Explanation:
+def _missing(around: SnapshotReader, wanted: ExplainRequest) -> Explanation:
     """Explain why a run of the schedule is not there; NotFoundError if it was never to be."""
     dag = reads.dag(around.conn, wanted.dag_id)
     start = _start(wanted.run_id)
@@ -244,7 +246,7 @@ def _may_come(dag: DagRow, start: datetime) -> bool:
     return not dag.planned or following is None or start >= following
 
 
-def _is_gone(found: Found, task: TaskRow) -> bool:
+def _is_gone(found: FoundTask, task: TaskRow) -> bool:
     """Whether the version that the run was given later does not have the task."""
     lacking = found.graph is not None and task.task_id not in found.graph.tasks
     return task.state is TaskState.REMOVED or (lacking and task.state is TaskState.NONE)
@@ -278,7 +280,7 @@ def _unreadable(run: RunRow) -> Explanation:
     )
 
 
-def _several(conn: Connection, found: Found, task: TaskRow) -> list[str]:
+def _several(conn: Connection, found: FoundTask, task: TaskRow) -> list[str]:
     """Say of a mapped task how its instances stand, and which of them is explained."""
     if task.map_index < 0:
         return []
@@ -288,7 +290,7 @@ def _several(conn: Connection, found: Found, task: TaskRow) -> list[str]:
     return [f"{task.task_id} has {total} ({states}); this is about {task.name}."]
 
 
-def _no_instance(conn: Connection, run: RunRow, wanted: Wanted) -> str:
+def _no_instance(conn: Connection, run: RunRow, wanted: ExplainRequest) -> str:
     rows = reads.instances_by_state(conn, run.id, wanted.task_id)
     if not rows:
         return f"Run {run.run_id} has no instance of task {wanted.task_id!r}."

@@ -33,7 +33,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunChange:
     """What was done: how many instances went where, how many will when they have stopped.
 
     The run was in state `was`, is in `run`, and is to end as `ends`; `remade` counts mapped
@@ -50,7 +50,7 @@ class Change:
     versions: Versions | None = field(default=None, compare=False)
 
     @classmethod
-    def none(cls, run: LockedRun) -> "Change":
+    def none(cls, run: LockedRun) -> "RunChange":
         """Return that everything is already as it was asked for."""
         return cls(run.state, run.state)
 
@@ -62,7 +62,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """What is written about a change to a run: by whom, what, and to which tasks, if named."""
 
     author: Author
@@ -76,7 +76,9 @@ class Entry:
         return self.author.actor, self.action, self.author.reason
 
 
-def enter(conn: Connection, run: LockedRun, entry: Entry, before: Iterable[Instance] = ()) -> None:
+def enter(
+    conn: Connection, run: LockedRun, entry: JournalEntry, before: Iterable[Instance] = ()
+) -> None:
     """Write the event of a change, before the change: the database asks for it.
 
     It tells how many of the instances that are to be changed were in which state.
@@ -110,13 +112,13 @@ def carry_out(
     run: LockedRun,
     instances: Sequence[Instance],
     what: Intervention,
-    entry: Entry,
-) -> Change:
+    entry: JournalEntry,
+) -> RunChange:
     """Write an intervention with its event; the run is left as it is."""
     touched = what.touched
     enter(conn, run, entry, [it for it in instances if it.id in touched])
     interventions.write(conn, what, Role.USER, entry.order)
-    return Change(
+    return RunChange(
         run.state,
         run.state,
         {state: len(ids) for state, ids in what.moves.items()},

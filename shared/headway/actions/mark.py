@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import (
     Author,
-    Change,
-    Entry,
+    JournalEntry,
+    RunChange,
     carry_out,
     enter,
     have_looked_at,
@@ -37,7 +37,7 @@ class Marking:
 
 def mark_tasks(
     conn: Connection, dag_id: str, run_id: str, marking: Marking, author: Author
-) -> Change:
+) -> RunChange:
     """Mark task instances of a run; an attempt that has begun is told to stop first.
 
     A run that has ended is queued again, to be decided by how its tasks stand now.
@@ -53,16 +53,18 @@ def mark_tasks(
     failed = [it for it in instances if it.task_id in lower and it.state in FAILED]
     what = mark(marked, failed, marking.state)
     if not what:
-        return Change.none(run)
+        return RunChange.none(run)
     details = {"as": str(marking.state), "map_index": marking.map_index}
-    entry = Entry(author, "task.mark", marking.tasks, details)
+    entry = JournalEntry(author, "task.mark", marking.tasks, details)
     change = carry_out(conn, run, instances, what, entry)
     if run.state not in UNFINISHED_RUN:
         endings.step_out(conn, run.id)
     return replace(change, run=have_looked_at(conn, run))
 
 
-def mark_run(conn: Connection, dag_id: str, run_id: str, state: RunState, author: Author) -> Change:
+def mark_run(
+    conn: Connection, dag_id: str, run_id: str, state: RunState, author: Author
+) -> RunChange:
     """Mark a run as success or failed.
 
     One that has ended is only called otherwise: its tasks stay as they ended.  Any other is
@@ -70,16 +72,16 @@ def mark_run(conn: Connection, dag_id: str, run_id: str, state: RunState, author
     """
     run = lock_run(conn, dag_id, run_id)
     if run.state is state:
-        return Change.none(run)
-    entry = Entry(author, "run.mark", details={"as": str(state)})
+        return RunChange.none(run)
+    entry = JournalEntry(author, "run.mark", details={"as": str(state)})
     if run.state in UNFINISHED_RUN:
         return end_run(conn, run, state, entry)
     enter(conn, run, entry)
     endings.end(conn, run.id, state)
-    return Change(run.state, state)
+    return RunChange(run.state, state)
 
 
-def end_run(conn: Connection, run: LockedRun, state: RunState, entry: Entry) -> Change:
+def end_run(conn: Connection, run: LockedRun, state: RunState, entry: JournalEntry) -> RunChange:
     """End a locked run that has not ended: at once if it waits, else when nothing is live."""
     instances = interventions.lock_unfinished(conn, [run])[run.id]
     what = end(instances, TaskState(state))

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from headway.actions.lookup import check_tasks
 from headway.db import repins
 from headway.db.interventions import LockedRun
-from headway.db.repins import Known, Version
+from headway.db.repins import Version, VersionsOfRun
 from headway.decide.graph import DagGraph
 from headway.domain.errors import ConflictError, NotFoundError
 
@@ -19,7 +19,7 @@ LATEST: Final = "latest"
 """The one in force."""
 
 
-def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[Known, Version]:
+def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[VersionsOfRun, Version]:
     """Return the versions there are for a run, and of these the one that a user names.
 
     NotFoundError when there is none of that number, or when it is no number.

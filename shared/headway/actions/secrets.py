@@ -10,12 +10,12 @@ from sqlalchemy import Connection as Transaction
 
 from headway.db import events, secrets
 from headway.db.events import Event
-from headway.db.secrets import EVERY_DAG, Stored
+from headway.db.secrets import EVERY_DAG, StoredSecret
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
 from headway.domain.variable import Secret, from_text, kind_of, to_text
 from headway.runtime.keyring import KeyRing
 
@@ -54,18 +54,20 @@ def store(
         "replaced": replaced,
     }
     events.add(conn, Event(actor=actor, action=f"{kind}.set", details=details))
-    if not secrets.store(conn, Stored(kind, name, its_type, description, sealed), replace=replace):
+    if not secrets.store(
+        conn, StoredSecret(kind, name, its_type, description, sealed), replace=replace
+    ):
         raise _taken(kind, name)  # somebody else has stored it meanwhile
 
 
-def delete(conn: Transaction, kind: Kind, name: str, actor: str) -> None:
+def delete(conn: Transaction, kind: SecretKind, name: str, actor: str) -> None:
     """Delete it with all grants of it."""
     events.add(conn, Event(actor=actor, action=f"{kind}.delete", details={str(kind): name}))
     if not secrets.delete(conn, kind, name):
         raise _absent(kind, name)
 
 
-def grant(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor: str) -> int:
+def grant(conn: Transaction, kind: SecretKind, name: str, dags: Sequence[str], actor: str) -> int:
     """Let DAGs, or EVERY_DAG, read what has that name; return how many could not before.
 
     Neither it nor the DAGs need be there.
@@ -74,7 +76,7 @@ def grant(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor: 
     return sum(_change(conn, kind, name, dag_id, actor, granted=True) for dag_id in dags)
 
 
-def revoke(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor: str) -> None:
+def revoke(conn: Transaction, kind: SecretKind, name: str, dags: Sequence[str], actor: str) -> None:
     """Take grants back; NotFoundError where there is none."""
     for dag_id in dags:
         if not _change(conn, kind, name, dag_id, actor, granted=False):
@@ -85,7 +87,7 @@ def revoke(conn: Transaction, kind: Kind, name: str, dags: Sequence[str], actor:
             )
 
 
-def look(conn: Transaction, kind: Kind, name: str, keys: Keys) -> Secret:
+def look(conn: Transaction, kind: SecretKind, name: str, keys: Keys) -> Secret:
     """Return what is stored under that name, decrypted; NotFoundError when nothing is.
 
     Whoever shows a secret of it uses `show`.
@@ -96,14 +98,14 @@ def look(conn: Transaction, kind: Kind, name: str, keys: Keys) -> Secret:
     return found
 
 
-def show(conn: Transaction, kind: Kind, name: str, keys: Keys, actor: str) -> Secret:
+def show(conn: Transaction, kind: SecretKind, name: str, keys: Keys, actor: str) -> Secret:
     """Return what is stored under that name, decrypted; that it was shown is an event."""
     found = look(conn, kind, name, keys)
     events.add(conn, Event(actor=actor, action=f"{kind}.show", details={str(kind): name}))
     return found
 
 
-def export(conn: Transaction, kind: Kind, keys: Keys, actor: str) -> list[Secret]:
+def export(conn: Transaction, kind: SecretKind, keys: Keys, actor: str) -> list[Secret]:
     """Return all that is stored of that kind, decrypted; that it was shown is an event."""
     stored = secrets.load(conn, kind)
     details: dict[str, JsonValue] = {f"{kind}s": len(stored)}
@@ -111,7 +113,7 @@ def export(conn: Transaction, kind: Kind, keys: Keys, actor: str) -> list[Secret
     return [_opened(it, keys()) for it in stored]
 
 
-def read(conn: Transaction, kind: Kind, name: str, keys: Keys) -> Secret | None:
+def read(conn: Transaction, kind: SecretKind, name: str, keys: Keys) -> Secret | None:
     """Return what is stored under that name, decrypted; None when nothing is."""
     stored = secrets.load(conn, kind, name)
     return _opened(stored[0], keys()) if stored else None
@@ -136,7 +138,7 @@ def rotate(
 
 
 def _change(
-    conn: Transaction, kind: Kind, name: str, dag_id: str, actor: str, *, granted: bool
+    conn: Transaction, kind: SecretKind, name: str, dag_id: str, actor: str, *, granted: bool
 ) -> bool:
     if dag_id != EVERY_DAG:
         check_key("DAG", dag_id)
@@ -151,7 +153,7 @@ def _change(
     return changed
 
 
-def _opened(stored: Stored, keys: KeyRing) -> Secret:
+def _opened(stored: StoredSecret, keys: KeyRing) -> Secret:
     text = keys.open(stored.kind, stored.name, stored.sealed)
     return from_text(stored.kind, stored.name, text)
 
@@ -160,11 +162,11 @@ def _type(*, plain: bool) -> str:
     return PLAIN if plain else SECRET
 
 
-def _absent(kind: Kind, name: str) -> NotFoundError:
+def _absent(kind: SecretKind, name: str) -> NotFoundError:
     return NotFoundError(f"There is no {kind} {name!r}; `headway {kind}s list` shows them all.")
 
 
-def _taken(kind: Kind, name: str) -> ConflictError:
+def _taken(kind: SecretKind, name: str) -> ConflictError:
     return ConflictError(
         f"There is a {kind} {name!r} already; add --replace, or choose another name."
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
-from headway.actions.situations import Surroundings
+from headway.actions.situations import SnapshotReader
 from headway.db import demand, explain, explain_line
 from headway.decide.admit import Budget, Limit
 from headway.decide.simulate import Changes, Line, Simulation, simulate
@@ -43,7 +43,7 @@ def simulate_line(
     waiting = [each for pool in pools for each in explain_line.waiting(conn, pool)]
     waiting.sort(key=lambda each: (each.task.rank, each.task.id))
     lengths = [explain_line.length(conn, pool) for pool in pools]
-    schedulers = alive(Surroundings(conn, settings, now).schedulers())
+    schedulers = alive(SnapshotReader(conn, settings, now).schedulers())
     tasks = [each.task for each in waiting]
     limits = explain_line.limits(conn, schedulers, tasks)
     free = explain_line.free(conn, schedulers, tasks)

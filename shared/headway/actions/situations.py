@@ -24,7 +24,7 @@ _WELL = (TaskState.SUCCESS, TaskState.SKIPPED, TaskState.REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SnapshotReader:
     """Where to look, when it is, and what the schedulers go by."""
 
     conn: Connection
@@ -46,10 +46,10 @@ class Surroundings:
         return next(iter(self.processes(number=number)), None) if number is not None else None
 
 
-def of_queued(around: Surroundings, dag: DagRow, run: RunRow) -> QueuedSituation:
+def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSituation:
     """Return how it stands around a queued run."""
     conn = around.conn
-    lanes = runs.free_lanes(conn, {dag.dag_id: dag.max_active_runs})
+    lanes = runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
     free = lanes.get(dag.dag_id, {}).get(run.backfill_id, 0)
     nth, waiting, active = explain_run.lane(conn, run)
     lane = {dag.dag_id: {run.backfill_id: free}}
@@ -70,7 +70,7 @@ def of_queued(around: Surroundings, dag: DagRow, run: RunRow) -> QueuedSituation
     )
 
 
-def of_missing(around: Surroundings, dag: DagRow, start: datetime) -> MissingSituation:
+def of_missing(around: SnapshotReader, dag: DagRow, start: datetime) -> MissingSituation:
     """Return how it stands around a run of the schedule that is not there."""
     unfinished, unfinished_runs = explain_run.unfinished_runs(around.conn, dag.dag_id)
     return MissingSituation(
@@ -84,7 +84,7 @@ def of_missing(around: Surroundings, dag: DagRow, start: datetime) -> MissingSit
 
 
 def of_undecided(
-    around: Surroundings, run: RunRow, task: TaskRow, graph: DagGraph, asked: int | None
+    around: SnapshotReader, run: RunRow, task: TaskRow, graph: DagGraph, asked: int | None
 ) -> UndecidedSituation:
     """Return how it stands around a task instance that has no decision, or never ran."""
     conn = around.conn
@@ -117,7 +117,7 @@ def of_undecided(
     )
 
 
-def of_ready(around: Surroundings, dag: DagRow, task: TaskRow) -> ReadySituation:
+def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySituation:
     """Return how it stands around a scheduled task instance."""
     conn, schedulers = around.conn, around.schedulers()
     scheduling = alive(schedulers)
@@ -138,7 +138,7 @@ def of_ready(around: Surroundings, dag: DagRow, task: TaskRow) -> ReadySituation
     )
 
 
-def of_attempt(around: Surroundings, run: RunRow, task: TaskRow) -> AttemptSituation:
+def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSituation:
     """Return how it stands around a task instance that has been queued, or has ended."""
     conn = around.conn
     attempt = explain.attempt(conn, task.id)

@@ -13,8 +13,8 @@ from headway.cli.values import Reason, Yes
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.backfill_control import Cancelled
-    from headway.db.backfills import Progress
+    from headway.actions.backfill_control import CancelledBackfill
+    from headway.db.backfills import BackfillProgress
 
 COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
 DATE_COLUMNS = ("interval_start", "interval_end", "fate", "state", "run_id", "reason")
@@ -107,7 +107,7 @@ def cancel(
 
     author = Author(actor(), reason)
 
-    def work(conn: "Connection") -> "Cancelled":
+    def work(conn: "Connection") -> "CancelledBackfill":
         return cancel_backfill(conn, backfill_id, author)
 
     if not yes:
@@ -142,7 +142,7 @@ def _set_paused(backfill_id: int, reason: str | None, output: Format, *, paused:
     tell(f"Backfill {backfill_id} is {state}{'' if changed else ' already'}.", row, output)
 
 
-def row_of(progress: "Progress") -> dict[str, object]:
+def row_of(progress: "BackfillProgress") -> dict[str, object]:
     """Return how far a backfill has come, for a table or as JSON."""
     from dataclasses import asdict
 

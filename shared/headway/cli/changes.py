@@ -9,7 +9,7 @@ from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import Author, Change, Versions
+    from headway.actions.intervene import Author, RunChange, Versions
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
@@ -29,7 +29,7 @@ def author(reason: str | None) -> "Author":
 
 
 def change(
-    work: "Callable[[Connection], Change]",
+    work: "Callable[[Connection], RunChange]",
     *,
     where: tuple[str, str],
     yes: bool,
@@ -44,7 +44,7 @@ def change(
         if would:
             ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
 
-    def do(conn: "Connection") -> "tuple[Change, str | None]":
+    def do(conn: "Connection") -> "tuple[RunChange, str | None]":
         done = work(conn)
         return done, None if done.ends or done.run not in UNFINISHED_RUN else _held(conn, dag_id)
 
@@ -54,7 +54,7 @@ def change(
     tell("\n".join(filter(None, lines)), row, output)
 
 
-def _fields(done: "Change") -> dict[str, object]:
+def _fields(done: "RunChange") -> dict[str, object]:
     """Return what was done, for a program."""
     from dataclasses import asdict, replace
 
@@ -80,7 +80,7 @@ def _held(conn: "Connection", dag_id: str) -> str | None:
     return None
 
 
-def told(done: "Change") -> str:
+def told(done: "RunChange") -> str:
     """Return what was done, as part of a sentence."""
     parts = [
         f"{_instances(number)} {_BECOMES[state]}"
@@ -112,7 +112,7 @@ def _version(versions: "Versions") -> str:
     return said if versions.after == versions.before else f"{said}, instead of {versions.before}"
 
 
-def _run(done: "Change") -> str:
+def _run(done: "RunChange") -> str:
     if not done:
         return f"nothing is to be changed, the run is {done.run}"
     if done.ends is not None:

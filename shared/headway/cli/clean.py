@@ -7,12 +7,12 @@ import typer
 
 from headway.cli.output import Format, Output
 from headway.cli.values import Age, Reason, Yes
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from headway.actions.clean import Request, Tally
+    from headway.actions.clean import RemovalRequest, RemovalTally
 
 COLUMNS: Final = ("kind", "removed", "task_instances", "kept", "from", "to")
 PLANNED: Final = ("kind", "would_remove", "task_instances", "kept", "from", "to")
@@ -28,7 +28,7 @@ _WHY: Final = {
 
 
 Kinds = Annotated[
-    list[Kind] | None,
+    list[RetainedKind] | None,
     typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
 ]
 OfDag = Annotated[
@@ -61,13 +61,15 @@ def clean(  # noqa: PLR0913, PLR0917 - each is an option
     unfinished run or backfill needs, or that may still run on a cluster, and processes whose
     attempts are kept. What was interrupted is gone on with by the same command.
     """
-    from headway.actions.clean import Request, check
+    from headway.actions.clean import RemovalRequest, check
     from headway.cli.acting import ask
     from headway.cli.output import show
     from headway.cli.session import connected
 
-    kinds = kind or [each for each in Kind if dag is None or each is not Kind.PROCESSES]
-    requests = [Request(each, older_than, dag) for each in dict.fromkeys(kinds)]
+    kinds = kind or [
+        each for each in RetainedKind if dag is None or each is not RetainedKind.PROCESSES
+    ]
+    requests = [RemovalRequest(each, older_than, dag) for each in dict.fromkeys(kinds)]
     for request in requests:
         check(request)
     columns = PLANNED if dry_run else COLUMNS
@@ -89,7 +91,7 @@ def _check_dag(engine: "Engine", dag_id: str | None) -> None:
             current_dag(conn, dag_id)
 
 
-def _look(engine: "Engine", requests: "Sequence[Request]") -> "list[Tally]":
+def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[RemovalTally]":
     from headway.actions.clean import look
 
     with engine.connect() as conn:
@@ -97,8 +99,8 @@ def _look(engine: "Engine", requests: "Sequence[Request]") -> "list[Tally]":
 
 
 def _remove(
-    engine: "Engine", requests: "Sequence[Request]", reason: str | None, archive: str | None
-) -> "list[Tally]":
+    engine: "Engine", requests: "Sequence[RemovalRequest]", reason: str | None, archive: str | None
+) -> "list[RemovalTally]":
     from headway.cli.changes import author
     from headway.cli.cleaning import Cleaning
 
@@ -119,13 +121,13 @@ def _remove(
 
 
 def _rows(
-    requests: "Sequence[Request]", tallies: "Sequence[Tally]", columns: Sequence[str]
+    requests: "Sequence[RemovalRequest]", tallies: "Sequence[RemovalTally]", columns: Sequence[str]
 ) -> list[dict[str, object]]:
     return [
         {
             "kind": str(request.kind),
             columns[1]: tally.rows,
-            "task_instances": tally.task_instances if request.kind is Kind.RUNS else None,
+            "task_instances": tally.task_instances if request.kind is RetainedKind.RUNS else None,
             "kept": {_WHY[tie]: count for tie, count in sorted(tally.kept.items())},
             "from": tally.since,
             "to": tally.until,
@@ -134,9 +136,13 @@ def _rows(
     ]
 
 
-def _told(requests: "Sequence[Request]", tallies: "Sequence[Tally]") -> str:
+def _told(requests: "Sequence[RemovalRequest]", tallies: "Sequence[RemovalTally]") -> str:
     return ", ".join(
         f"{tally.rows:,} {request.kind}"
-        + (f" ({tally.task_instances:,} task instances)" if request.kind is Kind.RUNS else "")
+        + (
+            f" ({tally.task_instances:,} task instances)"
+            if request.kind is RetainedKind.RUNS
+            else ""
+        )
         for request, tally in zip(requests, tallies, strict=True)
     )

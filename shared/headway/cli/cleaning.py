@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 
 from headway.actions import clean
 from headway.actions.archive import FRESH, Archive, Recovered
-from headway.actions.clean import Request, Tally
+from headway.actions.clean import RemovalRequest, RemovalTally
 from headway.actions.intervene import Author
 from headway.db import archived, expiry
-from headway.decide.retention import BEGINNING, Place, Portion, rest
+from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, rest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 from headway.runtime.clock import Clock, SystemClock
 
 TRIES: Final = 10
@@ -33,7 +33,9 @@ class _Asked:
 
     engine: Engine
 
-    def read(self, kind: Kind, table: str, ids: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    def read(
+        self, kind: RetainedKind, table: str, ids: Sequence[int]
+    ) -> Sequence[Mapping[str, Any]]:
         with self.engine.connect() as conn:
             return archived.read(conn, kind, table, ids)
 
@@ -42,7 +44,7 @@ class _Asked:
             conn.execute(expiry.BE_PATIENT)
             return archived.removed(conn, portions)
 
-    def has_all(self, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+    def has_all(self, kind: RetainedKind, rows: Sequence[tuple[int, datetime]]) -> bool:
         with self.engine.connect() as conn:
             return archived.has_all(conn, kind, rows)
 
@@ -63,9 +65,9 @@ class Cleaning:
             return Recovered()
         return self.archive.recover(_Asked(self.engine), self.clock.now())
 
-    def remove(self, request: Request) -> Tally:
+    def remove(self, request: RemovalRequest) -> RemovalTally:
         """Remove all that is old of one kind; return what that was."""
-        tally, place = Tally(), BEGINNING
+        tally, place = RemovalTally(), BEGINNING
         while True:
             began = self.clock.monotonic()
             part, removed = self._portion(request, place)
@@ -76,7 +78,9 @@ class Cleaning:
             contended = removed < len(part.ids)
             self._wait(rest(self.clock.monotonic() - began, contended=contended))
 
-    def _portion(self, request: Request, place: Place) -> tuple[Portion, int]:
+    def _portion(
+        self, request: RemovalRequest, place: RetentionCursor
+    ) -> tuple[RetentionPortion, int]:
         if self.archive is None:
             with self.engine.begin() as conn:
                 part = clean.find(conn, request, place)
@@ -91,7 +95,9 @@ class Cleaning:
             "What was removed so far is archived. Run the command again later."
         )
 
-    def _archived(self, request: Request, place: Place, archive: Archive) -> tuple[Portion, int]:
+    def _archived(
+        self, request: RemovalRequest, place: RetentionCursor, archive: Archive
+    ) -> tuple[RetentionPortion, int]:
         began = self.clock.monotonic()
         with self.engine.begin() as conn:
             part = clean.find(conn, request, place)

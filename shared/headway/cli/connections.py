@@ -10,7 +10,7 @@ from headway.cli.output import Format, Output
 from headway.cli.secret_input import AllDags, Dags, Description, From, ShowSecrets
 from headway.cli.values import Yes
 from headway.domain.errors import SecretError
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 
 if TYPE_CHECKING:
     from headway.domain.connection import Connection
@@ -20,7 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-KIND = Kind.CONNECTION
+KIND = SecretKind.CONNECTION
 Uri = Annotated[
     str | None,
     typer.Option(help="The whole as a URI. Others may see it here: prefer --from FILE."),

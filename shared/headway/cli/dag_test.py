@@ -57,7 +57,7 @@ class TestRun:
     dag: DAG
     spec: DagSpec
     facts: Callable[[str, int], RunFacts]
-    spark: "LocalSpark"
+    spark: "InProcessSpark"
     secrets: TaskSecrets = field(default_factory=NoSecrets)
     xcoms: XComs = field(default_factory=dict)
     mapped: MappedXComs = field(default_factory=dict)
@@ -169,7 +169,7 @@ class TestRun:
 
 
 @dataclass(slots=True)
-class LocalSpark:
+class InProcessSpark:
     """Spark for this process; its server starts when a task first asks for it."""
 
     code: BundleCode
@@ -250,7 +250,7 @@ def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
 
     print(f"{dag.dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")
     with ExitStack() as ending:
-        spark, secrets = LocalSpark(code, ending), LocalSecrets(provided_here())
+        spark, secrets = InProcessSpark(code, ending), LocalSecrets(provided_here())
         state = TestRun(dag, spec, facts, spark, secrets).run()
     print(f"{dag.dag_id}: {state} in {clock.monotonic() - started:.1f} s")
     return state is RunState.SUCCESS

@@ -23,7 +23,7 @@ def next_runs(
     from headway.cli.session import transaction
     from headway.db import dags
     from headway.db.server import now
-    from headway.decide.due_plan import Rules
+    from headway.decide.due_plan import ScheduleRules
     from headway.decide.expected import expected
     from headway.timetables import registry
     from headway.timetables.preview import coming
@@ -34,7 +34,7 @@ def next_runs(
         at = now(conn)
         standing = dags.standing(conn, dag_id, at)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
-    runs = expected(timetable, standing, Rules.of(spec), at, limit)
+    runs = expected(timetable, standing, ScheduleRules.of(spec), at, limit)
     found = list(coming(islice(runs, limit), zone, standing.last))
     show_coming(found, spec.timezone, output)
     if len(found) < limit and timetable.remarks:

@@ -9,7 +9,7 @@ from headway.cli.output import Format, Output, tell
 
 if TYPE_CHECKING:
     from headway.db.logins import Login
-    from headway.db.roles import Standing
+    from headway.db.roles import RoleStatus
 
 app = typer.Typer(
     help="The database: migrate, check and clean it, wait for it; its roles.", no_args_is_help=True
@@ -115,7 +115,7 @@ def _passwords() -> "dict[Login, str]":
     return {login: secret.get_secret_value() for login, secret in secrets.items() if secret}
 
 
-def _login(standing: "Standing") -> str:
+def _login(standing: "RoleStatus") -> str:
     if not standing.present:
         return "no: absent, migrate as one who may create roles"
     if not standing.may_log_in:

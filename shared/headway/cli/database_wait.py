@@ -32,7 +32,7 @@ def wait(url: str, timeout: float | None, bell: Bell, clock: Clock = CLOCK) -> s
     NewerSchemaError at once where waiting is in vain: only another release gets along with that
     database.
     """
-    told = Told()
+    told = LastWord()
     engine = engines.connect(url, name="headway db wait", pool_size=1)
     expired = _expire(bell, clock, timeout)
     check = partial(migrate.check, engine)
@@ -55,7 +55,7 @@ def passes(error: BaseException) -> bool:
 
 
 @dataclass(slots=True)
-class Told:
+class LastWord:
     """What is waited for; the log has a line each time that it is something else."""
 
     last: str = "It does not answer."

@@ -108,7 +108,7 @@ def examples_folder() -> Path:
     raise NotFoundError("The example DAGs are not installed; run the demo from a source tree.")
 
 
-def _backfill(services: stack.Stack, output: Path) -> int:
+def _backfill(services: stack.LocalStack, output: Path) -> int:
     engine = engines.connect(services.url, name="headway demo", pool_size=1)
     try:
         _wait_for_dag(engine, services)
@@ -124,7 +124,7 @@ def _backfill(services: stack.Stack, output: Path) -> int:
         engine.dispose()
 
 
-def _wait_for_dag(engine: Engine, services: stack.Stack) -> None:
+def _wait_for_dag(engine: Engine, services: stack.LocalStack) -> None:
     clock, never = SystemClock(), Event()
     deadline = clock.monotonic() + 60
     while clock.monotonic() < deadline:

@@ -28,11 +28,11 @@ def doctor(output: Output = Format.TABLE) -> None:
     from headway.cli.output import show
     from headway.cli.terminal import show_lines
     from headway.doctor.examine import examine
-    from headway.doctor.finding import Subject
+    from headway.doctor.finding import Examined
     from headway.runtime import configuration
     from headway.runtime.clock import SystemClock
 
-    subject = Subject(configuration.environment(), configuration.home(), SystemClock())
+    subject = Examined(configuration.environment(), configuration.home(), SystemClock())
     findings = list(examine(subject, _connect))
     if output is Format.JSON:
         show(map(asdict, findings), COLUMNS, output)

@@ -20,7 +20,7 @@ _LANE: Final = "│"
 
 
 @dataclass(slots=True)
-class _Lanes:
+class _Columns:
     """Which task each lane leads to; None where it is free."""
 
     targets: list[str | None] = field(default_factory=list)
@@ -88,7 +88,7 @@ def draw(downstream: Mapping[str, Sequence[str]]) -> list[Row] | None:
     if len(downstream) > MOST_TASKS:
         return None
     order = {task_id: place for place, task_id in enumerate(downstream)}
-    lanes = _Lanes()
+    lanes = _Columns()
     for task_id, below in downstream.items():
         lanes.add(task_id, sorted(below, key=order.__getitem__))
         if lanes.widest > MOST_LANES:

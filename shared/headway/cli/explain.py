@@ -28,7 +28,7 @@ def explain(
 
     The schedulers are taken to have the settings that HEADWAY_SCHEDULER_… give here.
     """
-    from headway.actions.explain import Wanted
+    from headway.actions.explain import ExplainRequest
     from headway.actions.explain import explain as find
     from headway.cli.output import show
     from headway.cli.session import transaction
@@ -37,7 +37,7 @@ def explain(
 
     settings = read(SchedulerSettings)
     with transaction() as conn:
-        found = find(conn, Wanted(dag_id, run_id, task_id, map_index), settings, now(conn))
+        found = find(conn, ExplainRequest(dag_id, run_id, task_id, map_index), settings, now(conn))
     if output is Format.JSON:
         show([_plain(found)], (), output)
     else:

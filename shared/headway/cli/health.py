@@ -10,12 +10,12 @@ from headway.cli.ending import ExitStatus
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from headway.runtime.health.check import Check
+    from headway.runtime.health.check import HealthCheck
 
 COLUMNS: Final = ("check", "ok", "found")
 
 
-class Service(StrEnum):
+class AskedService(StrEnum):
     """What can be asked for its health."""
 
     PARSER = "parser"
@@ -25,7 +25,9 @@ class Service(StrEnum):
 
 
 def health(
-    service: Annotated[Service, typer.Argument(help="Which service of this machine is asked.")],
+    service: Annotated[
+        AskedService, typer.Argument(help="Which service of this machine is asked.")
+    ],
     ready: Annotated[
         bool, typer.Option("--ready", help="Ask whether it is ready, not only whether it lives.")
     ] = False,
@@ -43,7 +45,7 @@ def health(
 
     from headway.cli.output import show
 
-    if service is Service.FORKER:
+    if service is AskedService.FORKER:
         found = [_forker(socket)]
     else:
         found = _service(service, "/readyz" if ready else "/healthz")
@@ -52,7 +54,7 @@ def health(
         raise typer.Exit(ExitStatus.FAILED)
 
 
-def _service(service: Service, path: str) -> "list[Check]":
+def _service(service: AskedService, path: str) -> "list[HealthCheck]":
     from headway.domain.errors import SettingsError
     from headway.runtime.health.asking import ask
 
@@ -65,26 +67,26 @@ def _service(service: Service, path: str) -> "list[Check]":
     return ask(port, path)
 
 
-def _port(service: Service) -> int:
+def _port(service: AskedService) -> int:
     from headway.runtime import settings
 
     match service:
-        case Service.PARSER:
+        case AskedService.PARSER:
             return settings.read(settings.ParserSettings).http_port
-        case Service.SCHEDULER:
+        case AskedService.SCHEDULER:
             return settings.read(settings.SchedulerSettings).http_port
     return settings.read(settings.WorkerSettings).http_port
 
 
-def _forker(socket: Path | None) -> "Check":
+def _forker(socket: Path | None) -> "HealthCheck":
     from headway.domain.errors import SettingsError
     from headway.runtime.forker.ping import ping
     from headway.runtime.forker.records import ForkerError
-    from headway.runtime.health.check import Check
+    from headway.runtime.health.check import HealthCheck
 
     if socket is None:
         raise SettingsError("Name the socket of the fork server: --socket PATH.")
     try:
-        return Check("fork server", True, f"answers; it serves {ping(socket)} supervisors")
+        return HealthCheck("fork server", True, f"answers; it serves {ping(socket)} supervisors")
     except ForkerError as error:
-        return Check("fork server", False, str(error))
+        return HealthCheck("fork server", False, str(error))

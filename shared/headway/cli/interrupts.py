@@ -13,20 +13,20 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
-class Ending:
+class Interrupts:
     """Whether the block was interrupted."""
 
     interrupted: bool = False
 
 
 @contextmanager
-def ending_well() -> Iterator[Ending]:
+def ending_well() -> Iterator[Interrupts]:
     """Run a block that a signal ends by KeyboardInterrupt, once; it is not raised further.
 
     What the block does on its way out is not interrupted again: it is bounded in time
     by itself, and a `kill -9` is survived by none of its processes.
     """
-    ending = Ending()
+    ending = Interrupts()
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         if not ending.interrupted:

@@ -6,8 +6,8 @@ from headway.cli import session
 from headway.domain.connection import Connection
 from headway.domain.errors import DatabaseError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import Kind
-from headway.domain.variable import Secret, Variable
+from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import Secret, StoredVariable
 from headway.runtime import secret_settings
 from headway.runtime.secret_settings import Provided
 
@@ -23,22 +23,22 @@ class LocalSecrets:
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return the connection of that id, None if there is none."""
-        found = self._find(Kind.CONNECTION, conn_id)
+        found = self._find(SecretKind.CONNECTION, conn_id)
         assert found is None or isinstance(found, Connection)
         return found
 
     def get_variable(self, key: str) -> str | None:
         """Return the text of the variable, None if there is none."""
-        found = self._find(Kind.VARIABLE, key)
-        assert found is None or isinstance(found, Variable)
+        found = self._find(SecretKind.VARIABLE, key)
+        assert found is None or isinstance(found, StoredVariable)
         return None if found is None else found.value
 
-    def _find(self, kind: Kind, name: str) -> Secret | None:
+    def _find(self, kind: SecretKind, name: str) -> Secret | None:
         provided = self.provided.find(kind, check_key(kind, name))
         return _stored(kind, name) if provided is None else provided
 
 
-def _stored(kind: Kind, name: str) -> Secret | None:
+def _stored(kind: SecretKind, name: str) -> Secret | None:
     try:
         session.database_url()
     except DatabaseError:

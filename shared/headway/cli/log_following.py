@@ -18,7 +18,7 @@ READ_INTERVAL: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FollowedTask:
     """The attempts of a task that have started, each with whether it has ended.
 
     `over` says that there will be no other one.
@@ -37,7 +37,7 @@ class Follower:
     read nothing comes; LogsError when that lasts for longer than `patience`.
     """
 
-    look: Callable[[], Standing]
+    look: Callable[[], FollowedTask]
     read: Callable[[int], LogReader]
     clock: Clock
     only: int | None = None
@@ -45,7 +45,7 @@ class Follower:
     done: bool = False
     cut_short: int = 0
     pause: float = READ_INTERVAL
-    _standing: Standing = Standing({}, over=False)
+    _standing: FollowedTask = FollowedTask({}, over=False)
     _looked_at: float = -inf
     _number: int = 0
     _reader: LogReader | None = None

@@ -1,20 +1,20 @@
 """How far a backfill has come, in words."""
 
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 
 
-def line(progress: Progress) -> str:
+def line(progress: BackfillProgress) -> str:
     """Return the progress in one line."""
     return " | ".join([headline(progress), *counts(progress)])
 
 
-def headline(progress: Progress) -> str:
+def headline(progress: BackfillProgress) -> str:
     """Return the percentage of its tasks that have ended."""
     percent = 100.0 * progress.tasks_ended / max(progress.tasks, 1)
     return f"[backfill progress: {percent:.1f}%]"
 
 
-def counts(progress: Progress) -> list[str]:
+def counts(progress: BackfillProgress) -> list[str]:
     """Return how many runs and tasks there are, and how many tasks have ended, and how."""
     return [
         f"total dagruns: {progress.planned}",

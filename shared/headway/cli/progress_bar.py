@@ -9,10 +9,10 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from headway.cli.progress import counts, headline
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 
 
-def draw(steps: Iterable[Progress], console: Console) -> Progress:
+def draw(steps: Iterable[BackfillProgress], console: Console) -> BackfillProgress:
     """Draw each step over the one before, at the width that the terminal has by then.
 
     Return the last one, which stays on the screen; there must be one.
@@ -39,7 +39,7 @@ def draw(steps: Iterable[Progress], console: Console) -> Progress:
     return progress
 
 
-def _below(progress: Progress, width: int) -> Text:
+def _below(progress: BackfillProgress, width: int) -> Text:
     """Return the counts: in one line where there is room, else what there is above what ended."""
     parts = counts(progress)
     words = " | ".join(parts)

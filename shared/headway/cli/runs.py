@@ -13,7 +13,7 @@ from headway.domain.states import RunState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import Change
+    from headway.actions.intervene import RunChange
 
 app = typer.Typer(
     help="DAG runs: list, show, watch, clear, mark, cancel and delete them.", no_args_is_help=True
@@ -113,7 +113,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.clear import clear_tasks
         from headway.decide.clear import Selection
 
@@ -139,7 +139,7 @@ def mark(
     """
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.mark import mark_run
 
         return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
@@ -158,7 +158,7 @@ def cancel(
     """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.cancel import cancel_run
 
         return cancel_run(conn, dag_id, run_id, author(reason))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 
 if TYPE_CHECKING:
     from headway.cli.output import Format
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COLUMNS = ("name", "type", "description", "key_id", "changed_at", "dags")
 
 
-def show_all(kind: Kind, output: "Format") -> None:
+def show_all(kind: SecretKind, output: "Format") -> None:
     """List all of them with the DAGs that may read them; nothing secret is shown."""
     from dataclasses import asdict
 
@@ -41,7 +41,7 @@ def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True)
     act(work, tell=())
 
 
-def read(kind: Kind, name: str, *, whole: bool) -> "Secret":
+def read(kind: SecretKind, name: str, *, whole: bool) -> "Secret":
     """Return what is stored under that name; the journal tells of it if the `whole` is shown."""
     from headway.actions import secrets
     from headway.cli.acting import act
@@ -53,7 +53,7 @@ def read(kind: Kind, name: str, *, whole: bool) -> "Secret":
     return act(lambda conn: secrets.look(conn, kind, name, keys), tell=())
 
 
-def read_all(kind: Kind) -> "Sequence[Secret]":
+def read_all(kind: SecretKind) -> "Sequence[Secret]":
     """Return all that is stored; the journal tells of it."""
     from headway.actions import secrets
     from headway.cli.acting import act
@@ -63,7 +63,7 @@ def read_all(kind: Kind) -> "Sequence[Secret]":
     return act(lambda conn: secrets.export(conn, kind, keys, actor()), tell=())
 
 
-def delete(kind: Kind, name: str, *, yes: bool) -> None:
+def delete(kind: SecretKind, name: str, *, yes: bool) -> None:
     """Delete it with its grants, once the user agrees, and say so."""
     from headway.actions import secrets
     from headway.cli.acting import act, ask
@@ -75,7 +75,7 @@ def delete(kind: Kind, name: str, *, yes: bool) -> None:
     print(f"The {kind} {name} is deleted.")
 
 
-def grant(kind: Kind, name: str, dags: Sequence[str]) -> None:
+def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     """Let these DAGs read it, or every one, and say so."""
     from headway.actions import secrets
     from headway.cli.acting import act
@@ -87,7 +87,7 @@ def grant(kind: Kind, name: str, dags: Sequence[str]) -> None:
     print(f"The {kind} {name} is granted to {whom}.")
 
 
-def revoke(kind: Kind, name: str, dags: Sequence[str]) -> None:
+def revoke(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     """Take the grants of these DAGs back, or the one of all, and say so."""
     from headway.actions import secrets
     from headway.cli.acting import act

@@ -9,7 +9,7 @@ from headway.cli.output import Format, Output
 if TYPE_CHECKING:
     from headway.actions.simulate import Simulated
     from headway.decide.admit import Budget
-    from headway.decide.explain_ready import Waiting
+    from headway.decide.explain_ready import WaitingTask
     from headway.decide.simulate import Simulation
 
 COLUMNS: Final = ("change", "dag_id", "run_id", "task_id", "map_index", "pool", "slots", "queue")
@@ -106,7 +106,7 @@ def _summary(found: "Simulated", simulation: "Simulation") -> str:
     return "\n".join(parts)
 
 
-def _row(each: "Waiting", change: str) -> dict[str, Any]:
+def _row(each: "WaitingTask", change: str) -> dict[str, Any]:
     task = each.task
     return {
         "change": change,

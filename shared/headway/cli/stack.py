@@ -16,7 +16,7 @@ from headway.db.logins import Login
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
 from headway.runtime import secret_settings, settings
-from headway.runtime.children import Children, Launch, Process, Program
+from headway.runtime.children import Launch, ServiceGroup, ServiceProcess, ServiceProgram
 from headway.runtime.clock import SystemClock
 from headway.runtime.configuration import variable
 from headway.runtime.linux import become_undumpable
@@ -29,7 +29,7 @@ from headway.runtime.settings import (
     Settings,
     WorkerSettings,
 )
-from headway.runtime.stem import Order, Stem
+from headway.runtime.stem import Prefork, ServiceOrder
 
 PATIENCE = 15.0
 """Seconds in which services must end when they are told to."""
@@ -53,12 +53,12 @@ _LOGINS: Final = (*_LOGIN_OF.values(), Login.USER)
 
 
 @dataclass(slots=True)
-class Stack:
+class LocalStack:
     """What runs: the database, as its users reach it, and the services."""
 
     url: str
     postgres: PostgresServer
-    children: Children
+    children: ServiceGroup
 
     def check(self) -> None:
         """Start again what has died, and say so."""
@@ -82,18 +82,18 @@ def nothing(_url: str) -> Iterator[Callable[[str], str]]:
 @contextmanager
 def running(
     home: Path, dags: Path, schedulers: int, port: int | None = None, front: Front = nothing
-) -> Iterator[Stack]:
+) -> Iterator[LocalStack]:
     """Run the services with their state under `home`; all of them have ended afterwards."""
     become_undumpable()
     environment = _environment(home, dags)
     secret_settings.check()
     repair_modes(settings.make_home(home))
     with (
-        Stem(_SHARED, without_secrets(environment)) as stem,
+        Prefork(_SHARED, without_secrets(environment)) as stem,
         PostgresServer(home / "postgres", port) as postgres,
         front(postgres.url) as through,
     ):
-        children = Children(_launch_from(stem), home / "services", SystemClock())
+        children = ServiceGroup(_launch_from(stem), home / "services", SystemClock())
         secret_settings.make_keys_file(home)  # where nobody else starts at the same time
         passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
         urls = {login: through(postgres.address(login, passwords[login])) for login in passwords}
@@ -103,12 +103,12 @@ def running(
                     children.start(program)
                 _migrate(stem, environment, postgres.url, passwords)
             with _address_known(home, urls[Login.USER]):
-                yield Stack(urls[Login.USER], postgres, children)
+                yield LocalStack(urls[Login.USER], postgres, children)
         finally:
             children.stop(PATIENCE)
 
 
-def wait_for_interrupt(stack: Stack) -> None:
+def wait_for_interrupt(stack: LocalStack) -> None:
     """Look after the services until Ctrl-C."""
     clock, never = SystemClock(), Event()
     while True:
@@ -124,15 +124,15 @@ def _environment(home: Path, dags: Path) -> dict[str, str]:
     return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
 
 
-def _launch_from(stem: Stem) -> Launch:
-    def launch(program: Program, output: int, gate: int | None) -> Process:
-        return stem.fork(Order(_CALL, program.command, program.environment), output, gate)
+def _launch_from(stem: Prefork) -> Launch:
+    def launch(program: ServiceProgram, output: int, gate: int | None) -> ServiceProcess:
+        return stem.fork(ServiceOrder(_CALL, program.command, program.environment), output, gate)
 
     return launch
 
 
 def _migrate(
-    stem: Stem, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
+    stem: Prefork, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
 ) -> None:
     """Migrate as the owner, and give each role its password of this start.
 
@@ -145,7 +145,7 @@ def _migrate(
     reading, writing = os.pipe()
     with open(reading, errors="replace") as output:  # noqa: PTH123 - it has no path
         try:
-            process = stem.fork(Order(_CALL, launching.MIGRATE, own), writing)
+            process = stem.fork(ServiceOrder(_CALL, launching.MIGRATE, own), writing)
         finally:
             os.close(writing)
         said = output.read().strip()
@@ -155,13 +155,13 @@ def _migrate(
 
 def _programs(
     environment: Mapping[str, str], urls: Mapping[Login, str], schedulers: int
-) -> Iterator[Program]:
+) -> Iterator[ServiceProgram]:
     numbered = [f"scheduler-{number}" for number in range(1, schedulers + 1)]
     for name in ["parser", *numbered, "worker"]:
         service = name.partition("-")[0]
         known = environment if service == "worker" else without_secrets(environment)
         own = {**known, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
-        yield Program(name, [service], own)
+        yield ServiceProgram(name, [service], own)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import typer
 
 from headway.cli.escaping import visible
 from headway.cli.interrupts import ending_well
-from headway.cli.log_following import Follower, Standing
+from headway.cli.log_following import FollowedTask, Follower
 from headway.cli.session import transaction
 from headway.cli.terminal import on_terminal
 from headway.domain.errors import NotFoundError
@@ -21,7 +21,7 @@ from headway.domain.states import TERMINAL, TaskState
 from headway.runtime import settings
 from headway.runtime.attempt_logs import LogKey, logs_folder
 from headway.runtime.clock import SystemClock
-from headway.runtime.log_lines import LogLine, Source, decode, rendered
+from headway.runtime.log_lines import LogLine, LogSource, decode, rendered
 from headway.runtime.log_reading import LocalLogs, LogPlace, LogReader
 from headway.runtime.log_remote import RemoteLogs
 from headway.runtime.log_settings import LogSettings
@@ -34,7 +34,7 @@ _LEVELS: Final = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LogRequest:
     """The task instance whose log is asked for, and which attempt; None for the last one."""
 
     dag_id: str
@@ -48,7 +48,7 @@ class Request:
         return LogKey(self.dag_id, self.run_id, self.task_id, self.map_index, attempt)
 
 
-def print_log(request: Request, *, raw: bool) -> None:
+def print_log(request: LogRequest, *, raw: bool) -> None:
     """Print the log of one attempt as far as it is there; NotFoundError when it is nowhere."""
     with transaction() as conn:
         standing = _standing(conn, request)
@@ -77,7 +77,7 @@ def print_whole(logs: Sequence[Path], of: str, *, raw: bool) -> None:
             _print([rest], raw=raw)
 
 
-def follow_log(request: Request, *, raw: bool) -> None:
+def follow_log(request: LogRequest, *, raw: bool) -> None:
     """Print what comes, until the attempt that was asked for has ended, or else the task has."""
     never, places = Event(), _places()
     with _looking(request) as look, ending_well():
@@ -105,7 +105,7 @@ _NO_END: Final = "its log has no end; its worker died, or has not copied the res
 
 
 @contextmanager
-def _looking(request: Request) -> Iterator[Callable[[], Standing]]:
+def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
     """Give out what asks the database how the task stands; one that is away is waited for."""
     from sqlalchemy.exc import DBAPIError
 
@@ -116,7 +116,7 @@ def _looking(request: Request) -> Iterator[Callable[[], Standing]]:
         last = _standing(conn, request)
     engine = engines.connect(user_url(), name="headway logs", pool_size=1)
 
-    def look() -> Standing:
+    def look() -> FollowedTask:
         nonlocal last
         try:
             with engine.connect() as conn:
@@ -132,7 +132,7 @@ def _looking(request: Request) -> Iterator[Callable[[], Standing]]:
         engine.dispose()
 
 
-def _standing(conn: "Connection", request: Request) -> Standing:
+def _standing(conn: "Connection", request: LogRequest) -> FollowedTask:
     from headway.actions.lookup import run_of
     from headway.db import views
 
@@ -144,10 +144,10 @@ def _standing(conn: "Connection", request: Request) -> Standing:
         for row in views.attempts(conn, *names)
         if row["started_at"] is not None
     }
-    return Standing(attempts, over=state is None or TaskState(state) in TERMINAL)
+    return FollowedTask(attempts, over=state is None or TaskState(state) in TERMINAL)
 
 
-def _one_of(started: list[int], request: Request) -> int:
+def _one_of(started: list[int], request: LogRequest) -> int:
     if not started:
         raise NotFoundError(
             f"No attempt of task {request.task_id!r} has started in that run; `headway tasks list "
@@ -192,10 +192,10 @@ def _shown(line: LogLine, *, coloured: bool) -> Iterator[str]:
         yield from texts
         return
     for text in texts:
-        yield typer.style(text, fg=_colour(line), dim=line.source == Source.HEADWAY or None)
+        yield typer.style(text, fg=_colour(line), dim=line.source == LogSource.HEADWAY or None)
 
 
 def _colour(line: LogLine) -> str | None:
-    if line.source == Source.STDERR:
+    if line.source == LogSource.STDERR:
         return "yellow"
     return _LEVELS.get(line.level or "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import Change
+    from headway.actions.intervene import RunChange
 
 app = typer.Typer(
     help="Task instances: list them, read their logs, clear, mark and cancel them.",
@@ -102,9 +102,9 @@ def logs(  # noqa: PLR0913, PLR0917 - each is an option
     ] = LogFormat.TEXT,
 ) -> None:
     """Print the log of an attempt: from this machine, else from where logs are copied to."""
-    from headway.cli.task_logs import Request, follow_log, print_log
+    from headway.cli.task_logs import LogRequest, follow_log, print_log
 
-    request = Request(dag_id, run_id, task_id, map_index, attempt)
+    request = LogRequest(dag_id, run_id, task_id, map_index, attempt)
     (follow_log if follow else print_log)(request, raw=output is LogFormat.JSON)
 
 
@@ -132,7 +132,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.clear import clear_tasks
         from headway.decide.clear import Selection
 
@@ -163,7 +163,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.mark import Marking, mark_tasks
         from headway.domain.states import TaskState
 
@@ -186,7 +186,7 @@ def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     """End tasks of a run: one that is running is stopped and fails, others are skipped."""
     from headway.cli.changes import author, change
 
-    def work(conn: "Connection") -> "Change":
+    def work(conn: "Connection") -> "RunChange":
         from headway.actions.cancel import cancel_tasks
 
         return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))

@@ -9,13 +9,13 @@ from headway.cli.output import Format, Output
 from headway.cli.secret_input import AllDags, Dags, Description, From, ShowSecrets
 from headway.cli.values import Yes
 from headway.domain.errors import SecretError
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 
 app = typer.Typer(
     help="Variables: set, list, show, delete, import, export, grant to DAGs.", no_args_is_help=True
 )
 
-KIND = Kind.VARIABLE
+KIND = SecretKind.VARIABLE
 
 Plain = Annotated[
     bool, typer.Option("--plain", help="It is no secret: logs and `get` may show it.")
@@ -39,7 +39,7 @@ def set_variable(
     description: Description = None,
 ) -> None:
     """Set a variable: from a file, from stdin, or typed unseen."""
-    from headway.domain.variable import Variable
+    from headway.domain.variable import StoredVariable
 
     if value is not None and (not plain or source is not None):
         raise SecretError(
@@ -50,7 +50,7 @@ def set_variable(
         value = secret_input.ask("Value") if source is None else secret_input.read(source)
     if not plain:
         secret_input.warn_if_short(value)
-    secret_acts.store([(Variable(key=key, value=value, plain=plain), description)])
+    secret_acts.store([(StoredVariable(key=key, value=value, plain=plain), description)])
     print(f"The variable {key} is set.")
 
 
@@ -58,10 +58,10 @@ def set_variable(
 def get(key: str, show_secrets: ShowSecrets = False, output: Output = Format.TABLE) -> None:
     """Show a variable; the value of one that is not plain only with --show-secrets."""
     from headway.cli.output import show
-    from headway.domain.variable import Variable
+    from headway.domain.variable import StoredVariable
 
     found = secret_acts.read(KIND, key, whole=show_secrets)
-    assert isinstance(found, Variable)
+    assert isinstance(found, StoredVariable)
     value = found.value if show_secrets or found.plain else "***"
     show([{"name": key, "plain": found.plain, "value": value}], ("name", "plain", "value"), output)
 
@@ -77,12 +77,12 @@ def import_variables(file: str, plain: Plain = False) -> None:
     """Set variables from a JSON object of values by name; what is no text is kept as JSON."""
     import json
 
-    from headway.domain.variable import Variable
+    from headway.domain.variable import StoredVariable
 
-    found: list[tuple[Variable, str | None]] = []
+    found: list[tuple[StoredVariable, str | None]] = []
     for key, value in secret_input.read_object(file).items():
         text = value if isinstance(value, str) else json.dumps(value)
-        found.append((Variable(key=key, value=text, plain=plain), None))
+        found.append((StoredVariable(key=key, value=text, plain=plain), None))
     secret_acts.store(found)
     print(f"{len(found)} variables are set.")
 
@@ -90,12 +90,12 @@ def import_variables(file: str, plain: Plain = False) -> None:
 @app.command("export")
 def export_variables(file: str, show_secrets: ShowSecrets = False) -> None:
     """Write all variables to a new file of mode 600, or to stdout (-), as import reads them."""
-    from headway.domain.variable import Variable
+    from headway.domain.variable import StoredVariable
 
     if not show_secrets:
         raise SecretError("An export holds all values; add --show-secrets if that is meant.")
     found = secret_acts.read_all(KIND)
-    secret_input.write(file, {it.key: it.value for it in found if isinstance(it, Variable)})
+    secret_input.write(file, {it.key: it.value for it in found if isinstance(it, StoredVariable)})
 
 
 @app.command()

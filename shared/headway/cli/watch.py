@@ -11,7 +11,7 @@ from headway.actions.backfill_control import progress_of
 from headway.cli.progress import line
 from headway.cli.session import user_url
 from headway.db import engine as engines
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.db.engine import is_transient
 from headway.runtime.clock import Clock, SystemClock
 
@@ -30,7 +30,7 @@ def watch_backfill(
     url: str | None = None,
     meanwhile: Callable[[], None] = lambda: None,
     target: TextIO | None = None,
-) -> Progress:
+) -> BackfillProgress:
     """Show the progress on `target`, or stdout, until every run has ended; return how they did.
 
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
@@ -46,7 +46,9 @@ def pause(took: float) -> float:
     return max(INTERVAL, REST * took)
 
 
-def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterator[Progress]:
+def _follow(
+    backfill_id: int, url: str, meanwhile: Callable[[], None]
+) -> Iterator[BackfillProgress]:
     engine = engines.connect(url, name="headway watch", pool_size=1)
     clock, never = SystemClock(), Event()
     try:
@@ -70,7 +72,7 @@ def _follow(backfill_id: int, url: str, meanwhile: Callable[[], None]) -> Iterat
         engine.dispose()
 
 
-def _bar(steps: Iterator[Progress], target: TextIO) -> Progress:
+def _bar(steps: Iterator[BackfillProgress], target: TextIO) -> BackfillProgress:
     from rich.console import Console
 
     from headway.cli.progress_bar import draw
@@ -78,7 +80,7 @@ def _bar(steps: Iterator[Progress], target: TextIO) -> Progress:
     return draw(steps, Console(file=target))
 
 
-def _lines(steps: Iterator[Progress], clock: Clock, target: TextIO) -> Progress:
+def _lines(steps: Iterator[BackfillProgress], clock: Clock, target: TextIO) -> BackfillProgress:
     said, silent_until = "", 0.0
     for progress in steps:
         now = line(progress)

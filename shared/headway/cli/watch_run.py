@@ -39,7 +39,7 @@ _FIRST: Final = (TaskState.RUNNING, TaskState.QUEUED, TaskState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class WatchedRun:
     """A run as it stands: its state, its task instances, and what the running ones do in Spark."""
 
     dag_id: str
@@ -60,7 +60,7 @@ def watch_run(dag_id: str, run_id: str) -> str:
     return _live(sights) if sys.stdout.isatty() else _lines(sights)
 
 
-def line(sight: Sight) -> str:
+def line(sight: WatchedRun) -> str:
     """Return how a run stands in one line, with what its running tasks do in Spark."""
     states = Counter(str(task["state"]) for task in sight.tasks)
     ended = sum(number for state, number in states.items() if state in _ENDED)
@@ -74,7 +74,7 @@ def line(sight: Sight) -> str:
     return " | ".join(said)
 
 
-def table(sight: Sight) -> "Table":
+def table(sight: WatchedRun) -> "Table":
     """Return the view of a run: a row for each task instance, a bar where Spark tells of tasks."""
     from rich.table import Table
     from rich.text import Text
@@ -107,7 +107,7 @@ def _bar(work: Mapping[str, Any] | None) -> Any:
     return ProgressBar(progress["tasks"], progress["tasks_done"], width=_BAR)
 
 
-def _follow(dag_id: str, run_id: str, url: str) -> Iterator[Sight]:
+def _follow(dag_id: str, run_id: str, url: str) -> Iterator[WatchedRun]:
     engine = engines.connect(url, name="headway watch", pool_size=1)
     clock, never = SystemClock(), Event()
     try:
@@ -127,7 +127,7 @@ def _follow(dag_id: str, run_id: str, url: str) -> Iterator[Sight]:
                     for it in work
                     if current[it["task_id"], it["map_index"]] == it["attempt"]
                 }
-                sight = Sight(dag_id, run_id, str(run["state"]), tasks, spark)
+                sight = WatchedRun(dag_id, run_id, str(run["state"]), tasks, spark)
                 yield sight
                 if sight.ended:
                     return
@@ -136,7 +136,7 @@ def _follow(dag_id: str, run_id: str, url: str) -> Iterator[Sight]:
         engine.dispose()
 
 
-def _live(sights: Iterator[Sight]) -> str:
+def _live(sights: Iterator[WatchedRun]) -> str:
     from rich.live import Live
 
     state = ""
@@ -147,7 +147,7 @@ def _live(sights: Iterator[Sight]) -> str:
     return state
 
 
-def _lines(sights: Iterator[Sight]) -> str:
+def _lines(sights: Iterator[WatchedRun]) -> str:
     said, state = "", ""
     for sight in sights:
         now, state = line(sight), sight.state

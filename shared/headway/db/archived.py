@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, TextClause, text
 
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 
 RUNS = text("""
     SELECT *, CAST(conf AS text) AS conf_json FROM dag_run WHERE id = ANY (:ids) ORDER BY id
@@ -120,8 +120,8 @@ COUNT_PROCESSES = text("""
       JOIN process AS here ON here.id = its.id AND here.started_at = its.moment
 """)
 
-_CONTENTS: Final[Mapping[Kind, Mapping[str, TextClause]]] = {
-    Kind.RUNS: {
+_CONTENTS: Final[Mapping[RetainedKind, Mapping[str, TextClause]]] = {
+    RetainedKind.RUNS: {
         "task_instance": TASK_INSTANCES,
         "task_attempt": ATTEMPTS,
         "spark_work": SPARK_WORK,
@@ -133,31 +133,33 @@ _CONTENTS: Final[Mapping[Kind, Mapping[str, TextClause]]] = {
         "passed_interval": PASSED,
         "dag_run": RUNS,
     },
-    Kind.EVENTS: {"event": EVENTS},
-    Kind.CALLBACKS: {"callback": CALLBACKS},
-    Kind.PROCESSES: {"process": PROCESSES},
+    RetainedKind.EVENTS: {"event": EVENTS},
+    RetainedKind.CALLBACKS: {"callback": CALLBACKS},
+    RetainedKind.PROCESSES: {"process": PROCESSES},
 }
 
-_COUNTS: Final[Mapping[Kind, tuple[str, TextClause]]] = {
-    Kind.RUNS: ("created_at", COUNT_RUNS),
-    Kind.EVENTS: ("at", COUNT_EVENTS),
-    Kind.CALLBACKS: ("created_at", COUNT_CALLBACKS),
-    Kind.PROCESSES: ("started_at", COUNT_PROCESSES),
+_COUNTS: Final[Mapping[RetainedKind, tuple[str, TextClause]]] = {
+    RetainedKind.RUNS: ("created_at", COUNT_RUNS),
+    RetainedKind.EVENTS: ("at", COUNT_EVENTS),
+    RetainedKind.CALLBACKS: ("created_at", COUNT_CALLBACKS),
+    RetainedKind.PROCESSES: ("started_at", COUNT_PROCESSES),
 }
 
 
-def tables(kind: Kind) -> list[str]:
+def tables(kind: RetainedKind) -> list[str]:
     """Return the tables that an archive has of a kind; the one whose ids are named is the last."""
     return list(_CONTENTS[kind])
 
 
-def read(conn: Connection, kind: Kind, table: str, ids: Sequence[int]) -> list[dict[str, Any]]:
+def read(
+    conn: Connection, kind: RetainedKind, table: str, ids: Sequence[int]
+) -> list[dict[str, Any]]:
     """Return what goes from that table with the rows of these ids."""
     found = conn.execute(_CONTENTS[kind][table], {"ids": list(ids)})
     return [{str(name): value for name, value in row.items()} for row in found.mappings()]
 
 
-def moment(kind: Kind) -> str:
+def moment(kind: RetainedKind) -> str:
     """Return the column that says when a row of a kind came."""
     return _COUNTS[kind][0]
 
@@ -167,7 +169,7 @@ def removed(conn: Connection, portions: Collection[str]) -> Collection[str]:
     return set(conn.scalars(REMOVED, {"portions": list(portions)}))
 
 
-def has_all(conn: Connection, kind: Kind, rows: Sequence[tuple[int, datetime]]) -> bool:
+def has_all(conn: Connection, kind: RetainedKind, rows: Sequence[tuple[int, datetime]]) -> bool:
     """Tell whether all these rows, by id and the moment they came, are in the database."""
     given = {"ids": [id_ for id_, _ in rows], "moments": [at for _, at in rows]}
     return bool(conn.scalar(_COUNTS[kind][1], given) == len(rows))

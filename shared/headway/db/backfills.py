@@ -127,7 +127,7 @@ UNFINISHED = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BackfillProgress:
     """How far a backfill has come: its runs, and the task instances of these."""
 
     id: int
@@ -261,16 +261,16 @@ def unfinished(conn: Connection, backfill_id: int) -> list[int]:
     return list(conn.scalars(UNFINISHED, {"id": backfill_id}))
 
 
-def progress(conn: Connection, backfill_id: int | None = None) -> list[Progress]:
+def progress(conn: Connection, backfill_id: int | None = None) -> list[BackfillProgress]:
     """Return how far that backfill, or every one, has come."""
     wanted = {"id": backfill_id, "dag_id": None, "limit": None, "counted": True}
-    return [Progress(*row) for row in conn.execute(PROGRESS, wanted)]
+    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]
 
 
-def latest(conn: Connection, most: int, dag_id: str | None = None) -> list[Progress]:
+def latest(conn: Connection, most: int, dag_id: str | None = None) -> list[BackfillProgress]:
     """Return how far the latest backfills, or those of a DAG, have come, up to so many.
 
     Their tasks are not counted, which takes long.
     """
     wanted = {"id": None, "dag_id": dag_id, "limit": most, "counted": False}
-    return [Progress(*row) for row in conn.execute(PROGRESS, wanted)]
+    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]

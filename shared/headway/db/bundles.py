@@ -80,7 +80,7 @@ def forget(conn: Connection, name: str) -> list[str]:
     return list(conn.scalars(FORGET, {"name": name}))
 
 
-def take_question(conn: Connection, name: str, parser: int, interval: float) -> bool:
+def claim_fetch(conn: Connection, name: str, parser: int, interval: float) -> bool:
     """Return whether this parser is to ask the bundle's remote for its newest commit.
 
     It is asked once in `interval` seconds, by whichever parser comes first.
@@ -90,7 +90,7 @@ def take_question(conn: Connection, name: str, parser: int, interval: float) -> 
     return taken.rowcount > 0
 
 
-def give_back_question(conn: Connection, name: str, parser: int) -> None:
+def release_fetch(conn: Connection, name: str, parser: int) -> None:
     """Have the remote asked again by whoever comes next: this parser got no answer."""
     conn.execute(GIVE_BACK_QUESTION, {"name": name, "parser": parser})
 

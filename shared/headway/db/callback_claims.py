@@ -129,7 +129,7 @@ GIVEN_UP: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueWork:
     """Of what something waits for a worker."""
 
     callbacks: bool
@@ -180,10 +180,10 @@ class ClaimedCallback:
     run_started_at: datetime | None
 
 
-def due(conn: Connection, queues: Sequence[str]) -> Due:
+def due(conn: Connection, queues: Sequence[str]) -> DueWork:
     """Return whether callbacks, or notifications, wait for a worker of these queues."""
     row = conn.execute(DUE, {"queues": list(queues)}).one()
-    return Due(callbacks=row.callbacks, notifications=row.notifications)
+    return DueWork(callbacks=row.callbacks, notifications=row.notifications)
 
 
 def claim(

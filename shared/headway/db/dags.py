@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, text
 
 from headway.db.choice import ANY_DAG, Choice
 from headway.db.prepared import hot
-from headway.decide.due_plan import Due, Standing
-from headway.decide.taken import Taken
+from headway.decide.due_plan import DueRuns, ScheduleStanding
+from headway.decide.taken import BackfilledInterval
 from headway.domain.interval import DataInterval
 
 PAUSE = text("""
@@ -173,7 +173,7 @@ class DueDag:
     version_id: int
     planned_version_id: int | None
     watched_since: datetime | None
-    standing: Standing
+    standing: ScheduleStanding
 
 
 def set_paused(conn: Connection, dag_id: str, *, paused: bool) -> bool:
@@ -205,27 +205,27 @@ def lock_due(
     return due
 
 
-def standing(conn: Connection, dag_id: str, now: datetime) -> Standing:
+def standing(conn: Connection, dag_id: str, now: datetime) -> ScheduleStanding:
     """Return how a DAG stands: one that is paused, as if it were unpaused at `now`."""
     dag = conn.execute(STANDING, {"dag_id": dag_id, "now": now}).one()
     return _standing(dag, conn.execute(SCHEDULED, {"dag_ids": [dag_id]}).one())
 
 
-def _standing(dag: Row[Any], row: Row[Any]) -> Standing:
+def _standing(dag: Row[Any], row: Row[Any]) -> ScheduleStanding:
     last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
     since = dag.scheduled_since
     if row.watched_since not in {None, dag.watched_since}:  # there was a break since the last look
         since = max(since, row.watched_since)
     taken = [_taken(*it) for it in row.taken]
-    return Standing(last, since, row.unfinished, dag.max_active_runs, taken)
+    return ScheduleStanding(last, since, row.unfinished, dag.max_active_runs, taken)
 
 
-def _taken(date: str, start: str, end: str, partitions: bool) -> Taken:
+def _taken(date: str, start: str, end: str, partitions: bool) -> BackfilledInterval:
     moment = datetime.fromisoformat
-    return Taken(moment(date), DataInterval(moment(start), moment(end)), partitions)
+    return BackfilledInterval(moment(date), DataInterval(moment(start), moment(end)), partitions)
 
 
-def plan(conn: Connection, plans: Collection[tuple[DueDag, Due]]) -> None:
+def plan(conn: Connection, plans: Collection[tuple[DueDag, DueRuns]]) -> None:
     """Store what is next for locked DAGs, and when to look at them again."""
     following = [due.following for _, due in plans]
     conn.execute(

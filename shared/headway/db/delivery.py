@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, text
 from headway.db.attempts import AttemptKey
 from headway.db.callback_claims import CallbackKey
 from headway.db.notification_claims import NotificationKey
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.runtime.keyring import Sealed
 
 FUNCTION: Final = "headway_secret"
@@ -128,7 +128,9 @@ def install(conn: Connection) -> None:
         conn.exec_driver_sql(statement.replace("%", "%%"))
 
 
-def ask(conn: Connection, key: AttemptKey | CallbackKey, kind: Kind, name: str) -> Delivered | None:
+def ask(
+    conn: Connection, key: AttemptKey | CallbackKey, kind: SecretKind, name: str
+) -> Delivered | None:
     """Ask for what an attempt or a callback wants; None when it is not this worker's any more.
 
     The connection must have said which worker it is of.

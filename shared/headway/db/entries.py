@@ -98,7 +98,7 @@ NEWEST = text("""
 """)
 
 
-class Entry(NamedTuple):
+class DagEntry(NamedTuple):
     """A DAG as its file has it."""
 
     bundle: str
@@ -134,7 +134,7 @@ def in_force(conn: Connection, dag_ids: Iterable[str]) -> dict[str, InForce]:
     return {row.dag_id: InForce(row.id, row.fingerprint, row.manifest_hash) for row in rows}
 
 
-def enter(conn: Connection, found: Sequence[Entry], *, paused: bool) -> set[str]:
+def enter(conn: Connection, found: Sequence[DagEntry], *, paused: bool) -> set[str]:
     """Enter DAGs, each once, or refresh what their files say of them; return their ids.
 
     A DAG is left out that is active in another file, which keeps it.  `paused` counts for

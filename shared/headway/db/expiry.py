@@ -10,9 +10,9 @@ from json import dumps
 
 from sqlalchemy import Connection, Row, text
 
-from headway.decide.retention import Candidate, Place
+from headway.decide.retention import Candidate, RetentionCursor
 from headway.domain.arguments import JsonValue
-from headway.domain.retention import Kind, Tie
+from headway.domain.retention import RetainedKind, Tie
 
 RUNS = text("""
     WITH old AS MATERIALIZED (
@@ -86,24 +86,33 @@ REMOVE = text("""
 
 
 def candidates(
-    conn: Connection, kind: Kind, seconds: float, place: Place, limit: int, dag_id: str | None
+    conn: Connection,
+    kind: RetainedKind,
+    seconds: float,
+    place: RetentionCursor,
+    limit: int,
+    dag_id: str | None,
 ) -> list[Candidate]:
     """Return the first rows after that place that may be older than so many seconds."""
     where = {"seconds": seconds, "id": place.id, "limit": limit, "dag_id": dag_id}
     match kind:
-        case Kind.RUNS:
+        case RetainedKind.RUNS:
             rows = conn.execute(RUNS, {**where, "at": place.at}).all()
-        case Kind.EVENTS:
+        case RetainedKind.EVENTS:
             rows = conn.execute(EVENTS, where).all()
-        case Kind.CALLBACKS:
+        case RetainedKind.CALLBACKS:
             rows = conn.execute(CALLBACKS, where).all()
-        case Kind.PROCESSES:
+        case RetainedKind.PROCESSES:
             rows = conn.execute(PROCESSES, {**where, "dag_id": None}).all()
     return [_candidate(row) for row in rows]
 
 
 def remove(
-    conn: Connection, kind: Kind, actor: str, ids: Sequence[int], details: Mapping[str, JsonValue]
+    conn: Connection,
+    kind: RetainedKind,
+    actor: str,
+    ids: Sequence[int],
+    details: Mapping[str, JsonValue],
 ) -> int:
     """Remove these rows, but for those that another transaction has or that are needed.
 

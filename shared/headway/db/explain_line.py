@@ -10,8 +10,8 @@ from sqlalchemy import Connection, text
 
 from headway.db import lanes, places, pools, queues
 from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.explain_ready import Waiting
-from headway.decide.explanation import Holder, Place
+from headway.decide.explain_ready import WaitingTask
+from headway.decide.explanation import Holder, QueuePlace
 from headway.decide.situation import ProcessRow, TaskRow
 from headway.domain.errors import NotFoundError
 
@@ -157,7 +157,7 @@ def ready(conn: Connection, task: int) -> ReadyTask:
     return ReadyTask(*row)
 
 
-def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> list[Waiting]:
+def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> list[WaitingTask]:
     """Return who waits in the line of a pool, in order: all of them, or those before a task.
 
     At most `PER_DAG` of each DAG, none of a paused one, and at most `PER_POOL` in all.
@@ -172,7 +172,7 @@ def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> lis
             "limit": PER_POOL,
         },
     )
-    return [Waiting(ReadyTask(*row[:-2]), row.run_id, row.map_index) for row in rows]
+    return [WaitingTask(ReadyTask(*row[:-2]), row.run_id, row.map_index) for row in rows]
 
 
 def length(conn: Connection, pool: str) -> tuple[int, int]:
@@ -181,18 +181,18 @@ def length(conn: Connection, pool: str) -> tuple[int, int]:
     return row.waiting, row.paused
 
 
-def place(conn: Connection, task: ReadyTask) -> Place:
+def place(conn: Connection, task: ReadyTask) -> QueuePlace:
     """Return the place of a task in the line of its pool."""
     parameters = {"pool": task.pool, "rank": task.rank, "task": task.id}
     row = conn.execute(PLACE, parameters).one()
-    return Place(f"the pool {task.pool}", row.before + 1, row.waiting)
+    return QueuePlace(f"the pool {task.pool}", row.before + 1, row.waiting)
 
 
-def place_in_queue(conn: Connection, task: TaskRow) -> Place:
+def place_in_queue(conn: Connection, task: TaskRow) -> QueuePlace:
     """Return the place of a queued task in its queue."""
     parameters = {"queue": task.queue, "rank": task.rank, "task": task.id}
     row = conn.execute(PLACE_IN_QUEUE, parameters).one()
-    return Place(f"the queue {task.queue}", row.before + 1, row.waiting)
+    return QueuePlace(f"the queue {task.queue}", row.before + 1, row.waiting)
 
 
 def free(

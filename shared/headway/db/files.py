@@ -119,7 +119,7 @@ class ImportProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """A file as it is stored; `due` when its time for another parse has come.
 
     `parser_id` is who parses it while it is `claimed`, else who did so last; `failures` is how
@@ -138,7 +138,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ParseOutcome:
     """How the parse of a file ended; it is parsed again `due_in` seconds later at the latest."""
 
     signature: str
@@ -149,17 +149,17 @@ class Outcome:
     warning: str | None = None
 
 
-def board(conn: Connection, bundles: Collection[str]) -> dict[FileKey, Row]:
+def board(conn: Connection, bundles: Collection[str]) -> dict[FileKey, FileRow]:
     """Return every known file of these bundles."""
     # By position: by name it costs more, and it is done for every file at every look.
     found = conn.execute(BOARD, {"bundles": list(bundles)})
     return {
-        FileKey(bundle, path): Row(signature, tuple(paths), *rest)
+        FileKey(bundle, path): FileRow(signature, tuple(paths), *rest)
         for bundle, path, signature, paths, *rest in found
     }
 
 
-def parsed(conn: Connection, parser: int, outcomes: Mapping[FileKey, Outcome]) -> set[FileKey]:
+def parsed(conn: Connection, parser: int, outcomes: Mapping[FileKey, ParseOutcome]) -> set[FileKey]:
     """Note how claimed files were parsed; return those, for others may have taken some over."""
     ends = list(outcomes.values())
     rows = conn.execute(

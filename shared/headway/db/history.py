@@ -40,7 +40,7 @@ OF_RUN = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredVersion:
     """A version as it is stored."""
 
     number: int
@@ -69,12 +69,12 @@ def versions(conn: Connection, dag_id: str) -> list[Row]:
     return [dict(row) for row in conn.execute(VERSIONS, {"dag_id": dag_id}).mappings()]
 
 
-def one(conn: Connection, dag_id: str, number: int | None) -> Stored | None:
+def one(conn: Connection, dag_id: str, number: int | None) -> StoredVersion | None:
     """Return the version of that number, or the one in force; None when there is none."""
     row = conn.execute(ONE, {"dag_id": dag_id, "number": number}).one_or_none()
     if row is None:
         return None
-    return Stored(row.number, bytes(row.serialized), row.manifest_hash)
+    return StoredVersion(row.number, bytes(row.serialized), row.manifest_hash)
 
 
 def of_run(conn: Connection, dag_id: str, run_id: str) -> OfRun | None:

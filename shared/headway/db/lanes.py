@@ -6,7 +6,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.prepared import hot
 from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.lane import Lane, slots_for
+from headway.decide.lane import BackfillShare, slots_for
 
 # A task that takes more slots than are free is not in the line for them; that it waits is seen
 # here, unless its DAG is paused or full, or no worker serves its queue.  One that a narrower
@@ -64,7 +64,7 @@ def free(conn: Connection, pool: str, slots: int, tasks: Sequence[ReadyTask]) ->
     rows = conn.execute(LANES, {"pool": pool, "free": slots, "backfills": sorted(first)})
     return {
         Budget(Limit.BACKFILL, (pool, row.id)): slots_for(
-            Lane(
+            BackfillShare(
                 row.slots,
                 row.weight,
                 int(row.held),
@@ -83,7 +83,9 @@ def limits(conn: Connection, tasks: Sequence[ReadyTask]) -> dict[Budget, int]:
     found: dict[Budget, int] = {}
     for pool in {task.pool for task in tasks}:
         for row in conn.execute(SHARES, {"pool": pool, "backfills": sorted(_first(pool, tasks))}):
-            found[Budget(Limit.BACKFILL, (pool, row.id))] = slots_for(Lane(row.slots, row.weight))
+            found[Budget(Limit.BACKFILL, (pool, row.id))] = slots_for(
+                BackfillShare(row.slots, row.weight)
+            )
     return found
 
 

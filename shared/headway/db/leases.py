@@ -14,7 +14,7 @@ from headway.db import attempt_keys
 from headway.db.attempts import AttemptKey, Report, report
 from headway.db.callbacks import events_of
 from headway.db.prepared import hot
-from headway.decide.lost import Survey
+from headway.decide.lost import SilenceCount
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.handle import outliving
 from headway.domain.retry import Next
@@ -141,9 +141,9 @@ def renew(conn: Connection, keys: Sequence[AttemptKey], seconds: float) -> dict[
     return {key: renewed[pair] for key, pair in mine if pair in renewed}
 
 
-def survey(conn: Connection, grace: float) -> Survey:
+def survey(conn: Connection, grace: float) -> SilenceCount:
     """Count the attempts that run, and those whose lease ran out more than `grace` seconds ago."""
-    return Survey(*conn.execute(SURVEY, {"grace": grace}).one())
+    return SilenceCount(*conn.execute(SURVEY, {"grace": grace}).one())
 
 
 def take_expired(

@@ -74,7 +74,7 @@ SERVER = text("""
 """)
 
 
-class Waiting(NamedTuple):
+class WaitingCount(NamedTuple):
     """How many wait in a pool or a queue, and for how many seconds the oldest has."""
 
     name: str
@@ -101,14 +101,18 @@ class Server:
     oldest_transaction: float | None
 
 
-def admissible(conn: Connection) -> list[Waiting]:
+def admissible(conn: Connection) -> list[WaitingCount]:
     """Return the scheduled task instances of each pool."""
-    return [Waiting(row.name, row.number, float(row.oldest)) for row in conn.execute(ADMISSIBLE)]
+    return [
+        WaitingCount(row.name, row.number, float(row.oldest)) for row in conn.execute(ADMISSIBLE)
+    ]
 
 
-def unclaimed(conn: Connection) -> list[Waiting]:
+def unclaimed(conn: Connection) -> list[WaitingCount]:
     """Return the attempts of each queue that wait for a worker."""
-    return [Waiting(row.name, row.number, float(row.oldest)) for row in conn.execute(UNCLAIMED)]
+    return [
+        WaitingCount(row.name, row.number, float(row.oldest)) for row in conn.execute(UNCLAIMED)
+    ]
 
 
 def alive(conn: Connection, threshold: float) -> dict[str, int]:

@@ -91,7 +91,7 @@ def tell(engine: Engine, notices: Collection[Notice]) -> None:
         log.debug("no notice was sent", exc_info=True)
 
 
-class Notifier:
+class NoticeSender:
     """Send notices in a thread of its own, those of the same few milliseconds as one.
 
     Until it is started, and after it was closed, nobody is told anything.

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
-from headway.decide.due_plan import Passed
-from headway.decide.situation import PassedRow
-from headway.domain.catchup import PassedFor
+from headway.decide.due_plan import SkippedInterval
+from headway.decide.situation import SkippedRow
+from headway.domain.catchup import SkipReason
 from headway.timetables.base import DagRunInfo
 
 ADD = text("""
@@ -40,7 +40,7 @@ OF = text("""
 """)
 
 
-def add(conn: Connection, dag_id: str, passed: Sequence[Passed]) -> None:
+def add(conn: Connection, dag_id: str, passed: Sequence[SkippedInterval]) -> None:
     """Enter what gets no run of its own, nor is covered by another one."""
     if passed:
         conn.execute(
@@ -72,15 +72,15 @@ def cover(conn: Connection, dag_id: str, run_id: str, infos: Sequence[DagRunInfo
     )
 
 
-def of(conn: Connection, dag_id: str, start: datetime) -> PassedRow | None:
+def of(conn: Connection, dag_id: str, start: datetime) -> SkippedRow | None:
     """Return what became of the interval that starts then, if it has no run of its own."""
     row = conn.execute(OF, {"dag_id": dag_id, "start": start}).one_or_none()
     if row is None:
         return None
-    return PassedRow(
+    return SkippedRow(
         first_start=row.first_start,
         end=row.interval_end,
-        reason=PassedFor(row.reason),
+        reason=SkipReason(row.reason),
         at=row.at,
         run_id=row.run_id,
     )

@@ -61,7 +61,7 @@ PIN = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedParse:
     """A DAG file to parse for these runs, the first of which has been waiting since then."""
 
     relative_path: str
@@ -75,10 +75,10 @@ def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
         conn.execute(ASK, {"ids": list(ids), "now": now})
 
 
-def wanted(conn: Connection, bundle: str) -> list[Wanted]:
+def wanted(conn: Connection, bundle: str) -> list[WantedParse]:
     """Return the files of a bundle for whose parse runs wait, and these; the longest ones first."""
     rows = conn.execute(WANTED, {"bundle": bundle})
-    return [Wanted(row.relative_path, tuple(row.runs), row.asked_at) for row in rows]
+    return [WantedParse(row.relative_path, tuple(row.runs), row.asked_at) for row in rows]
 
 
 def pin(conn: Connection, run_ids: Sequence[int], actor: str, problem: str | None = None) -> int:

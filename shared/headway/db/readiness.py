@@ -10,7 +10,7 @@ from headway.db import migrate, processes
 from headway.db.engine import reader
 from headway.db.processes import Identity
 from headway.domain.errors import DatabaseError
-from headway.runtime.health import Check
+from headway.runtime.health import HealthCheck
 from headway.runtime.loop import cause_of
 from headway.runtime.scrub import masked
 
@@ -32,26 +32,26 @@ class Readiness:
     def __post_init__(self) -> None:
         self._reader = reader(self.engine)
 
-    def look(self) -> list[Check]:
+    def look(self) -> list[HealthCheck]:
         """Return what was found; of a database that does not answer nothing else is told."""
         try:
             with self._reader.connect() as conn:
                 found = migrate.current(conn)
                 present = self.me is not None and processes.is_present(conn, self.me)
         except (SQLAlchemyError, DatabaseError) as error:
-            return [Check(DATABASE, False, masked(" ".join(cause_of(error).split())))]
-        return [Check(DATABASE, True, "answers"), _schema(found), self._process(present)]
+            return [HealthCheck(DATABASE, False, masked(" ".join(cause_of(error).split())))]
+        return [HealthCheck(DATABASE, True, "answers"), _schema(found), self._process(present)]
 
-    def _process(self, present: bool) -> Check:
+    def _process(self, present: bool) -> HealthCheck:
         if self.me is None:
-            return Check("process", False, "is not registered yet")
+            return HealthCheck("process", False, "is not registered yet")
         found = f"is process {self.me.id}" if present else f"process {self.me.id} counts as ended"
-        return Check("process", present, found)
+        return HealthCheck("process", present, found)
 
 
-def _schema(found: str | None) -> Check:
+def _schema(found: str | None) -> HealthCheck:
     wanted = migrate.head()
     if found == wanted:
-        return Check("schema", True, f"is {found}")
+        return HealthCheck("schema", True, f"is {found}")
     has = "there are no tables" if found is None else f"is {found}"
-    return Check("schema", False, f"{has}; this release needs {wanted}")
+    return HealthCheck("schema", False, f"{has}; this release needs {wanted}")

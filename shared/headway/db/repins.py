@@ -83,7 +83,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class VersionsOfRun:
     """The version that a run has, the one in force, and the one of a number, if there is one."""
 
     own: Version
@@ -91,12 +91,12 @@ class Known:
     numbered: Version | None
 
 
-def known(conn: Connection, run: LockedRun, number: int | None = None) -> Known:
+def known(conn: Connection, run: LockedRun, number: int | None = None) -> VersionsOfRun:
     """Return the versions that may be meant for a run."""
     parameters = {"dag_id": run.dag_id, "own": run.version_id, "number": number}
     rows = conn.execute(KNOWN, parameters).all()
     found = {row.id: Version(row.id, row.number) for row in rows}
-    return Known(
+    return VersionsOfRun(
         found[run.version_id],
         next((found[row.id] for row in rows if row.in_force), None),
         next((it for it in found.values() if it.number == number), None),

@@ -75,7 +75,7 @@ _TRIES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RoleStatus:
     """A role as the server has it; `has_password` is None where only a superuser may know."""
 
     login: Login
@@ -132,13 +132,13 @@ def address(url: str, login: Login, password: str) -> str:
     return own.render_as_string(hide_password=False)
 
 
-def standings(conn: Connection) -> list[Standing]:
+def standings(conn: Connection) -> list[RoleStatus]:
     """Return how every role stands."""
     rows = conn.execute(STANDINGS, {"names": list(Login)}).all()
     known = rows[0].password_known
     having = set(conn.scalars(WITH_PASSWORD, {"names": list(Login)})) if known else set()
     return [
-        Standing(
+        RoleStatus(
             Login(row.login),
             row.present,
             row.may_log_in,

@@ -224,7 +224,7 @@ def create(conn: Connection, new: Sequence[NewRuns]) -> set[tuple[str, str]]:
     return {(row.dag_id, row.run_id) for row in conn.execute(CREATE, parameters)}
 
 
-def free_lanes(
+def free_run_slots(
     conn: Connection, max_active_runs: Mapping[str, int]
 ) -> dict[str, dict[int | None, int]]:
     """Return how many more runs may be active in each lane of these locked DAGs."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.runtime.keyring import Sealed
 
 EVERY_DAG: Final = "*"
@@ -82,10 +82,10 @@ RESEAL = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSecret:
     """A connection or variable as it is stored; without a description it keeps the one it has."""
 
-    kind: Kind
+    kind: SecretKind
     name: str
     type: str
     description: str | None
@@ -93,7 +93,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSecret:
     """What a list shows; where only grants are stored the rest is None."""
 
     name: str
@@ -105,20 +105,20 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Outdated:
+class OutdatedSecret:
     """What is sealed by another key than the first one; locked."""
 
-    kind: Kind
+    kind: SecretKind
     name: str
     sealed: Sealed = field(repr=False)
 
 
-def lock(conn: Connection, kind: Kind, name: str) -> bool:
+def lock(conn: Connection, kind: SecretKind, name: str) -> bool:
     """Lock what is stored under that name; False when nothing is."""
     return conn.execute(LOCK, {"kind": kind, "name": name}).one_or_none() is not None
 
 
-def store(conn: Connection, it: Stored, *, replace: bool = True) -> bool:
+def store(conn: Connection, it: StoredSecret, *, replace: bool = True) -> bool:
     """Store it, in place of what has its name; unless to replace, False when something has."""
     done = conn.execute(
         STORE if replace else ADD,
@@ -134,20 +134,22 @@ def store(conn: Connection, it: Stored, *, replace: bool = True) -> bool:
     return done.rowcount > 0
 
 
-def load(conn: Connection, kind: Kind, name: str | None = None) -> list[Stored]:
+def load(conn: Connection, kind: SecretKind, name: str | None = None) -> list[StoredSecret]:
     """Return what is stored of that kind, by name; or what is stored under one name."""
     return [
-        Stored(kind, row.name, row.type, row.description, Sealed(row.key_id, bytes(row.sealed)))
+        StoredSecret(
+            kind, row.name, row.type, row.description, Sealed(row.key_id, bytes(row.sealed))
+        )
         for row in conn.execute(LOAD, {"kind": kind, "name": name})
     ]
 
 
-def list_all(conn: Connection, kind: Kind) -> list[Listed]:
+def list_all(conn: Connection, kind: SecretKind) -> list[ListedSecret]:
     """Return everything of that kind that is stored or granted, by name."""
-    return [Listed(*row) for row in conn.execute(LIST, {"kind": kind})]
+    return [ListedSecret(*row) for row in conn.execute(LIST, {"kind": kind})]
 
 
-def delete(conn: Connection, kind: Kind, name: str) -> bool:
+def delete(conn: Connection, kind: SecretKind, name: str) -> bool:
     """Delete it with its grants; False when nothing was stored under that name."""
     where = {"kind": kind, "name": name}
     if not conn.execute(DELETE, where).rowcount:
@@ -156,13 +158,13 @@ def delete(conn: Connection, kind: Kind, name: str) -> bool:
     return True
 
 
-def grant(conn: Connection, kind: Kind, name: str, dag_id: str) -> bool:
+def grant(conn: Connection, kind: SecretKind, name: str, dag_id: str) -> bool:
     """Let a DAG, or EVERY_DAG, read it; False when it may already."""
     values = {"kind": kind, "name": name, "dag_id": dag_id}
     return conn.execute(GRANT, values).rowcount > 0
 
 
-def revoke(conn: Connection, kind: Kind, name: str, dag_id: str) -> bool:
+def revoke(conn: Connection, kind: SecretKind, name: str, dag_id: str) -> bool:
     """Take a grant back; False when there is none."""
     values = {"kind": kind, "name": name, "dag_id": dag_id}
     return conn.execute(REVOKE, values).rowcount > 0
@@ -175,16 +177,16 @@ def revoke_dag(conn: Connection, dag_id: str) -> None:
 
 def lock_outdated(
     conn: Connection, key_id: str, after: tuple[str, str], limit: int
-) -> list[Outdated]:
+) -> list[OutdatedSecret]:
     """Lock the next ones, by kind and name, that another key has sealed."""
     values = {"key_id": key_id, "kind": after[0], "name": after[1], "limit": limit}
     return [
-        Outdated(Kind(row.kind), row.name, Sealed(row.key_id, bytes(row.sealed)))
+        OutdatedSecret(SecretKind(row.kind), row.name, Sealed(row.key_id, bytes(row.sealed)))
         for row in conn.execute(LOCK_OUTDATED, values)
     ]
 
 
-def reseal(conn: Connection, it: Outdated, sealed: Sealed) -> None:
+def reseal(conn: Connection, it: OutdatedSecret, sealed: Sealed) -> None:
     """Store the same under another key."""
     values = {"kind": it.kind, "name": it.name, "key_id": sealed.key_id, "sealed": sealed.data}
     conn.execute(RESEAL, values)

@@ -91,7 +91,7 @@ COST = text("""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SparkNews:
     """What a worker has to say of an attempt in Spark; None changes nothing."""
 
     key: AttemptKey
@@ -100,7 +100,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierAttempt:
     """An attempt of the same task instance before, and the handle of what it did elsewhere.
 
     It is called off if it was told to stop, or its task was cleared since: whatever its
@@ -115,7 +115,7 @@ class Earlier:
     worker_is_dead: bool
 
 
-def save(conn: Connection, said: Sequence[Said]) -> None:
+def save(conn: Connection, said: Sequence[SparkNews]) -> None:
     """Record what attempts do in Spark, all in one statement; those given away are left out."""
     ordered = sorted(said, key=lambda it: (it.key.task_instance_id, it.key.attempt))
     conn.execute(
@@ -128,7 +128,7 @@ def save(conn: Connection, said: Sequence[Said]) -> None:
     )
 
 
-def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[Earlier]:
+def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[EarlierAttempt]:
     """Return the attempts before this one that had something elsewhere, the oldest first.
 
     One is long ago when it has ended more than `seconds` before.
@@ -143,7 +143,7 @@ def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[Earlier]
         },
     )
     return [
-        Earlier(
+        EarlierAttempt(
             row.attempt,
             row.outcome,
             row.handle,

@@ -104,7 +104,7 @@ class WokenRun:
 
 
 @dataclass(slots=True)
-class Whole:
+class RunSnapshot:
     """How all tasks of a run stand, and which of them others chose not to run."""
 
     tasks: dict[str, TaskStanding] = field(default_factory=dict)
@@ -141,9 +141,9 @@ def lock_woken(
     ]
 
 
-def whole(conn: Connection, runs: Sequence[int]) -> dict[int, Whole]:
+def whole(conn: Connection, runs: Sequence[int]) -> dict[int, RunSnapshot]:
     """Return how locked runs stand, and remove the wakes that this takes into account."""
-    found = {run: Whole() for run in runs}
+    found = {run: RunSnapshot() for run in runs}
     counts: dict[tuple[int, str], dict[TaskState, int]] = {}
     for row in conn.execute(WHOLE, {"runs": list(runs)}):
         run = found[row.dag_run_id]

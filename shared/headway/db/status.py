@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.decide.status import Backlog, PoolStanding, QueueStanding, Trouble, Waiting
+from headway.decide.status import OpenWork, PoolStanding, QueueStanding, Trouble, WaitingInPool
 
 MOST: Final = 5_000
 """How many rows of a kind are read: runs in a state, due DAGs, tasks of a pool in either index."""
@@ -122,9 +122,9 @@ TROUBLE = text("""
 """)
 
 
-def waiting(conn: Connection, aging: float) -> list[Waiting]:
+def waiting(conn: Connection, aging: float) -> list[WaitingInPool]:
     """Return how many scheduled tasks wait, by pool and queue; `aging` is the priority's worth."""
-    return [Waiting(*row) for row in conn.execute(WAITING, {"aging": aging, "most": MOST})]
+    return [WaitingInPool(*row) for row in conn.execute(WAITING, {"aging": aging, "most": MOST})]
 
 
 def pools(conn: Connection) -> list[PoolStanding]:
@@ -140,11 +140,11 @@ def queues(conn: Connection) -> list[QueueStanding]:
     ]
 
 
-def backlog(conn: Connection) -> Backlog:
+def backlog(conn: Connection) -> OpenWork:
     """Return how many runs there are to do, and what is late."""
     *counts, due, callback = conn.execute(BACKLOG, {"most": MOST}).one()
     seconds = (None if it is None else float(it) for it in (due, callback))
-    return Backlog(*counts, *seconds)
+    return OpenWork(*counts, *seconds)
 
 
 def trouble(conn: Connection) -> Trouble:

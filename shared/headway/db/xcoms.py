@@ -119,7 +119,7 @@ MOST_BYTES: Final = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class XComSource:
     """Where a task that is expanded finds its items, at this moment.
 
     `winner` is the last attempt of an upstream task that is not mapped.  `rank` is the
@@ -178,7 +178,7 @@ def pull_page(
     return {row.map_index: row.value for row in page}
 
 
-def source(conn: Connection, reader: AttemptKey, dag_run_id: int, task_id: str) -> Source:
+def source(conn: Connection, reader: AttemptKey, dag_run_id: int, task_id: str) -> XComSource:
     """Return where the attempt `reader` finds what the task has left."""
     row = conn.execute(
         SOURCE,
@@ -189,7 +189,7 @@ def source(conn: Connection, reader: AttemptKey, dag_run_id: int, task_id: str) 
             "task_id": task_id,
         },
     ).one()
-    return Source(row.rank, None if row.id is None else (row.id, row.attempt))
+    return XComSource(row.rank, None if row.id is None else (row.id, row.attempt))
 
 
 def pull_from(conn: Connection, winner: tuple[int, int], name: str) -> tuple[JsonValue] | None:

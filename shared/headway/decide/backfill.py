@@ -9,7 +9,7 @@ from typing import Final
 
 from headway.decide.backfill_dates import MOST_RUNS
 from headway.decide.rollup import Spans, over
-from headway.domain.backfill import Direction, Fate, Reprocess
+from headway.domain.backfill import DateDecision, Direction, Reprocess
 from headway.domain.errors import DagError
 from headway.domain.interval import DataInterval
 from headway.domain.states import UNFINISHED_RUN, RunState
@@ -49,7 +49,7 @@ class PlannedDate:
     """One date: what becomes of it and why; the run that it is created in, or that it has."""
 
     info: DagRunInfo
-    fate: Fate
+    fate: DateDecision
     reason: str
     created: DagRunInfo | None = None
     existing: Existing | None = None
@@ -99,13 +99,13 @@ def places(dates: Sequence[PlannedDate]) -> Mapping[datetime, datetime]:
 
 def runs_again(dates: Iterable[PlannedDate]) -> list[Existing]:
     """Return the runs that run again, each once, in the order of the plan."""
-    again = (date.existing for date in dates if date.fate is Fate.RERUN)
+    again = (date.existing for date in dates if date.fate is DateDecision.RERUN)
     return list(dict.fromkeys(run for run in again if run is not None))
 
 
 def _of(date: PlannedDate) -> datetime | None:
     """Return the schedule date by which the date's run is known, if that runs again."""
-    again = date.existing if date.fate is Fate.RERUN else None
+    again = date.existing if date.fate is DateDecision.RERUN else None
     return None if again is None else again.schedule_date
 
 
@@ -162,23 +162,29 @@ def _judge(
     info: DagRunInfo, run: Existing | None, whole: Collection[int], reprocess: Reprocess
 ) -> PlannedDate:
     if run is None:
-        return PlannedDate(info, Fate.CREATE, "It has no run.", created=info)
+        return PlannedDate(info, DateDecision.CREATE, "It has no run.", created=info)
     if run.id not in whole:
         period = f"{run.interval.start:%F %R} to {run.interval.end:%F %R}"
         reason = f"Run {run.run_id} is about {period}: about more than what is asked for."
-        return PlannedDate(info, Fate.CONFLICT, reason, existing=run)
+        return PlannedDate(info, DateDecision.CONFLICT, reason, existing=run)
     fate, reason = _of_existing(run, reprocess)
     return PlannedDate(info, fate, reason, existing=run)
 
 
-def _of_existing(run: Existing, reprocess: Reprocess) -> tuple[Fate, str]:
+def _of_existing(run: Existing, reprocess: Reprocess) -> tuple[DateDecision, str]:
     if run.state in UNFINISHED_RUN:
-        return Fate.CONFLICT, f"Its run {run.run_id} is {run.state}."
+        return DateDecision.CONFLICT, f"Its run {run.run_id} is {run.state}."
     if run.state is RunState.FAILED and reprocess is Reprocess.NONE:
-        return Fate.SKIP, f"Its run {run.run_id} has failed; --reprocess failed runs it again."
+        return (
+            DateDecision.SKIP,
+            f"Its run {run.run_id} has failed; --reprocess failed runs it again.",
+        )
     if run.state is RunState.SUCCESS and reprocess is not Reprocess.COMPLETED:
-        return Fate.SKIP, f"Its run {run.run_id} was well; --reprocess completed runs it again."
-    return Fate.RERUN, f"Its run {run.run_id} has ended ({run.state}) and runs again."
+        return (
+            DateDecision.SKIP,
+            f"Its run {run.run_id} was well; --reprocess completed runs it again.",
+        )
+    return DateDecision.RERUN, f"Its run {run.run_id} has ended ({run.state}) and runs again."
 
 
 def _rolled_up(
@@ -188,7 +194,7 @@ def _rolled_up(
     found: list[PlannedDate] = []
     chunk: list[PlannedDate] = []
     for date in dates:
-        creates = date.fate is Fate.CREATE
+        creates = date.fate is DateDecision.CREATE
         if not creates or len(chunk) == size or date.info in parted:
             found += _together(chunk)
             chunk = []

@@ -42,7 +42,7 @@ class Structure:
         return any(getattr(self, each.name) for each in fields(self))
 
 
-class Fate(StrEnum):
+class TaskChange(StrEnum):
     """What became of a file."""
 
     ADDED = "added"
@@ -58,11 +58,11 @@ class FileDifference:
     """
 
     path: str
-    fate: Fate
+    fate: TaskChange
     lines: Sequence[str] | None
     before: str | None
     after: str | None
-    entries: Mapping[str, Fate] = field(default_factory=dict)
+    entries: Mapping[str, TaskChange] = field(default_factory=dict)
 
 
 def structure(old: DagSpec, new: DagSpec) -> Structure:
@@ -124,7 +124,13 @@ def _plain(value: Any) -> Any:
 
 
 def _file(path: str, old: bytes | None, new: bytes | None) -> FileDifference:
-    fate = Fate.ADDED if old is None else Fate.REMOVED if new is None else Fate.CHANGED
+    fate = (
+        TaskChange.ADDED
+        if old is None
+        else TaskChange.REMOVED
+        if new is None
+        else TaskChange.CHANGED
+    )
     before, after = _text(old), _text(new)
     lines = None
     if before is not None and after is not None:
@@ -153,14 +159,14 @@ def _text(content: bytes | None) -> list[str] | None:
     return lines[:-1]
 
 
-def _entries(old: bytes | None, new: bytes | None) -> dict[str, Fate]:
+def _entries(old: bytes | None, new: bytes | None) -> dict[str, TaskChange]:
     before, after = _listing(old), _listing(new)
     return {
-        name: Fate.ADDED
+        name: TaskChange.ADDED
         if name not in before
-        else Fate.REMOVED
+        else TaskChange.REMOVED
         if name not in after
-        else Fate.CHANGED
+        else TaskChange.CHANGED
         for name in sorted({**before, **after})
         if before.get(name) != after.get(name)
     }

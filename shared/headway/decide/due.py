@@ -10,9 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from headway.decide.due_plan import Due, Passed, Plan, Rules, Standing
-from headway.decide.taken import Ahead
-from headway.domain.catchup import Catchup, PassedFor
+from headway.decide.due_plan import (
+    DueRuns,
+    RunPlan,
+    ScheduleRules,
+    ScheduleStanding,
+    SkippedInterval,
+)
+from headway.decide.taken import BackfilledIntervals
+from headway.domain.catchup import Catchup, SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, Timetable
@@ -40,7 +46,9 @@ _NEED_NO_START: Final = frozenset({Catchup.NONE, Catchup.LATEST})
 """With these a DAG without a start date has a first interval: the latest one."""
 
 
-def due(timetable: Timetable, dag: Standing, rules: Rules, now: datetime, at_most: int) -> Due:
+def due(
+    timetable: Timetable, dag: ScheduleStanding, rules: ScheduleRules, now: datetime, at_most: int
+) -> DueRuns:
     """Decide what becomes of the runs that are due at `now`; at most so many are created.
 
     TimetableError when the timetable fails, or does not move on.
@@ -54,13 +62,13 @@ def due(timetable: Timetable, dag: Standing, rules: Rules, now: datetime, at_mos
         if gone is not None:
             left_out = schedule.passed(cursor, gone, reason)
             cursor = gone.data_interval
-    plan = Plan(dag, rules, at_most, [] if left_out is None else [left_out])
-    ahead = Ahead(dag.taken, partitions=timetable.partitions)
+    plan = RunPlan(dag, rules, at_most, [] if left_out is None else [left_out])
+    ahead = BackfilledIntervals(dag.taken, partitions=timetable.partitions)
     following, before, rolled = schedule.first_after(cursor), None, 0
     while following is not None and following.run_after <= now and rolled < MOST_ROLLED:
         group = [following]
         if ahead.blocks(following):
-            plan.leave_out(following, before, PassedFor.CONFLICT)
+            plan.leave_out(following, before, SkipReason.CONFLICT)
         elif not ahead.has(following):
             if rules.catchup is Catchup.ROLLUP and following.run_after <= dag.since:
                 group = list(schedule.missed(following, dag, ahead))
@@ -73,25 +81,25 @@ def due(timetable: Timetable, dag: Standing, rules: Rules, now: datetime, at_mos
     return replace(plan.made(following), again=now + ASK_AGAIN if may_come else None)
 
 
-def _has_ended(timetable: Timetable, rules: Rules, now: datetime) -> bool:
+def _has_ended(timetable: Timetable, rules: ScheduleRules, now: datetime) -> bool:
     """Whether a schedule that has no next run will never have one."""
     if isinstance(undelayed(timetable), _END):
         return True
     return rules.latest is not None and rules.latest < now
 
 
-def _horizon(schedule: "_Schedule", dag: Standing) -> tuple[datetime | None, PassedFor]:
+def _horizon(schedule: "_Schedule", dag: ScheduleStanding) -> tuple[datetime | None, SkipReason]:
     """Return until when what fell due is left out, if anything is, and why."""
     rules = schedule.rules
     if rules.catchup is Catchup.NONE:
-        return dag.since, PassedFor.CATCHUP
+        return dag.since, SkipReason.CATCHUP
     window = None if rules.window is None else dag.since - rules.window - _INSTANT
     if rules.catchup is Catchup.LATEST:
         newest = schedule.last_due(dag.last, dag.since)
         before = None if newest is None else newest.run_after - _INSTANT
         if before is not None and (window is None or before > window):
-            return before, PassedFor.CATCHUP
-    return window, PassedFor.WINDOW
+            return before, SkipReason.CATCHUP
+    return window, SkipReason.WINDOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class _Schedule:
     """The timetable of a DAG within its bounds."""
 
     timetable: Timetable
-    rules: Rules
+    rules: ScheduleRules
     now: datetime
 
     def first_after(self, last: DataInterval | None) -> DagRunInfo | None:
@@ -149,8 +157,8 @@ class _Schedule:
         return newest
 
     def passed(
-        self, last: DataInterval | None, gone: DagRunInfo, reason: PassedFor
-    ) -> Passed | None:
+        self, last: DataInterval | None, gone: DagRunInfo, reason: SkipReason
+    ) -> SkippedInterval | None:
         """Return the record of what is left out after `last`, up to and with `gone`.
 
         A DAG without a start date has no first interval, so that none is left out.
@@ -159,9 +167,11 @@ class _Schedule:
             return None
         first = self._ask(last, self.now, catchup=True)
         start = gone.data_interval.start if first is None else first.data_interval.start
-        return Passed(start, gone, reason)
+        return SkippedInterval(start, gone, reason)
 
-    def missed(self, first: DagRunInfo, dag: Standing, ahead: Ahead) -> Iterator[DagRunInfo]:
+    def missed(
+        self, first: DagRunInfo, dag: ScheduleStanding, ahead: BackfilledIntervals
+    ) -> Iterator[DagRunInfo]:
         """Yield the missed runs from `first` on, as far as no other run lies between."""
         following: DagRunInfo | None = first
         for _ in range(MOST_ROLLED):

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headway.decide.rollup import over
-from headway.decide.taken import Taken
-from headway.domain.catchup import Catchup, Overlap, PassedFor
+from headway.decide.taken import BackfilledInterval
+from headway.domain.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec
 from headway.timetables.base import DagRunInfo, TimeRestriction
@@ -17,7 +17,7 @@ ANY: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ScheduleRules:
     """What a DAG says of its runs: between which dates, and how missed and overlapping ones go."""
 
     earliest: datetime | None = None
@@ -27,7 +27,7 @@ class Rules:
     overlap: Overlap = Overlap.QUEUE
 
     @classmethod
-    def of(cls, spec: DagSpec) -> "Rules":
+    def of(cls, spec: DagSpec) -> "ScheduleRules":
         """Return the rules of a DAG."""
         window = None if spec.catchup_window is None else timedelta(seconds=spec.catchup_window)
         overlap = spec.overlap or Overlap.QUEUE
@@ -39,7 +39,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ScheduleStanding:
     """How a DAG stands.
 
     `last` is the interval of its schedule that was dealt with last; `taken` are the runs of
@@ -51,20 +51,20 @@ class Standing:
     since: datetime
     unfinished: int = 0
     most: int = 16
-    taken: Collection[Taken] = ()
+    taken: Collection[BackfilledInterval] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedInterval:
     """Intervals without a run of their own: from that which starts at `first` to that of `last`."""
 
     first: datetime
     last: DagRunInfo
-    reason: PassedFor
+    reason: SkipReason
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueRuns:
     """What to do now.
 
     `runs` are to be created, oldest first; those that `covers` names, by their date, are about
@@ -76,7 +76,7 @@ class Due:
 
     runs: list[DagRunInfo]
     following: DagRunInfo | None
-    passed: list[Passed] = field(default_factory=list)
+    passed: list[SkippedInterval] = field(default_factory=list)
     covers: Mapping[datetime, list[DagRunInfo]] = field(default_factory=dict)
     cancels: bool = False
     below: int | None = None
@@ -84,10 +84,16 @@ class Due:
     error: str | None = None
 
 
-class Plan:
+class RunPlan:
     """What is to be done, while it is decided run by run."""
 
-    def __init__(self, dag: Standing, rules: Rules, at_most: int, passed: list[Passed]) -> None:
+    def __init__(
+        self,
+        dag: ScheduleStanding,
+        rules: ScheduleRules,
+        at_most: int,
+        passed: list[SkippedInterval],
+    ) -> None:
         self._dag, self._rules, self._at_most = dag, rules, at_most
         self._unfinished, self._cancels = dag.unfinished, False
         self._runs: list[DagRunInfo] = []
@@ -111,24 +117,24 @@ class Plan:
             if self._unfinished:
                 return False
         elif self._unfinished and self._rules.overlap is Overlap.SKIP:
-            self._pass(last, PassedFor.OVERLAP)
+            self._pass(last, SkipReason.OVERLAP)
             return True
         elif self._unfinished and not self._replace():
             return False
         self._create(group)
         return True
 
-    def leave_out(self, info: DagRunInfo, before: DagRunInfo | None, reason: PassedFor) -> None:
+    def leave_out(self, info: DagRunInfo, before: DagRunInfo | None, reason: SkipReason) -> None:
         """Enter that this run, which follows `before` in the schedule, is not created."""
         self._before[info] = before
         self._pass(info, reason)
 
-    def made(self, following: DagRunInfo | None) -> Due:
+    def made(self, following: DagRunInfo | None) -> DueRuns:
         """Return all that was decided."""
         below = None
         if following is not None and self._rules.overlap is not Overlap.QUEUE:
             below = 1 if following.run_after <= self._dag.since else ANY
-        return Due(self._runs, following, self._passed, self._covers, self._cancels, below)
+        return DueRuns(self._runs, following, self._passed, self._covers, self._cancels, below)
 
     def _create(self, group: list[DagRunInfo]) -> None:
         run = over(group)
@@ -137,12 +143,12 @@ class Plan:
             self._covers[run.run_after] = group
         self._unfinished += 1
 
-    def _pass(self, info: DagRunInfo, reason: PassedFor) -> None:
+    def _pass(self, info: DagRunInfo, reason: SkipReason) -> None:
         start, before = info.data_interval.start, self._before[info]
         last = self._passed[-1] if self._passed else None
         if last is not None and last.last == before and last.reason is reason:
             start = self._passed.pop().first
-        self._passed.append(Passed(start, info, reason))
+        self._passed.append(SkippedInterval(start, info, reason))
 
     def _replace(self) -> bool:
         """Make room for a newer run: what is unfinished ends, what is not there yet never is.
@@ -153,7 +159,7 @@ class Plan:
             return False
         self._cancels = self._dag.unfinished > 0
         for info in self._runs:
-            self._pass(info, PassedFor.OVERLAP)
+            self._pass(info, SkipReason.OVERLAP)
         self._runs.clear()
         self._unfinished = 0
         return True

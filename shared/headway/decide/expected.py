@@ -6,15 +6,15 @@ from datetime import datetime
 from itertools import chain
 
 from headway.decide.due import due
-from headway.decide.due_plan import ANY, Rules, Standing
-from headway.decide.taken import Ahead
+from headway.decide.due_plan import ANY, ScheduleRules, ScheduleStanding
+from headway.decide.taken import BackfilledIntervals
 from headway.domain.catchup import Overlap
 from headway.timetables.base import DagRunInfo, Timetable
 from headway.timetables.sequence import known, runs_on
 
 
 def expected(
-    timetable: Timetable, dag: Standing, rules: Rules, now: datetime, most: int
+    timetable: Timetable, dag: ScheduleStanding, rules: ScheduleRules, now: datetime, most: int
 ) -> Iterator[DagRunInfo]:
     """Return the runs of a schedule that are due at `now`, `most` at most, and those to come.
 
@@ -23,6 +23,6 @@ def expected(
     alone = replace(dag, unfinished=0, most=ANY)
     found = due(timetable, alone, replace(rules, overlap=Overlap.QUEUE), now, most)
     to_come = runs_on(timetable, found.following, rules.bounds(catchup=True), now)
-    ahead = Ahead(dag.taken, partitions=timetable.partitions)
+    ahead = BackfilledIntervals(dag.taken, partitions=timetable.partitions)
     free = (it for it in to_come if not ahead.has(it) and not ahead.blocks(it))
     return known(timetable, chain(found.runs, free))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headway.decide.explain_run import no_scheduler
-from headway.decide.explanation import Explanation, Holder, Place, Reason, single
+from headway.decide.explanation import Explanation, Holder, QueuePlace, Reason, single
 from headway.decide.situation import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow, alive
 from headway.decide.wording import command, counted, lasting, listed, timed
 from headway.domain.gist import gist
@@ -28,7 +28,7 @@ class AttemptSituation:
     worker: ProcessRow | None = None
     workers: Sequence[ProcessRow] = ()
     held_by: Sequence[Holder] = ()
-    place: Place | None = None
+    place: QueuePlace | None = None
     revoked_at: datetime | None = None
     event: EventRow | None = None
     schedulers: Sequence[ProcessRow] = ()

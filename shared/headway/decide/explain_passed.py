@@ -4,26 +4,26 @@ from collections.abc import Mapping
 from typing import Final
 
 from headway.decide.explanation import Explanation, Reason
-from headway.decide.situation import DagRow, PassedRow
+from headway.decide.situation import DagRow, SkippedRow
 from headway.decide.wording import command, instant
-from headway.domain.catchup import PassedFor
+from headway.domain.catchup import SkipReason
 from headway.domain.interval import DataInterval
 
-_WHY: Final[Mapping[PassedFor, str]] = {
-    PassedFor.CATCHUP: "they fell due while nobody scheduled {dag}, and its catchup leaves them "
+_WHY: Final[Mapping[SkipReason, str]] = {
+    SkipReason.CATCHUP: "they fell due while nobody scheduled {dag}, and its catchup leaves them "
     "out",
-    PassedFor.WINDOW: "they fell due while nobody scheduled {dag}, longer ago than its "
+    SkipReason.WINDOW: "they fell due while nobody scheduled {dag}, longer ago than its "
     "catchup_window",
-    PassedFor.OVERLAP: "they fell due while another run had not ended, and the overlap of {dag} "
+    SkipReason.OVERLAP: "they fell due while another run had not ended, and the overlap of {dag} "
     "does not let them wait",
-    PassedFor.BACKFILL: "the backfill was cancelled that was to run them, and the schedule of "
+    SkipReason.BACKFILL: "the backfill was cancelled that was to run them, and the schedule of "
     "{dag} had gone past them by then",
-    PassedFor.CONFLICT: "another run, of a backfill or of a former schedule of {dag}, is about a "
+    SkipReason.CONFLICT: "another run, of a backfill or of a former schedule of {dag}, is about a "
     "part of that time",
 }
 
 
-def explain_passed(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> Explanation:
+def explain_passed(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> Explanation:
     """Say why there is no such run, and never will be by itself.
 
     `asked` is the interval that was asked for, None if the schedule has no such interval now, or
@@ -46,8 +46,8 @@ def explain_passed(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> Ex
     )
 
 
-def _change(dag: DagRow, it: PassedRow, asked: DataInterval | None) -> str:
-    if asked is not None and it.reason is not PassedFor.CONFLICT:
+def _change(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> str:
+    if asked is not None and it.reason is not SkipReason.CONFLICT:
         date = ("--date", asked.start.isoformat(), "--no-wait")
         return f"{command('backfill', 'create', dag.dag_id, *date)} runs that interval."
     if not dag.active:

@@ -7,13 +7,13 @@ from typing import Final
 
 from headway.decide.admit import READ_AHEAD, Budget, Limit, ReadyTask, admit
 from headway.decide.explain_run import no_scheduler
-from headway.decide.explanation import Explanation, Holder, Place, Reason, single
+from headway.decide.explanation import Explanation, Holder, QueuePlace, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, alive
 from headway.decide.wording import command, counted, listed, ordinal
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingTask:
     """A scheduled task instance with what people call it by."""
 
     task: ReadyTask
@@ -49,8 +49,8 @@ class ReadySituation:
     limits: Mapping[Budget, int]
     free: Mapping[Budget, int]
     holders: Mapping[Budget, Sequence[Holder]]
-    ahead: Sequence[Waiting]
-    place: Place
+    ahead: Sequence[WaitingTask]
+    place: QueuePlace
     schedulers: Sequence[ProcessRow]
     aging: float
     draining: Sequence[ProcessRow] = ()

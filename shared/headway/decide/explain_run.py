@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headway.decide.explanation import Explanation, Holder, Place, Reason, single
+from headway.decide.explanation import Explanation, Holder, QueuePlace, Reason, single
 from headway.decide.situation import DagRow, ProcessRow, RunRow, alive
 from headway.decide.start import QueuedRun, placed
 from headway.decide.wording import command, counted, instant, lasting, ordinal, timed
@@ -56,7 +56,7 @@ class MissingSituation:
 
 def explain_queued(it: QueuedSituation) -> Explanation:
     """Say why a queued run has not started."""
-    place = Place(f"queued runs of {_lane(it)}", it.nth, it.waiting)
+    place = QueuePlace(f"queued runs of {_lane(it)}", it.nth, it.waiting)
     starts = Explanation(
         reason=Reason.RUN_STARTS,
         sentence="The run is queued, and nothing holds it: it starts in the next pass of "
@@ -136,7 +136,7 @@ def reserved(run: RunRow, job: ProcessRow | None) -> Explanation:
     )
 
 
-def _held_queued(it: QueuedSituation, place: Place) -> Iterator[Explanation]:
+def _held_queued(it: QueuedSituation, place: QueuePlace) -> Iterator[Explanation]:
     dag = it.dag.dag_id
     if not it.dag.active:
         yield _gone(it.dag, "starts no runs")
@@ -175,7 +175,7 @@ def _awaits_parse(it: QueuedSituation) -> Explanation:
     )
 
 
-def _lane_full(it: QueuedSituation, place: Place) -> Explanation:
+def _lane_full(it: QueuedSituation, place: QueuePlace) -> Explanation:
     backfill = it.run.backfill_id is not None
     if it.most < 1 and backfill:
         return Explanation(

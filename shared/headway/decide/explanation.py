@@ -97,7 +97,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePlace:
     """The place in a line: `nth` of so many, the first being 1."""
 
     line: str
@@ -117,7 +117,7 @@ class Explanation:
     sentence: str
     change: str
     held_by: tuple[Holder, ...] = ()
-    place: Place | None = None
+    place: QueuePlace | None = None
     facts: tuple[str, ...] = ()
     subject: Subject | None = None
     because: "Explanation | None" = None

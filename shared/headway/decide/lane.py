@@ -10,7 +10,7 @@ WHOLE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class BackfillShare:
     """A backfill and a pool of so many slots, of which it has `held`.
 
     `first`: how many the first of its tasks that wait takes.  `outsized`: a task of a lower lane
@@ -27,7 +27,7 @@ class Lane:
     waits: bool = False
 
 
-def slots_for(lane: Lane) -> int:
+def slots_for(lane: BackfillShare) -> int:
     """Return how many more slots the backfill may take: its share, or one task when it has none."""
     if lane.outsized or (lane.idle_only and lane.waits):
         return 0

@@ -15,7 +15,7 @@ jumped than that so many have died."""
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class SilenceCount:
     """Attempts by what is known of them.
 
     `running` and `expired` count those of processes that are thought to be alive, the
@@ -37,7 +37,7 @@ def is_storm(silent: int, of: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedAttempt:
     """A lost attempt is followed at once by another one, which keeps its slot.
 
     With a state the other one runs nothing: it ends what was left on a cluster, and the task
@@ -49,7 +49,7 @@ class Followed:
 
 def what_follows(
     losses: int, on_lost: OnLost, *, leaves: bool, stop_to: TaskState | None
-) -> Next | Followed:
+) -> Next | FollowedAttempt:
     """Return what follows an attempt whose worker is dead; `losses` counts it, too.
 
     One that `leaves` an application on a cluster is followed until there have been too many:
@@ -58,4 +58,6 @@ def what_follows(
     following = after_loss(losses, on_lost)
     if not leaves or losses > MOST_LOSSES:
         return following
-    return Followed(stop_to or (TaskState.FAILED if following.state is TaskState.FAILED else None))
+    return FollowedAttempt(
+        stop_to or (TaskState.FAILED if following.state is TaskState.FAILED else None)
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from headway.domain.retention import Kind, Tie
+from headway.domain.retention import RetainedKind, Tie
 
 REST: Final = 3.0
 """How many times as long as the last portion took the next one waits."""
@@ -19,14 +19,14 @@ CONTENDED_REST: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RetentionCursor:
     """How far a kind has been looked through: everything up to here."""
 
     at: datetime | None = None
     id: int = 0
 
 
-BEGINNING: Final = Place()
+BEGINNING: Final = RetentionCursor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class RetentionPortion:
     """What one transaction removes, and where the next one goes on; nowhere if `next` is None."""
 
     ids: list[int] = field(default_factory=list)
@@ -49,10 +49,10 @@ class Portion:
     kept: Mapping[Tie, int] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
-    next: Place | None = None
+    next: RetentionCursor | None = None
 
 
-def portion(candidates: Sequence[Candidate], looked_for: int, most: int) -> Portion:
+def portion(candidates: Sequence[Candidate], looked_for: int, most: int) -> RetentionPortion:
     """Take candidates in their order while they are old, up to `most` rows, but one at least.
 
     `looked_for` is how many candidates were asked for: fewer are all that there are.
@@ -74,9 +74,9 @@ def portion(candidates: Sequence[Candidate], looked_for: int, most: int) -> Port
             moments.append(each.at)
         elif each.tie is not Tie.OTHER:
             kept[each.tie] += 1
-        at = Place(each.at, each.id)
+        at = RetentionCursor(each.at, each.id)
     since, until = (min(moments), max(moments)) if moments else (None, None)
-    return Portion(ids, size, dict(kept), since, until, None if is_last else at)
+    return RetentionPortion(ids, size, dict(kept), since, until, None if is_last else at)
 
 
 def rest(seconds: float, *, contended: bool) -> float:
@@ -86,6 +86,6 @@ def rest(seconds: float, *, contended: bool) -> float:
     return max(SHORTEST_REST, REST * seconds)
 
 
-def enabled(days: Mapping[Kind, float]) -> dict[Kind, float]:
+def enabled(days: Mapping[RetainedKind, float]) -> dict[RetainedKind, float]:
     """Return for how many seconds each kind is kept; one that is kept for ever is left out."""
     return {kind: 86_400.0 * each for kind, each in days.items() if each > 0}

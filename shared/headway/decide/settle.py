@@ -81,7 +81,7 @@ class Settlement:
 
 
 @dataclass(slots=True)
-class _Whole:
+class _RunTally:
     """A whole look while it is taken."""
 
     run: RunStanding
@@ -165,7 +165,7 @@ def settle(run: RunStanding, most: int = MAX_MAP_LENGTH) -> Settlement:
     task is expanded to more than `most` instances.
     """
     counts = {task_id: dict(standing.counts) for task_id, standing in run.tasks.items()}
-    look = _Whole(run, most, counts)
+    look = _RunTally(run, most, counts)
     for task_id, standing in run.tasks.items():
         if standing.undecided and task_id not in run.graph.tasks:
             look.remove(task_id, standing)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headway.decide.admit import READ_AHEAD, Admission, Budget, Limit, admit
-from headway.decide.explain_ready import Waiting
+from headway.decide.explain_ready import WaitingTask
 from headway.decide.situation import ProcessRow
 
 _SCHEDULERS: Final = Budget(Limit.SCHEDULER, ())
@@ -42,7 +42,7 @@ class Line:
     `schedulers` are those that are alive.
     """
 
-    waiting: Sequence[Waiting]
+    waiting: Sequence[WaitingTask]
     limits: Mapping[Budget, int]
     taken: Mapping[Budget, int]
     schedulers: Sequence[ProcessRow]
@@ -52,15 +52,15 @@ class Line:
 class Simulation:
     """What is admitted under the limits in force, and under the changed ones."""
 
-    waiting: Sequence[Waiting]
+    waiting: Sequence[WaitingTask]
     now: Admission
     then: Admission
 
-    def gained(self) -> list[Waiting]:
+    def gained(self) -> list[WaitingTask]:
         """Return who is admitted under the changed limits alone."""
         return self._those(set(self.then.task_ids) - set(self.now.task_ids))
 
-    def lost(self) -> list[Waiting]:
+    def lost(self) -> list[WaitingTask]:
         """Return who is admitted under the limits in force alone."""
         return self._those(set(self.now.task_ids) - set(self.then.task_ids))
 
@@ -78,7 +78,7 @@ class Simulation:
                 return " ".join([each.task.dag_id, each.run_id, *map(str, rest)])
         return " ".join(map(str, budget.owner))
 
-    def _those(self, ids: set[int]) -> list[Waiting]:
+    def _those(self, ids: set[int]) -> list[WaitingTask]:
         return [each for each in self.waiting if each.task.id in ids]
 
 

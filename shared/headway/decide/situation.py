@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headway.domain.catchup import PassedFor
+from headway.domain.catchup import SkipReason
 from headway.domain.states import Outcome, Phase, RunState, TaskState
 
 
@@ -31,12 +31,12 @@ class DagRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassedRow:
+class SkippedRow:
     """Intervals without a run of their own, and why; `run_id` is the run that covers them."""
 
     first_start: datetime
     end: datetime
-    reason: PassedFor
+    reason: SkipReason
     at: datetime
     run_id: str | None
 

@@ -17,7 +17,7 @@ NEEDED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingInPool:
     """Scheduled tasks of a pool and queue: `waiting` may be queued, others' DAGs are `paused`.
 
     The `longest` has waited so many seconds, of those that were looked at.
@@ -57,7 +57,7 @@ class QueueStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class OpenWork:
     """Runs to do, DAGs of which a run is due and not created, and seconds that the oldest wait."""
 
     runs_running: int
@@ -82,10 +82,10 @@ class Status:
     """How all of it stands at one moment; durations are in seconds of the database's clock."""
 
     processes: Sequence[ProcessRow]
-    waiting: Sequence[Waiting]
+    waiting: Sequence[WaitingInPool]
     pools: Sequence[PoolStanding]
     queues: Sequence[QueueStanding]
-    backlog: Backlog
+    backlog: OpenWork
     trouble: Trouble
 
 

@@ -10,7 +10,7 @@ from headway.timetables.base import DagRunInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class BackfilledInterval:
     """A run of a backfill: its date, what it is about, and whether it partitions time."""
 
     date: datetime
@@ -18,10 +18,10 @@ class Taken:
     partitions: bool
 
 
-class Ahead:
+class BackfilledIntervals:
     """Tells what backfills have of a schedule, which partitions time or does not."""
 
-    def __init__(self, taken: Collection[Taken], *, partitions: bool) -> None:
+    def __init__(self, taken: Collection[BackfilledInterval], *, partitions: bool) -> None:
         self._dates: dict[datetime, list[DataInterval]] = {}
         for it in taken:
             self._dates.setdefault(it.date, []).append(it.interval)

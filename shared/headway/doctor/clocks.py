@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.db import processes, server
-from headway.doctor.finding import DatabaseCheck, Finding, Subject, judged
+from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 from headway.domain.clock_skew import NOTABLE, described, is_notable, skew
 
 WANTED: Final = f"within {NOTABLE:g} s of the database's clock"
@@ -14,14 +14,14 @@ SAME: Final = "the same as the database's"
 REMEDY: Final = "timedatectl set-ntp true"
 
 
-def clock(subject: Subject, conn: Connection) -> Iterator[Finding]:
+def clock(subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Compare the clock of this machine with the database's."""
     before = subject.clock.now()
     differs = skew(before, server.now(conn), subject.clock.now())
     yield _judged("clock", differs, REMEDY)
 
 
-def clocks_of_processes(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def clocks_of_processes(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at what running services say of their own clocks; there is a row for a wrong one."""
     for it in processes.skews(conn):
         if is_notable(it.skew):

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 
 from headway.db import migrate, roles
 from headway.db.logins import Login
-from headway.doctor.finding import DatabaseCheck, Finding, Subject, judged
+from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 from headway.domain.errors import HeadwayError, ReplicaError
 from headway.runtime.loop import cause_of
 
@@ -40,7 +40,7 @@ def answering(engine: Engine) -> Finding:
     return Finding("database", True, f"{_where(engine)} answers {role}", _ANSWERS)
 
 
-def schema(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def schema(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Compare the schema with that of this release."""
     current, wanted = migrate.current(conn), migrate.head()
     remedy = None
@@ -51,7 +51,7 @@ def schema(_subject: Subject, conn: Connection) -> Iterator[Finding]:
     yield judged("schema", current or "no tables of Headway", wanted, remedy)
 
 
-def service_roles(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def service_roles(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Tell which login roles are absent, cannot log in, or may do more than they should."""
     for standing in roles.standings(conn):
         if (remedy := _role_remedy(standing)) is not None:
@@ -62,13 +62,13 @@ def service_roles(_subject: Subject, conn: Connection) -> Iterator[Finding]:
         yield Finding("roles", True, ", ".join(Login), "a role for each service, and no more")
 
 
-def _role_found(standing: roles.Standing) -> str:
+def _role_found(standing: roles.RoleStatus) -> str:
     if not standing.present:
         return "absent"
     return "may do more than it should" if standing.powerful else "may not log in"
 
 
-def _role_remedy(standing: roles.Standing) -> str | None:
+def _role_remedy(standing: roles.RoleStatus) -> str | None:
     role = standing.login
     if not standing.present:
         return f"CREATE ROLE {role} LOGIN; then {_MIGRATE}"

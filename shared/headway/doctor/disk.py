@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.doctor.finding import Check, Examined, Finding, judged
 
 LEAST: Final = 2**30
 """Bytes that must be free: a log may have 10 MiB, a version's code 50, and Spark spills."""
@@ -15,7 +15,7 @@ LEAST: Final = 2**30
 _USUAL: Final = Path("/tmp")  # noqa: S108 - it is only looked at
 
 
-def free_space(subject: Subject) -> Iterator[Finding]:
+def free_space(subject: Examined) -> Iterator[Finding]:
     """Look at the space below the home, and below the folder for temporary files."""
     yield _space("home", subject.home, "HEADWAY_HOME")
     yield _space("temporary files", temporary_folder() or _USUAL, "TMPDIR")

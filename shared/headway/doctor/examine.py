@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.db.engine import is_transient
 from headway.doctor import clocks, database, disk, rights, sandbox, server, settings, spark, state
-from headway.doctor.finding import Check, DatabaseCheck, Finding, Subject
+from headway.doctor.finding import Check, DatabaseCheck, Examined, Finding
 from headway.domain.errors import HeadwayError
 from headway.runtime.loop import cause_of
 
@@ -33,7 +33,7 @@ IN_DATABASE: Final[tuple[DatabaseCheck, ...]] = (
 _REFUSED: Final = "42501"
 
 
-def examine(subject: Subject, connect: Callable[[], Engine]) -> Iterator[Finding]:
+def examine(subject: Examined, connect: Callable[[], Engine]) -> Iterator[Finding]:
     """Yield the findings of all checks; `connect` returns an engine for the database.
 
     A database that does not answer is a finding, and so is a check that this role may not make.
@@ -43,7 +43,7 @@ def examine(subject: Subject, connect: Callable[[], Engine]) -> Iterator[Finding
         yield from check(subject)
 
 
-def _ask_database(subject: Subject, connect: Callable[[], Engine]) -> Iterator[Finding]:
+def _ask_database(subject: Examined, connect: Callable[[], Engine]) -> Iterator[Finding]:
     try:
         engine = connect()
     except HeadwayError as error:
@@ -59,7 +59,7 @@ def _ask_database(subject: Subject, connect: Callable[[], Engine]) -> Iterator[F
         engine.dispose()
 
 
-def _asked(subject: Subject, engine: Engine, check: DatabaseCheck) -> list[Finding]:
+def _asked(subject: Examined, engine: Engine, check: DatabaseCheck) -> list[Finding]:
     try:
         with engine.begin() as conn:
             return list(check(subject, conn))

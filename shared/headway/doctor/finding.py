@@ -25,7 +25,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Examined:
     """The machine and the account that `headway doctor` runs on and as."""
 
     environment: Mapping[str, str]
@@ -33,8 +33,8 @@ class Subject:
     clock: Clock
 
 
-Check: TypeAlias = Callable[[Subject], Iterable[Finding]]
-DatabaseCheck: TypeAlias = Callable[[Subject, Connection], Iterable[Finding]]
+Check: TypeAlias = Callable[[Examined], Iterable[Finding]]
+DatabaseCheck: TypeAlias = Callable[[Examined, Connection], Iterable[Finding]]
 
 
 def judged(check: str, found: str, wanted: str, remedy: str | None) -> Finding:

@@ -6,10 +6,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.db import public_rights
-from headway.doctor.finding import DatabaseCheck, Finding, Subject, judged
+from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 
 
-def of_public(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def of_public(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at what PUBLIC may make in the database, each as large as the disk."""
     for right in public_rights.found(conn):
         yield judged(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
 from headway.runtime import settings
 from headway.runtime.forker import Forker, ForkerError
@@ -38,7 +38,7 @@ _INSTEAD: Final[Mapping[Layer, str]] = {
 """What does the work of a layer that is missing; nothing does that of the others."""
 
 
-def layers(_subject: Subject) -> Iterator[Finding]:
+def layers(_subject: Examined) -> Iterator[Finding]:
     """Try each layer of the sandbox where DAG files are parsed, as the parser does at its start."""
     try:
         found = _isolation()
@@ -57,7 +57,7 @@ def walls(found: Isolation) -> Iterator[Finding]:
         yield _missing(layer, why, found)
 
 
-def attempts(_subject: Subject) -> Iterator[Finding]:
+def attempts(_subject: Examined) -> Iterator[Finding]:
     """Look whether attempts that run here could see and signal each other."""
     found = (
         "each attempt has a PID namespace and a /proc of its own"

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from headway.db import server
 from headway.db.engine import PLANS
-from headway.doctor.finding import DatabaseCheck, Finding, Subject, judged
+from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 
 OLDEST: Final = 15
 """The oldest major version of Postgres that Headway is tested with."""
@@ -33,7 +33,7 @@ _BY_SOURCE: Final = {
 _IN_FILES: Final = "ALTER SYSTEM SET {name} = on; SELECT pg_reload_conf(); (as a superuser)"
 
 
-def version(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def version(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at the version of Postgres."""
     found = server.version(conn)
     old = found < OLDEST * 10_000
@@ -45,7 +45,7 @@ def version(_subject: Subject, conn: Connection) -> Iterator[Finding]:
     )
 
 
-def durability(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def durability(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at the settings by which a committed outcome survives a crash of the machine."""
     for name, wanted in _DURABLE.items():
         it = server.setting(conn, name)
@@ -56,7 +56,7 @@ def durability(_subject: Subject, conn: Connection) -> Iterator[Finding]:
         )
 
 
-def planning(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def planning(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at the settings of plans, which each connection of Headway makes for itself."""
     for name, wanted in PLANS.items():
         it = server.setting(conn, name)
@@ -67,7 +67,7 @@ def planning(_subject: Subject, conn: Connection) -> Iterator[Finding]:
         yield judged(f"server {name}", found, wanted, lost if it.setting != wanted else None)
 
 
-def connections(_subject: Subject, conn: Connection) -> Iterator[Finding]:
+def connections(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at how many of the server's connections are taken."""
     taken, most = server.connections(conn)
     full = taken > _FULL * most

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
 from headway.runtime import settings
 from headway.runtime.models import MODELS
 
 
-def values(_subject: Subject) -> Iterator[Finding]:
+def values(_subject: Examined) -> Iterator[Finding]:
     """Read every setting of every service."""
     problems: list[str] = []
     for model in MODELS:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import EmbeddedError
 from headway.embedded import java
 
@@ -15,7 +15,7 @@ _MODULES: Final = ("pyspark", "pandas", "pyarrow", "grpc", "google")
 _INSTALL: Final = "pip install 'headway[spark]'"
 
 
-def pyspark(_subject: Subject) -> Iterator[Finding]:
+def pyspark(_subject: Examined) -> Iterator[Finding]:
     """Look for PySpark and what its client of Spark Connect imports.
 
     An installation without it is a sound one, as of schedulers, of which this row tells.
@@ -27,7 +27,7 @@ def pyspark(_subject: Subject) -> Iterator[Finding]:
     yield judged("pyspark", found, "PySpark 4 with Spark Connect", _INSTALL if missing else None)
 
 
-def java_runtime(subject: Subject) -> Iterator[Finding]:
+def java_runtime(subject: Examined) -> Iterator[Finding]:
     """Look for the Java that Spark would run on, if it is installed."""
     if not _installed("pyspark"):
         return

@@ -7,12 +7,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from headway.doctor.finding import Check, Finding, Subject, judged
+from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
 from headway.runtime.private_files import is_read_only, private_paths, surplus
 
 
-def secret_modes(subject: Subject) -> Iterator[Finding]:
+def secret_modes(subject: Examined) -> Iterator[Finding]:
     """Look at who may read the files in which secrets are."""
     for path in dict.fromkeys(_with_secrets(subject.home)):
         try:

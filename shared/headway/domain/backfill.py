@@ -18,7 +18,7 @@ class Direction(StrEnum):
     BACKWARD = "backward"
 
 
-class Fate(StrEnum):
+class DateDecision(StrEnum):
     """What becomes of a date: a new run, the one it has once more, or nothing.
 
     What is skipped has ended and is left as it is; a conflict is a run in the way.

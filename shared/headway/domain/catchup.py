@@ -20,7 +20,7 @@ class Overlap(StrEnum):
     CANCEL_RUNNING = "cancel_running"
 
 
-class PassedFor(StrEnum):
+class SkipReason(StrEnum):
     """Why intervals of a schedule have no run of their own."""
 
     CATCHUP = "catchup"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 
-class DeadlineReference(StrEnum):
+class DeadlineMoment(StrEnum):
     """The moment that a deadline is counted from: one of the run's, or a date."""
 
     DUE = "due"
@@ -21,7 +21,7 @@ class DeadlineSpec:
     Runs of a backfill have it only with `backfills`.
     """
 
-    reference: DeadlineReference = DeadlineReference.DUE
+    reference: DeadlineMoment = DeadlineMoment.DUE
     seconds: float = 0.0
     at: datetime | None = None
     backfills: bool = False

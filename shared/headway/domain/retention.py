@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Kind(StrEnum):
+class RetainedKind(StrEnum):
     """What is removed together."""
 
     RUNS = "runs"

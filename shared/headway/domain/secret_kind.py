@@ -7,7 +7,7 @@ LARGEST_SECRET: Final = 256 * 2**10
 """Bytes that a connection or a variable may have."""
 
 
-class Kind(StrEnum):
+class SecretKind(StrEnum):
     """A connection or a variable."""
 
     CONNECTION = "connection"

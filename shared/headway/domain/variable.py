@@ -7,12 +7,12 @@ from typing import TypeAlias
 from headway.domain.connection import Connection
 from headway.domain.errors import SecretError
 from headway.domain.names import check_key
-from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
 from headway.domain.sensitive import NO_SECRETS, secret_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
+class StoredVariable:
     """A named text.  One that is `plain` is no secret: logs and lists may show it."""
 
     key: str
@@ -56,14 +56,14 @@ class Variable:
         return frozenset(found - {""})
 
 
-Secret: TypeAlias = Connection | Variable
+Secret: TypeAlias = Connection | StoredVariable
 
 
-def kind_of(secret: Secret) -> tuple[Kind, str]:
+def kind_of(secret: Secret) -> tuple[SecretKind, str]:
     """Return what it is, and its name."""
     if isinstance(secret, Connection):
-        return Kind.CONNECTION, secret.conn_id
-    return Kind.VARIABLE, secret.key
+        return SecretKind.CONNECTION, secret.conn_id
+    return SecretKind.VARIABLE, secret.key
 
 
 def to_text(secret: Secret) -> str:
@@ -73,16 +73,16 @@ def to_text(secret: Secret) -> str:
     return json.dumps({"value": secret.value, "plain": secret.plain})
 
 
-def from_text(kind: Kind, name: str, text: str) -> Secret:
+def from_text(kind: SecretKind, name: str, text: str) -> Secret:
     """Return what `to_text` made the text of."""
-    if kind is Kind.CONNECTION:
+    if kind is SecretKind.CONNECTION:
         return Connection.from_json(name, text)
     fields = json.loads(text)
-    return Variable(key=name, value=fields["value"], plain=fields["plain"])
+    return StoredVariable(key=name, value=fields["value"], plain=fields["plain"])
 
 
-def provided(kind: Kind, name: str, text: str) -> Secret:
+def provided(kind: SecretKind, name: str, text: str) -> Secret:
     """Return what somebody has written: a connection as URI or JSON, a variable as it is."""
-    if kind is Kind.CONNECTION:
+    if kind is SecretKind.CONNECTION:
         return Connection.from_text(name, text)
-    return Variable(key=name, value=text)
+    return StoredVariable(key=name, value=text)

@@ -26,7 +26,7 @@ _LOCK_PATIENCE: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class DataDirectory:
     """A directory that no other server uses: `data`, `password`, `port` and `server.log`.
 
     `handle` is the open directory with a lock on it.  A server that inherits it keeps
@@ -54,14 +54,14 @@ class Cluster:
 
 
 @contextmanager
-def hold(directory: Path, account: str | None, clock: Clock) -> Iterator[Cluster]:
+def hold(directory: Path, account: str | None, clock: Clock) -> Iterator[DataDirectory]:
     """Lock `directory`, made if it is absent; EmbeddedError when a server runs in it."""
     try:
         _prepare(directory, account)
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _lock(directory, handle, clock)
-            yield Cluster(directory, handle, account)
+            yield DataDirectory(directory, handle, account)
         finally:
             os.close(handle)
     except OSError as error:
@@ -71,7 +71,7 @@ def hold(directory: Path, account: str | None, clock: Clock) -> Iterator[Cluster
         ) from error
 
 
-def initialise(cluster: Cluster, binaries: Binaries) -> None:
+def initialise(cluster: DataDirectory, binaries: Binaries) -> None:
     """Make a new cluster, all or nothing, unless the directory holds one."""
     if cluster.data.exists():
         return
@@ -98,7 +98,7 @@ def initialise(cluster: Cluster, binaries: Binaries) -> None:
     unfinished.rename(cluster.data)
 
 
-def check(cluster: Cluster, binaries: Binaries) -> None:
+def check(cluster: DataDirectory, binaries: Binaries) -> None:
     """Raise EmbeddedError unless the data is of a version that `binaries` can serve."""
     try:
         found = (cluster.data / "PG_VERSION").read_text("ascii").strip()
@@ -157,7 +157,7 @@ def _in_use(directory: Path) -> str:
     )
 
 
-def _write_password(cluster: Cluster) -> None:
+def _write_password(cluster: DataDirectory) -> None:
     path = cluster.directory / "password"
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)

@@ -12,13 +12,21 @@ from typing import Final, Self
 from headway.domain.errors import EmbeddedError
 from headway.embedded.account import server_account
 from headway.embedded.binaries import Binaries, find_binaries
-from headway.embedded.cluster import DATABASE, USER, Cluster, check, hold, initialise, password
+from headway.embedded.cluster import (
+    DATABASE,
+    USER,
+    DataDirectory,
+    check,
+    hold,
+    initialise,
+    password,
+)
 from headway.embedded.port import HOST, choose_port
 from headway.runtime import settings as surroundings
 from headway.runtime.clock import Clock, SystemClock
 from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 SETTINGS: Final = {
     "listen_addresses": HOST,
@@ -140,7 +148,7 @@ class PostgresServer:
             return
         raise EmbeddedError(f"The Postgres server, process {self.pid}, cannot be stopped.")
 
-    def _launch(self, cluster: Cluster, binaries: Binaries) -> "subprocess.Popen[bytes]":
+    def _launch(self, cluster: DataDirectory, binaries: Binaries) -> "subprocess.Popen[bytes]":
         command = [str(binaries.folder / "postgres"), "-D", cluster.seen("data")]
         since, new = _SINCE
         given = {**self._settings, "port": str(self.port)}
@@ -151,7 +159,7 @@ class PostgresServer:
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as log:
             return subprocess.Popen(
-                tethered(command, on_death=signal.SIGINT, user=cluster.account),
+                dies_with_parent(command, on_death=signal.SIGINT, user=cluster.account),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -16,7 +16,7 @@ PAUSE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedLog:
     """The task instance of which logs are wanted, and which attempt; None for the last one."""
 
     dag_id: str
@@ -26,7 +26,7 @@ class Wanted:
     attempt: int | None
 
 
-def show(release: Release, wanted: Wanted, options: Sequence[str]) -> int:
+def show(release: Release, wanted: WantedLog, options: Sequence[str]) -> int:
     """Print the log of one attempt on this terminal; return the exit status of that."""
     found = _attempts(_task(release, wanted))
     chosen = [it for it in found if wanted.attempt in {None, it["attempt"]}]
@@ -35,7 +35,7 @@ def show(release: Release, wanted: Wanted, options: Sequence[str]) -> int:
     return _print(release, wanted, chosen[-1], options)
 
 
-def follow(release: Release, wanted: Wanted, options: Sequence[str], clock: Clock) -> int:
+def follow(release: Release, wanted: WantedLog, options: Sequence[str], clock: Clock) -> int:
     """Print the logs of attempts as they come, until the task or the wanted attempt has ended."""
     status, printed = 0, wanted.attempt - 1 if wanted.attempt is not None else None
     while status == 0:
@@ -59,7 +59,7 @@ def _after(found: Sequence[Mapping[str, Any]], attempt: int) -> list[Mapping[str
     return [it for it in found if it["attempt"] > attempt]
 
 
-def _task(release: Release, wanted: Wanted) -> Mapping[str, Any]:
+def _task(release: Release, wanted: WantedLog) -> Mapping[str, Any]:
     rows = release.ask("tasks", "list", wanted.dag_id, wanted.run_id)
     mine: Iterator[Mapping[str, Any]] = (
         it for it in rows if (it["task_id"], it["map_index"]) == (wanted.task_id, wanted.map_index)
@@ -80,7 +80,7 @@ def _attempts(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _print(
-    release: Release, wanted: Wanted, attempt: Mapping[str, Any], options: Sequence[str]
+    release: Release, wanted: WantedLog, attempt: Mapping[str, Any], options: Sequence[str]
 ) -> int:
     pod = pods.with_logs(release.pods, attempt["worker"])
     named = [wanted.dag_id, wanted.run_id, wanted.task_id, "--map-index", str(wanted.map_index)]
@@ -88,7 +88,7 @@ def _print(
     return release.kubectl.headway(pod, "tasks", "logs", *named, *number, *options)
 
 
-def _none(wanted: Wanted, found: Sequence[Mapping[str, Any]]) -> str:
+def _none(wanted: WantedLog, found: Sequence[Mapping[str, Any]]) -> str:
     numbers = ", ".join(str(it["attempt"]) for it in found)
     if not numbers:
         return f"No attempt of task {wanted.task_id!r} has started in run {wanted.run_id}."

@@ -132,7 +132,7 @@ def logs(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Print the log of an attempt, from its worker's pod or the store that logs are copied to."""
     release = _release(context)
-    wanted = log_reading.Wanted(dag_id, run_id, task_id, map_index, attempt)
+    wanted = log_reading.WantedLog(dag_id, run_id, task_id, map_index, attempt)
     if follow:
         raise typer.Exit(log_reading.follow(release, wanted, (), SystemClock()))
     raise typer.Exit(log_reading.show(release, wanted, ()))

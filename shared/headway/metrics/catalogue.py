@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from headway.metrics import database, parser, process, scheduler, worker
-from headway.metrics.metric import EVERY, MOST, OTHER, Histogram, Label, Metric, Service
+from headway.metrics.metric import EVERY, MOST, OTHER, Histogram, Label, Metric, ServiceKind
 
 SUBJECTS: Final[dict[str, Sequence[Metric]]] = {
     "Every service": process.DECLARED,
@@ -29,7 +29,7 @@ database are the same in each: take `max`, not `sum`. Counters begin at 0 when a
 """
 
 
-def of(service: Service) -> list[Metric]:
+def of(service: ServiceKind) -> list[Metric]:
     """Return the metrics that a service shows."""
     return [metric for metric in METRICS if service in metric.services]
 

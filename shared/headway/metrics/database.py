@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from headway.metrics.metric import EVERY, Counter, Gauge, Histogram, Label, Service
+from headway.metrics.metric import EVERY, Counter, Gauge, Histogram, Label, ServiceKind
 
-_SCHEDULER: Final = frozenset({Service.SCHEDULER})
+_SCHEDULER: Final = frozenset({ServiceKind.SCHEDULER})
 _BY_TABLE: Final = (Label("table"),)
 
 CONNECTIONS: Final = Gauge(

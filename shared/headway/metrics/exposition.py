@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 
 from headway import __version__
 from headway.metrics import catalogue
-from headway.metrics.metric import Counter, Gauge, Histogram, Metric, Service, Values
+from headway.metrics.metric import Counter, Gauge, Histogram, Metric, ServiceKind, Values
 from headway.metrics.process import INFO
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -25,7 +25,7 @@ KEPT: Final = 4096
 class Exposition:
     """The metrics of one service, as Prometheus reads them."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: ServiceKind) -> None:
         INFO.set(1, service, __version__)
         self._metrics = catalogue.of(service)
         self._of_the_process = CollectorRegistry(auto_describe=False)

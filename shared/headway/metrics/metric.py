@@ -24,7 +24,7 @@ Values: TypeAlias = tuple[str, ...]
 """The values of a metric's labels, in their order."""
 
 
-class Service(StrEnum):
+class ServiceKind(StrEnum):
     """Which services show a metric."""
 
     PARSER = "parser"
@@ -32,7 +32,7 @@ class Service(StrEnum):
     WORKER = "worker"
 
 
-EVERY: Final = frozenset(Service)
+EVERY: Final = frozenset(ServiceKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Metric:
 
     name: str
     help: str
-    services: frozenset[Service]
+    services: frozenset[ServiceKind]
     labels: tuple[Label, ...] = ()
     unit: str = ""
     _known: set[Values] = field(default_factory=set)

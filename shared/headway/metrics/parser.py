@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from headway.metrics.metric import Counter, Gauge, Histogram, Label, Service
+from headway.metrics.metric import Counter, Gauge, Histogram, Label, ServiceKind
 
-_OURS: Final = frozenset({Service.PARSER})
+_OURS: Final = frozenset({ServiceKind.PARSER})
 
 FILES: Final = Gauge(
     "headway_parser_files",

@@ -4,13 +4,13 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Final
 
-from headway.metrics.metric import EVERY, Counter, Gauge, Label, Service
+from headway.metrics.metric import EVERY, Counter, Gauge, Label, ServiceKind
 
 INFO: Final = Gauge(
     "headway_service_info",
     "1, with the kind and the release of the service.",
     EVERY,
-    (Label("service", tuple(Service)), Label("version")),
+    (Label("service", tuple(ServiceKind)), Label("version")),
 )
 
 CLOCK_SKEW: Final = Gauge(
@@ -29,7 +29,7 @@ ILLEGAL_TRANSITIONS: Final = Counter(
 DISK: Final = Gauge(
     "headway_home_disk_bytes",
     "Bytes of the disk that holds the Headway home: what it has (total), and what is free.",
-    frozenset({Service.PARSER, Service.WORKER}),
+    frozenset({ServiceKind.PARSER, ServiceKind.WORKER}),
     (Label("space", ("total", "free")),),
     unit="bytes",
 )
@@ -38,7 +38,7 @@ SPANS_DROPPED: Final = Counter(
     "headway_spans_dropped",
     "What no collector of traces was told: reports, as too much waited (queue) or the database did "
     "not answer (database); spans, as the collector took none (collector).",
-    frozenset({Service.SCHEDULER, Service.WORKER}),
+    frozenset({ServiceKind.SCHEDULER, ServiceKind.WORKER}),
     (Label("why", ("queue", "database", "collector")),),
 )
 

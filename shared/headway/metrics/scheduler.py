@@ -3,11 +3,11 @@
 from typing import Final
 
 from headway.decide.admit import Limit
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 from headway.domain.states import RunState, TaskState
-from headway.metrics.metric import Counter, Gauge, Histogram, Label, Service
+from headway.metrics.metric import Counter, Gauge, Histogram, Label, ServiceKind
 
-_OURS: Final = frozenset({Service.SCHEDULER})
+_OURS: Final = frozenset({ServiceKind.SCHEDULER})
 _BY_POOL: Final = (Label("pool"),)
 
 PASSES: Final = (
@@ -172,7 +172,7 @@ RETENTION_BEHIND: Final = Gauge(
     "Seconds for which the oldest row of a kind is kept longer than the policy says; up to one "
     "interval of the policy is normal.",
     _OURS,
-    (Label("kind", tuple(Kind)),),
+    (Label("kind", tuple(RetainedKind)),),
     "seconds",
 )
 

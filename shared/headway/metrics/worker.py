@@ -3,9 +3,9 @@
 from typing import Final
 
 from headway.domain.states import Outcome
-from headway.metrics.metric import Counter, Gauge, Histogram, Label, Service
+from headway.metrics.metric import Counter, Gauge, Histogram, Label, ServiceKind
 
-_OURS: Final = frozenset({Service.WORKER})
+_OURS: Final = frozenset({ServiceKind.WORKER})
 
 SLOTS: Final = Gauge(
     "headway_worker_slots",

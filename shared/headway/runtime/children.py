@@ -19,7 +19,7 @@ STEADY = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ServiceProgram:
     """A service to run: its name, which its log file has too, its command line, its variables."""
 
     name: str
@@ -27,7 +27,7 @@ class Program:
     environment: Mapping[str, str]
 
 
-class Process(Protocol):
+class ServiceProcess(Protocol):
     """A program that was started: what is used of `subprocess.Popen`."""
 
     pid: int
@@ -46,30 +46,30 @@ class Process(Protocol):
         """Kill it."""
 
 
-Launch = Callable[[Program, int, int | None], Process]
+Launch = Callable[[ServiceProgram, int, int | None], ServiceProcess]
 """Start a program that writes to a descriptor, and awaits the end of a pipe if there is one."""
 
 
 @dataclass(slots=True)
-class Child:
+class RunningService:
     """A program that is running, or is about to be started again."""
 
-    program: Program
-    process: Process
+    program: ServiceProgram
+    process: ServiceProcess
     started: float
     failures: int = 0
     due: float | None = None
 
 
 @dataclass(slots=True)
-class Children:
+class ServiceGroup:
     """Run programs, as `launch` starts them.  Use this from the main thread."""
 
     launch: Launch
     logs: Path
     clock: Clock
     pace: Pace = field(default_factory=lambda: Pace(retry_first=0.5, retry_longest=15.0))
-    _children: list[Child] = field(default_factory=list)
+    _children: list[RunningService] = field(default_factory=list)
     _gate: int | None = None
 
     @contextmanager
@@ -83,10 +83,12 @@ class Children:
             os.close(self._gate)
             self._gate = None
 
-    def start(self, program: Program) -> None:
+    def start(self, program: ServiceProgram) -> None:
         """Start a program."""
         with uninterrupted():
-            self._children.append(Child(program, self._launch(program), self.clock.monotonic()))
+            self._children.append(
+                RunningService(program, self._launch(program), self.clock.monotonic())
+            )
 
     def restart_dead(self) -> list[str]:
         """Start again what has died, later each time that it dies young; say what happened."""
@@ -127,13 +129,13 @@ class Children:
         """Return the log file of a program."""
         return self.logs / f"{name}.log"
 
-    def _launch(self, program: Program) -> Process:
+    def _launch(self, program: ServiceProgram) -> ServiceProcess:
         self.logs.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         handle = os.open(self.log(program.name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "ab") as log:
             return self.launch(program, log.fileno(), self._gate)
 
-    def _obituary(self, child: Child, wait: float) -> str:
+    def _obituary(self, child: RunningService, wait: float) -> str:
         code = child.process.returncode or 0
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         name = child.program.name

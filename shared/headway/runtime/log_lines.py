@@ -22,7 +22,7 @@ _LONGEST_NAME: Final = 200
 _to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-class Source(StrEnum):
+class LogSource(StrEnum):
     """Where a line comes from: what the task prints or logs, or Headway itself."""
 
     STDOUT = "stdout"
@@ -60,7 +60,7 @@ def encode(line: LogLine) -> bytes:
     return text.encode(errors="backslashreplace") + b"\n"
 
 
-def encode_output(time: str, source: Source, output: bytes) -> list[bytes]:
+def encode_output(time: str, source: LogSource, output: bytes) -> list[bytes]:
     """Return the lines of what was printed, which are separated by line feeds.
 
     What is no UTF-8 is spelled out as in Python.  A line that is too long is broken.
@@ -68,7 +68,7 @@ def encode_output(time: str, source: Source, output: bytes) -> list[bytes]:
     text = output.decode(errors="backslashreplace")
     lines = text.split("\n")
     head = f'{{"time":"{time}","source":"{source}","message":'
-    if RECORD in text and source is Source.STDERR:
+    if RECORD in text and source is LogSource.STDERR:
         return [encoded for line in lines for encoded in _with_records(time, head, line)]
     if len(text) > LONGEST_LINE:
         return [encoded for line in lines for encoded in _encoded(head, line)]
@@ -97,7 +97,7 @@ def decode(line: bytes) -> LogLine:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         text = line.decode(errors="backslashreplace").rstrip("\n")
-        return LogLine(time="", source=Source.STDOUT, message=text)
+        return LogLine(time="", source=LogSource.STDOUT, message=text)
 
 
 def rendered(line: LogLine) -> list[str]:
@@ -106,11 +106,11 @@ def rendered(line: LogLine) -> list[str]:
     Of a line that was written over again and again, as progress is, the last state is left.
     """
     tag = ""
-    if line.source == Source.HEADWAY:
+    if line.source == LogSource.HEADWAY:
         tag = "[headway] "
-    elif line.source == Source.LOG:
+    elif line.source == LogSource.LOG:
         tag = f"[{line.level}] {line.logger}: "
-    elif line.source == Source.STDERR:
+    elif line.source == LogSource.STDERR:
         tag = "[stderr] "
     before = f"{line.time}  {tag}" if line.time else tag
     messages = line.message.split("\n")
@@ -135,7 +135,7 @@ def _with_records(time: str, head: str, line: str) -> Iterator[bytes]:
             yield encode(
                 LogLine(
                     time=time,
-                    source=Source.LOG,
+                    source=LogSource.LOG,
                     message=message,
                     level=level[:_LONGEST_NAME],
                     logger=named[0][:_LONGEST_NAME],

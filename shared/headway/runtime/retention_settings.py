@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from headway.domain.retention import LEAST, Kind
+from headway.domain.retention import LEAST, RetainedKind
 from headway.runtime.configuration import Seconds, Settings
 
 _DAY: Final = 86_400.0
@@ -47,11 +47,11 @@ class RetentionSettings(Settings):
     )
 
     @property
-    def retention_days(self) -> Mapping[Kind, float]:
+    def retention_days(self) -> Mapping[RetainedKind, float]:
         """For how many days each kind is kept; 0 for ever."""
         return {
-            Kind.RUNS: self.retention_runs_days,
-            Kind.EVENTS: self.retention_events_days,
-            Kind.CALLBACKS: self.retention_callbacks_days,
-            Kind.PROCESSES: self.retention_processes_days,
+            RetainedKind.RUNS: self.retention_runs_days,
+            RetainedKind.EVENTS: self.retention_events_days,
+            RetainedKind.CALLBACKS: self.retention_callbacks_days,
+            RetainedKind.PROCESSES: self.retention_processes_days,
         }

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import Field, SecretStr
 
 from headway.domain.errors import SecretError, SettingsError
-from headway.domain.secret_kind import LARGEST_SECRET, Kind
+from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
 from headway.domain.variable import Secret, provided
 from headway.runtime import keyring, settings
 from headway.runtime.keyring import Key, KeyRing
@@ -21,13 +21,16 @@ KEYS_FILE: Final = "secret-keys"
 UNFINISHED_KEYS_FILE: Final = f"{KEYS_FILE}.new"
 """What it is called until all of it is written."""
 
-PREFIXES: Final[Mapping[Kind, str]] = {
-    Kind.CONNECTION: "HEADWAY_CONN_",
-    Kind.VARIABLE: "HEADWAY_VAR_",
+PREFIXES: Final[Mapping[SecretKind, str]] = {
+    SecretKind.CONNECTION: "HEADWAY_CONN_",
+    SecretKind.VARIABLE: "HEADWAY_VAR_",
 }
 """Under which names the environment of a worker holds connections and variables."""
 
-FOLDERS: Final[Mapping[Kind, str]] = {Kind.CONNECTION: "connections", Kind.VARIABLE: "variables"}
+FOLDERS: Final[Mapping[SecretKind, str]] = {
+    SecretKind.CONNECTION: "connections",
+    SecretKind.VARIABLE: "variables",
+}
 
 _OWN: Final = ("HEADWAY_SECRETS_", *PREFIXES.values())
 
@@ -61,13 +64,13 @@ class Provided:
     environment: Mapping[str, str] = field(repr=False)
     folder: Path | None
 
-    def has(self, kind: Kind, name: str) -> bool:
+    def has(self, kind: SecretKind, name: str) -> bool:
         """Tell whether anything has that name, which was checked."""
         return variable_of(kind, name) in self.environment or (
             self.folder is not None and (self.folder / FOLDERS[kind] / name).is_file()
         )
 
-    def find(self, kind: Kind, name: str) -> Secret | None:
+    def find(self, kind: SecretKind, name: str) -> Secret | None:
         """Return what has that name, which was checked; None if nothing has.
 
         SecretError when it cannot be read.
@@ -78,7 +81,7 @@ class Provided:
         return None if text is None else provided(kind, name, text)
 
 
-def variable_of(kind: Kind, name: str) -> str:
+def variable_of(kind: SecretKind, name: str) -> str:
     """Return the variable of the environment that may hold it: dashes and dots become `_`."""
     return PREFIXES[kind] + name.upper().replace("-", "_").replace(".", "_")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,7 +49,7 @@ def run_to_end(
         with uninterrupted():
             process = ending.enter_context(
                 subprocess.Popen(
-                    tethered(command, user=user),
+                    dies_with_parent(command, user=user),
                     env=environment,
                     cwd=cwd,
                     pass_fds=holds,

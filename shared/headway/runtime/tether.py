@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _RESET: Final = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
-def tethered(
+def dies_with_parent(
     command: Sequence[str],
     *,
     on_death: signal.Signals = signal.SIGTERM,

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from headway.domain.deadline import DeadlineReference as Moment
+from headway.domain.deadline import DeadlineMoment as Moment
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.errors import DagError
 from headway.sdk import checks

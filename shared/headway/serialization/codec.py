@@ -82,12 +82,12 @@ def encode(spec: DagSpec) -> bytes:
     return data
 
 
-def budget() -> bounded.Budget:
+def budget() -> bounded.DecodeBudget:
     """Return what DAGs may hold that are decoded together."""
-    return bounded.Budget(MOST_ELEMENTS, MOST_CONTAINERS)
+    return bounded.DecodeBudget(MOST_ELEMENTS, MOST_CONTAINERS)
 
 
-def decode(data: bytes, left: bounded.Budget | None = None) -> DagSpec:
+def decode(data: bytes, left: bounded.DecodeBudget | None = None) -> DagSpec:
     """Return the DAG that `encode` made these bytes of; SerializationError for any other bytes.
 
     It is taken from the budget that is `left`, by default one of its own.

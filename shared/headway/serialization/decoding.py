@@ -23,7 +23,7 @@ _TEXT: Final = frozenset({str})
 
 
 @dataclass(slots=True)
-class Budget:
+class DecodeBudget:
     """What may still be decoded: items of lists and maps, and lists and maps themselves."""
 
     elements: int = MOST_ELEMENTS
@@ -54,13 +54,13 @@ class Budget:
         return found
 
 
-def decode(data: bytes, deepest: int = DEEPEST, budget: Budget | None = None) -> Any:
+def decode(data: bytes, deepest: int = DEEPEST, budget: DecodeBudget | None = None) -> Any:
     """Return what `data` holds: None, bool, int, float, str, bytes, list and dict only.
 
     The keys of a map are strings, each there once.  Anything else, and anything larger than
     the budget or deeper than allowed, is a SerializationError.
     """
-    budget = budget or Budget()
+    budget = budget or DecodeBudget()
     try:
         _check_form(data)
         value = msgpack.unpackb(

@@ -21,7 +21,7 @@ from headway.timetables.cron import CronTimetable, DataTimetable
 from headway.timetables.cron_pattern import CronPattern, parse
 from headway.timetables.sequence import runs_between
 from headway.timetables.ticks import Ticks, ticks_of
-from headway.timetables.zones import Change, changes, find_zone
+from headway.timetables.zones import ClockChange, changes, find_zone
 
 FIRST: Final = datetime(1990, 1, 1, tzinfo=UTC)
 LAST: Final = datetime(2038, 1, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ class Window:
     """The time around a change of the clocks of a zone."""
 
     zone: str
-    change: Change
+    change: ClockChange
 
     @property
     def start(self) -> datetime:
@@ -87,7 +87,7 @@ def zones() -> list[str]:
 
 def distinct_windows() -> dict[str, list[Window]]:
     """Return the windows of all zones; of those whose clocks were always changed alike, once."""
-    found: dict[tuple[Change, ...], list[Window]] = {}
+    found: dict[tuple[ClockChange, ...], list[Window]] = {}
     for zone in zones():
         around = windows(zone)
         found.setdefault(tuple(window.change for window in around), around)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from headway.db import engine as engines
 from headway.db.logins import Login
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing import logins
 from headway.testing.machine import PATIENCE, stands_still, until
 from headway.testing.stack import Services, environment_for
@@ -31,7 +31,7 @@ _LOGIN_OF: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """A service process that was started, and what it has logged."""
 
     name: str
@@ -60,40 +60,44 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew(Services):
+class TestCluster(Services):
     """Services that a test starts and ends; all that it has not ended must be alive."""
 
     urls: Mapping[str, str] = field(repr=False)
-    on_duty: list[Member] = field(default_factory=list)
+    on_duty: list[ClusterMember] = field(default_factory=list)
 
     def check_alive(self) -> None:
         """Fail if a service has ended that was to run on."""
         ended = [member.name for member in self.on_duty if member.process.poll() is not None]
         assert not ended, f"These have ended: {ended}.\n{self.service_logs()}"
 
-    def start(self, kind: str, number: int = 1, given: Mapping[str, str] | None = None) -> Member:
+    def start(
+        self, kind: str, number: int = 1, given: Mapping[str, str] | None = None
+    ) -> ClusterMember:
         """Start a service of that kind, with these settings besides the crew's; wait for it."""
         return self.arrived(self.launch(kind, number, given))
 
-    def launch(self, kind: str, number: int = 1, given: Mapping[str, str] | None = None) -> Member:
+    def launch(
+        self, kind: str, number: int = 1, given: Mapping[str, str] | None = None
+    ) -> ClusterMember:
         """Start a service of that kind, and do not wait until the database knows it."""
         name = f"{kind}-{number}"
         log = self.home / "services" / f"{name}.log"
         own = {"HEADWAY_DATABASE_URL": self.urls[kind], **(given or {})}
         with log.open("ab") as out:
             process = subprocess.Popen(
-                tethered([sys.executable, "-m", "headway.cli", kind]),
+                dies_with_parent([sys.executable, "-m", "headway.cli", kind]),
                 env={**self.environment, **own},
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
-        starting = Member(name, process, log, 0)
+        starting = ClusterMember(name, process, log, 0)
         self.on_duty.append(starting)
         return starting
 
-    def arrived(self, starting: Member) -> Member:
+    def arrived(self, starting: ClusterMember) -> ClusterMember:
         """Wait until the database knows a service that was launched."""
         name, pid = starting.name, starting.process.pid
 
@@ -106,18 +110,18 @@ class Crew(Services):
         self.on_duty[self.on_duty.index(starting)] = member
         return member
 
-    def member(self, name: str) -> Member:
+    def member(self, name: str) -> ClusterMember:
         """Return the one on duty that is called so: its kind and its number."""
         [found] = (member for member in self.on_duty if member.name == name)
         return found
 
-    def end(self, member: Member, number: signal.Signals = signal.SIGTERM) -> int:
+    def end(self, member: ClusterMember, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a service a signal that ends it, and return its exit status."""
         self.on_duty.remove(member)
         member.send(number)
         return member.process.wait(PATIENCE)
 
-    def dismiss(self, member: Member) -> int:
+    def dismiss(self, member: ClusterMember) -> int:
         """Wait until a service ends of its own accord, and return its exit status."""
         self.on_duty.remove(member)
         return member.process.wait(PATIENCE)
@@ -139,7 +143,7 @@ class Crew(Services):
 
 
 @contextmanager
-def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[Crew]:
+def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[TestCluster]:
     """Give a crew without members, for the owner's database at `url` and the folder `root`/dags.
 
     The folder is the parsers' only where none of the settings names bundles.
@@ -152,7 +156,7 @@ def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterat
     environment["HEADWAY_DATABASE_URL"] = logins.address(url, Login.USER)
     urls = {kind: logins.address(url, login) for kind, login in _LOGIN_OF.items()}
     engine = engines.connect(url, name="test", pool_size=5)
-    members = Crew(home, dags, environment, engine, urls)
+    members = TestCluster(home, dags, environment, engine, urls)
     try:
         yield members
         members.end_all()

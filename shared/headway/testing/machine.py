@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 
 from headway.db import engine as engines
 from headway.runtime.clock import SystemClock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing import modes
 
 T = TypeVar("T")
@@ -152,7 +152,7 @@ class Machine:
         stdout, stderr = self.root / f"{name}out", self.root / f"{name}err"
         with stdout.open("wb") as out, stderr.open("wb") as err:
             process = subprocess.Popen(
-                tethered(_headway(arguments)),
+                dies_with_parent(_headway(arguments)),
                 env=dict(self.environment),
                 cwd=self.root,
                 stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, make_url
 from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.runtime.clock import SystemClock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.required import required_program
 
 _PATIENCE: Final = 10.0
@@ -72,7 +72,7 @@ def pgbouncer(url: str) -> Iterator[PgBouncer]:
         _configure(folder, server, port, account)
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                tethered([found, str(folder / "pgbouncer.ini")], user=account),
+                dies_with_parent([found, str(folder / "pgbouncer.ini")], user=account),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -23,7 +23,7 @@ _REMOVED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """The plan of one execution, with what it took; `kept` if it regards no parameters."""
 
     statement: str
@@ -66,23 +66,23 @@ class Plan:
 
 
 @contextmanager
-def explained(engine: Engine) -> Iterator[list[Plan]]:
+def explained(engine: Engine) -> Iterator[list[QueryPlan]]:
     """Explain each statement of `headway.db` as it is executed, and undo that execution first.
 
     A hot one is explained twice: by the plan for its parameters, and by the one that the
     server may keep for all.
     """
-    plans: list[Plan] = []
+    plans: list[QueryPlan] = []
     names = _names()
 
     def explain(
         conn: Connection, executed: object, _many: object, parameters: Mapping[str, Any], _: object
     ) -> None:
         if isinstance(executed, TextClause) and executed in names:
-            plans.append(Plan(names[executed], _explain(conn, executed, parameters)))
+            plans.append(QueryPlan(names[executed], _explain(conn, executed, parameters)))
             if prepared.is_hot(executed):
                 root = _explain_kept(conn, executed, parameters)
-                plans.append(Plan(names[executed], root, kept=True))
+                plans.append(QueryPlan(names[executed], root, kept=True))
 
     event.listen(engine, "before_execute", explain)
     try:

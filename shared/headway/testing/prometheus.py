@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.machine import until
 from headway.testing.required import required_program
 from headway.testing.scraping import free_port
@@ -71,7 +71,10 @@ def prometheus(folder: Path, targets: Mapping[str, int], rules: str) -> Iterator
     ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            tethered([program, *arguments]), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            dies_with_parent([program, *arguments]),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
         )
     try:
         until(lambda: _has_reached(running, len(targets)), "a Prometheus that scrapes")

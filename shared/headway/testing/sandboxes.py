@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from headway.runtime.forker import Child, ChildSpec, Forker, Limits
+from headway.runtime.forker import Child, ChildLimits, ChildSpec, Forker
 from headway.runtime.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
 
@@ -36,7 +36,7 @@ def spawn(
     forker: Forker,
     target: str,
     sandbox: Sandbox | None = None,
-    limits: Limits | None = None,
+    limits: ChildLimits | None = None,
     **argument: object,
 ) -> Child:
     """Start a sandboxed child of which the output goes nowhere."""
@@ -44,7 +44,7 @@ def spawn(
     spec = ChildSpec(
         target=f"sandbox_targets:{target}",
         argument=argument,
-        limits=limits or Limits(),
+        limits=limits or ChildLimits(),
         sandbox=sandbox or Sandbox(),
     )
     try:
@@ -57,7 +57,7 @@ def outcomes(
     forker: Forker,
     *attempts: Attempt,
     sandbox: Sandbox | None = None,
-    limits: Limits | None = None,
+    limits: ChildLimits | None = None,
 ) -> list[Any]:
     """Return what came of the attempts of one child, which must end well."""
     child = spawn(forker, "attempt", sandbox, limits, attempts=[list(each) for each in attempts])

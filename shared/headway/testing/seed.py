@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 
 from headway.db import attempts, entries, interventions, pools, processes, runs, tasks, versions
 from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.entries import Entry
+from headway.db.entries import DagEntry
 from headway.db.processes import Identity
 from headway.db.versions import NewVersion
 from headway.decide.intervene import Intervention
@@ -102,7 +102,7 @@ def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False)
         new.append(NewVersion(spec, data, codec.fingerprint(data, code), code))
     with engine.begin() as conn:
         versions.add_code(conn, {code: {}}, {})
-        entered = [Entry("main", spec.relative_path, spec) for spec in specs]
+        entered = [DagEntry("main", spec.relative_path, spec) for spec in specs]
         entries.enter(conn, entered, paused=paused)
         added = versions.add(conn, new)
         entries.put_in_force(conn, added)

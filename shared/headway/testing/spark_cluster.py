@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.request import urlopen
 
 from headway.embedded.java import find_java_home
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.environment import path_and_home
 from headway.testing.machine import until
 
@@ -127,7 +127,7 @@ class _Programs:
         command = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
         with said.open("wb") as output:
             process = subprocess.Popen(
-                tethered([*command, "--host", "127.0.0.1", *options], on_death=SIGKILL),
+                dies_with_parent([*command, "--host", "127.0.0.1", *options], on_death=SIGKILL),
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

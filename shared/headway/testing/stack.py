@@ -21,7 +21,7 @@ from headway.db import files, views
 from headway.domain.arguments import JsonValue
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing import modes
 from headway.testing.machine import PATIENCE
 from headway.testing.stack_run import StackRun
@@ -199,7 +199,7 @@ def running_stack(
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
         service = subprocess.Popen(
-            tethered([sys.executable, modes.standalone(), *arguments]),
+            dies_with_parent([sys.executable, modes.standalone(), *arguments]),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -8,7 +8,7 @@ from headway.sdk.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash
 
 
-class Contents:
+class ContentsInMemory:
     """A supply of contents in memory: of the version's files, and of those of its bundle."""
 
     def __init__(self, *files: Mapping[str, bytes]) -> None:
@@ -39,7 +39,7 @@ def version_code(
     root: Path, files: Mapping[str, bytes], others: Mapping[str, bytes] | None = None
 ) -> BundleCode:
     """Return a version of these files, whose bundle has those besides."""
-    return BundleCode(root, hashes(files), Contents(files, others or {}), nothing)
+    return BundleCode(root, hashes(files), ContentsInMemory(files, others or {}), nothing)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -123,5 +123,5 @@ class Timetable(ABC):
 
     @classmethod
     @abstractmethod
-    def from_arguments(cls, arguments: Arguments) -> Self:
+    def from_arguments(cls, arguments: "Arguments") -> Self:
         """Make a timetable of what `arguments` returned, or raise TimetableError."""

@@ -18,7 +18,7 @@ _SPAN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDays:
     """The first and the last day that a calendar has data for, and the package that it is of."""
 
     calendar: str
@@ -68,11 +68,11 @@ def is_holiday(code: str, day: date) -> bool | None:
 
 
 @lru_cache(maxsize=256)
-def country_data(code: str) -> Known:
+def country_data(code: str) -> KnownDays:
     """Return the days that the calendar of a country has data for."""
     found = _country(code)
     first, last = max(found.start_year, 1), min(found.end_year, MAXYEAR)
-    return Known(code, date(first, 1, 1), date(last, 12, 31), "holidays")
+    return KnownDays(code, date(first, 1, 1), date(last, 12, 31), "holidays")
 
 
 def check_exchange(code: str) -> None:
@@ -93,7 +93,7 @@ def is_open(exchange: str, day: date) -> bool | None:
 
 
 @lru_cache(maxsize=256)
-def exchange_data(exchange: str) -> Known:
+def exchange_data(exchange: str) -> KnownDays:
     """Return the days that the calendar of an exchange has data for.
 
     The holidays of all exchanges are made by rules that pandas applies to some years only; outside
@@ -103,7 +103,7 @@ def exchange_data(exchange: str) -> Known:
     least, most = kind.bound_min(), kind.bound_max()
     first = rules.AbstractHolidayCalendar.start_date.date()
     last = rules.AbstractHolidayCalendar.end_date.date()
-    return Known(
+    return KnownDays(
         exchange,
         first if least is None else max(first, least.date()),
         last if most is None else min(last, most.date()),

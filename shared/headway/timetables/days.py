@@ -11,7 +11,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.timetables import calendars
 from headway.timetables.arguments import Arguments
-from headway.timetables.calendars import Known
+from headway.timetables.calendars import KnownDays
 from headway.timetables.durations import Period
 from headway.timetables.effort import spend
 from headway.timetables.recurring import INSTANT, Grain, Often, Recurring, Stretch
@@ -37,7 +37,7 @@ class _Days(Recurring):
         """Whether the calendar has that day; None where it has no data for it."""
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> KnownDays | None:
         """The days that the calendar has data for, None for all."""
         return None
 
@@ -144,7 +144,7 @@ class Workdays(_Days):
         calendars.check_country(self.calendar)
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> KnownDays | None:
         """The days that the calendar has data for, None for Monday to Friday."""
         return None if self.calendar is None else calendars.country_data(self.calendar)
 
@@ -191,7 +191,7 @@ class Holidays(_Days):
         calendars.check_country(self.calendar)
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> KnownDays | None:
         """The days that the calendar has data for."""
         return calendars.country_data(self.calendar)
 
@@ -242,7 +242,7 @@ class TradingDays(_Days):
         calendars.check_exchange(self.exchange)
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> KnownDays | None:
         """The days that the calendar has data for."""
         return calendars.exchange_data(self.exchange)
 
@@ -276,7 +276,7 @@ def day_of(
     meant: datetime | None,
     zone: ZoneInfo,
     has: Callable[[date], bool | None],
-    known: Known | None,
+    known: KnownDays | None,
 ) -> Stretch:
     """Return whether a calendar has the day of an instant, which holds for all of the day.
 

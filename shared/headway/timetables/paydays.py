@@ -10,7 +10,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
 from headway.timetables import calendars
 from headway.timetables.arguments import Arguments
-from headway.timetables.calendars import Known
+from headway.timetables.calendars import KnownDays
 from headway.timetables.days import date_of, day_of, midnight
 from headway.timetables.effort import spend
 from headway.timetables.recurring import Exact, Grain, Often, Stretch
@@ -72,7 +72,7 @@ class LastWorkdayOnOrBefore(Exact):
         calendars.check_country(self.calendar)
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> KnownDays | None:
         """The days that the calendar has data for, None for Monday to Friday."""
         return None if self.calendar is None else calendars.country_data(self.calendar)
 

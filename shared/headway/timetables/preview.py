@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.effort import limited
-from headway.timetables.zones import Change, changes, occurrences
+from headway.timetables.zones import ClockChange, changes, occurrences
 
 _DAY: Final = timedelta(days=1)
 _MOST_NAMED: Final = 3
@@ -72,7 +72,7 @@ def _notes(info: DagRunInfo, last: DataInterval | None, zone: ZoneInfo) -> Itera
         yield from _skipped(last, interval, zone)
 
 
-def _told(change: Change) -> str:
+def _told(change: ClockChange) -> str:
     low, high = sorted((change.before, change.after))
     over = (
         f"{low:%F %R} to {high:%R}" if low.date() == high.date() else f"{low:%F %R} to {high:%F %R}"

@@ -86,7 +86,7 @@ def readings(instant: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClockChange:
     """A change of clocks: when, and what they showed and show at that instant."""
 
     at: datetime
@@ -94,7 +94,7 @@ class Change:
     after: datetime
 
 
-def changes(since: datetime, until: datetime, zone: ZoneInfo) -> Iterator[Change]:
+def changes(since: datetime, until: datetime, zone: ZoneInfo) -> Iterator[ClockChange]:
     """Yield the changes of clocks in `(since, until]`; two within a day may be left out."""
     while since < until:
         step = min(since + _A_DAY, until)
@@ -103,7 +103,7 @@ def changes(since: datetime, until: datetime, zone: ZoneInfo) -> Iterator[Change
         since = step
 
 
-def _change(since: datetime, until: datetime, zone: ZoneInfo) -> Change:
+def _change(since: datetime, until: datetime, zone: ZoneInfo) -> ClockChange:
     before, start = _offset(since, zone), since.replace(microsecond=0)
 
     def changed(seconds: int) -> bool:
@@ -114,7 +114,7 @@ def _change(since: datetime, until: datetime, zone: ZoneInfo) -> Change:
     utc, after = at.astimezone(UTC).replace(tzinfo=None), _offset(at, zone)
     assert before is not None
     assert after is not None
-    return Change(at, utc + before, utc + after)
+    return ClockChange(at, utc + before, utc + after)
 
 
 def _offset(instant: datetime, zone: ZoneInfo) -> timedelta | None:

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from headway.runtime.clock import SystemClock
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.marks import Marks
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
@@ -29,7 +29,7 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
     with crew(database_url, tmp_path / "root", LEASE) as members:
         members.start("parser")
@@ -46,7 +46,7 @@ def marks(tmp_path: Path) -> Marks:
     return Marks(folder)
 
 
-def check_that_jobs_do_not_overlap(staff: Crew, marks: Marks, dag_id: str) -> None:
+def check_that_jobs_do_not_overlap(staff: TestCluster, marks: Marks, dag_id: str) -> None:
     """Stop the worker of a job until the next attempt has one; no process of the first is left."""
     worker = staff.start("worker")
     run = staff.trigger(dag_id, {"folder": str(marks.folder)})
@@ -65,7 +65,7 @@ def check_that_jobs_do_not_overlap(staff: Crew, marks: Marks, dag_id: str) -> No
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_session(
-    staff: Crew, marks: Marks
+    staff: TestCluster, marks: Marks
 ) -> None:
     check_that_jobs_do_not_overlap(staff, marks, "session")
 
@@ -73,6 +73,6 @@ def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_s
 @pytest.mark.long
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
-    staff: Crew, marks: Marks
+    staff: TestCluster, marks: Marks
 ) -> None:
     check_that_jobs_do_not_overlap(staff, marks, "driver")

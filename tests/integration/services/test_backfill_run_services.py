@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Connection
 
 from headway.actions.backfill_control import progress_of
-from headway.runtime.tether import tethered
-from headway.testing.crew import Crew, crew
+from headway.runtime.tether import dies_with_parent
+from headway.testing.crew import TestCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -27,7 +27,7 @@ SOON_DEAD = {
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     with crew(database_url, tmp_path, SOON_DEAD) as members:
         shutil.copy(DAG_FILE, members.dags)
         for kind in ("parser", "worker"):
@@ -36,7 +36,7 @@ def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
         yield members
 
 
-def create(members: Crew) -> int:
+def create(members: TestCluster) -> int:
     """Backfill two days, one after the other."""
     conf = json.dumps({"folder": str(members.home)})
     days = ("--from", DAYS[0], "--to", DAYS[1], "--max-active-runs", "1")
@@ -46,12 +46,12 @@ def create(members: Crew) -> int:
 
 
 def started(
-    members: Crew, number: int, given: Mapping[str, str] | None = None
+    members: TestCluster, number: int, given: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
     """Start the backfill's job, as whom schedulers log in."""
     with (members.home / "services" / "backfill.log").open("wb") as log:
         return subprocess.Popen(
-            tethered([sys.executable, "-m", "headway.cli", "backfill", "run", str(number)]),
+            dies_with_parent([sys.executable, "-m", "headway.cli", "backfill", "run", str(number)]),
             env={
                 **members.environment,
                 "HEADWAY_DATABASE_URL": members.urls["scheduler"],
@@ -63,11 +63,11 @@ def started(
         )
 
 
-def states(members: Crew) -> list[str]:
+def states(members: TestCluster) -> list[str]:
     return [run.state for run in members.runs("past")]
 
 
-def test_it_needs_no_scheduler_and_ends_with_its_runs(members: Crew) -> None:
+def test_it_needs_no_scheduler_and_ends_with_its_runs(members: TestCluster) -> None:
     for day in DAYS:
         (members.home / day).touch()
 
@@ -77,7 +77,7 @@ def test_it_needs_no_scheduler_and_ends_with_its_runs(members: Crew) -> None:
     assert states(members) == ["success", "success"]
 
 
-def test_it_leaves_the_port_of_the_scheduler_alone(members: Crew) -> None:
+def test_it_leaves_the_port_of_the_scheduler_alone(members: TestCluster) -> None:
     for day in DAYS:
         (members.home / day).touch()
     with socket() as scheduler:
@@ -90,7 +90,7 @@ def test_it_leaves_the_port_of_the_scheduler_alone(members: Crew) -> None:
         assert job.wait(60) == 0, members.service_logs()
 
 
-def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: Crew) -> None:
+def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: TestCluster) -> None:
     number = create(members)
     job = started(members, number)
     members.runs("past")[0].wait_for_task("works", "running")
@@ -107,7 +107,9 @@ def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: Crew) ->
     assert states(members) == ["success", "success"]
 
 
-def test_whoever_may_not_and_what_there_is_not_are_refused_in_a_sentence(members: Crew) -> None:
+def test_whoever_may_not_and_what_there_is_not_are_refused_in_a_sentence(
+    members: TestCluster,
+) -> None:
     number = create(members)
 
     refused = members.headway("backfill", "run", str(number))

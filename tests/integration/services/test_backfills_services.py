@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.actions.backfill_control import progress_of
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 from headway.testing.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
@@ -35,10 +35,10 @@ def create(stack: Stack, dag_id: str, folder: Path, *arguments: str) -> int:
     return int(said.split()[1])
 
 
-def until(stack: Stack, number: int, state: str, running: int = 0) -> Progress:
+def until(stack: Stack, number: int, state: str, running: int = 0) -> BackfillProgress:
     """Wait until the backfill is in that state, with so many runs that run."""
 
-    def look(conn: Connection) -> Progress | None:
+    def look(conn: Connection) -> BackfillProgress | None:
         it = progress_of(conn, number)
         return it if (it.state, it.running) == (state, running) else None
 

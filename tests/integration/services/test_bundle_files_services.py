@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -112,13 +112,13 @@ def write(folder: Path, contents: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     with crew(database_url, tmp_path) as found:
         write(found.dags, FILES)
         yield found
 
 
-def number(members: Crew, dag_id: str) -> int:
+def number(members: TestCluster, dag_id: str) -> int:
     return int(members.dag(dag_id)["version"])
 
 
@@ -126,14 +126,16 @@ def has_versions(at_least: int, conn: Connection) -> bool:
     return int(conn.scalar(VERSIONS) or 0) >= at_least
 
 
-def looked_again(members: Crew, number: int) -> None:
+def looked_again(members: TestCluster, number: int) -> None:
     """Wait until the parser has looked at all files once more."""
     write(members.dags, {"marker.py": f"from headway.sdk import DAG\nDAG('marker')  # {number}\n"})
     members.wait_for_version("marker", number)
 
 
 @pytest.mark.regression
-def test_a_task_finds_on_a_worker_what_dags_test_finds(members: Crew, tmp_path: Path) -> None:
+def test_a_task_finds_on_a_worker_what_dags_test_finds(
+    members: TestCluster, tmp_path: Path
+) -> None:
     tested = members.headway("dags", "test", str(members.dags / "shop.py"), "shop")
     assert tested.returncode == 0, tested.stdout + tested.stderr
     members.start("parser")
@@ -150,7 +152,7 @@ def test_a_task_finds_on_a_worker_what_dags_test_finds(members: Crew, tmp_path: 
 
 
 @pytest.mark.regression
-def test_what_makes_a_new_version_and_what_does_not(members: Crew) -> None:
+def test_what_makes_a_new_version_and_what_does_not(members: TestCluster) -> None:
     members.start("parser")
     members.wait_for_version("shop", 1)
 
@@ -169,7 +171,7 @@ def test_what_makes_a_new_version_and_what_does_not(members: Crew) -> None:
 
 
 @pytest.mark.regression
-def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: Crew) -> None:
+def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: TestCluster) -> None:
     write(
         members.dags,
         {
@@ -208,7 +210,7 @@ def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: Cr
 @pytest.mark.regression
 @pytest.mark.parametrize("files", [50, pytest.param(500, marks=pytest.mark.long)])
 def test_an_edit_of_one_of_many_files_in_a_folder_makes_one_version(
-    members: Crew, files: int
+    members: TestCluster, files: int
 ) -> None:
     flat = {
         f"flat_{n:03}.py": f"from headway.sdk import DAG\nwith DAG('flat_{n:03}'):\n    pass\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -67,7 +67,7 @@ with DAG("evil"):
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     with crew(database_url, tmp_path) as found:
         (found.dags / "library").mkdir()
         (found.dags / "library" / "late.py").write_text(HELPER)
@@ -81,14 +81,14 @@ def members(database_url: str, tmp_path: Path) -> Iterator[Crew]:
         yield found
 
 
-def rewrite(members: Crew) -> None:
+def rewrite(members: TestCluster) -> None:
     """Have a task of another DAG change the code wherever the worker has it on disk."""
     run = members.run("evil", {"home": str(members.home)})
     assert run.state == "success"
     assert run.xcom("rewrite"), "there was nothing to change"
 
 
-def started(members: Crew, folder: Path, number: int) -> tuple[StackRun, Path]:
+def started(members: TestCluster, folder: Path, number: int) -> tuple[StackRun, Path]:
     flags = {name: str(folder / f"{name}-{number}") for name in ("started", "go")}
     run = members.trigger("victim", flags)
     members.until(lambda _: Path(flags["started"]).exists(), "the task under way")
@@ -96,7 +96,9 @@ def started(members: Crew, folder: Path, number: int) -> tuple[StackRun, Path]:
 
 
 @pytest.mark.regression
-def test_code_that_another_attempt_rewrites_is_not_run(members: Crew, tmp_path: Path) -> None:
+def test_code_that_another_attempt_rewrites_is_not_run(
+    members: TestCluster, tmp_path: Path
+) -> None:
     first, go = started(members, tmp_path, 1)
     rewrite(members)  # what the attempt under way has checked, and is about to import
     go.touch()

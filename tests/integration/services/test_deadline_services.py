@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from headway.runtime.clock import SystemClock
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.marks import Marks
 from headway.testing.task_processes import find
 
@@ -31,7 +31,7 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
     with crew(database_url, tmp_path / "root", LEASE) as members:
         members.start("parser")
@@ -54,7 +54,7 @@ def go_on(seconds: float) -> None:
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attempt(
-    staff: Crew, marks: Marks
+    staff: TestCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     run = staff.trigger("marks", {"folder": str(marks.folder)})
@@ -76,7 +76,7 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attem
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_callback_before_it_is_called_again(
-    staff: Crew, marks: Marks
+    staff: TestCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     staff.trigger("marks_in_callback", {"folder": str(marks.folder)})
@@ -94,7 +94,7 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_callback_before_it_is_call
 
 @pytest.mark.regression
 def test_with_the_nanny_stopped_the_fork_server_ends_a_task_before_its_next_attempt(
-    staff: Crew, marks: Marks
+    staff: TestCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     run = staff.trigger("marks", {"folder": str(marks.folder)})

@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from headway.runtime.tether import tethered
-from headway.testing.crew import Crew, Member, crew
+from headway.runtime.tether import dies_with_parent
+from headway.testing.crew import ClusterMember, TestCluster, crew
 from headway.testing.logins import PASSWORD
 from headway.testing.machine import PATIENCE, until
 from headway.testing.relay import relay
@@ -45,7 +45,7 @@ def is_left(engine: Engine) -> bool:
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[Crew]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
     with crew(database_url, tmp_path) as members:
         yield members
 
@@ -60,7 +60,9 @@ def variable(kind: str) -> str:
     return f"HEADWAY_{kind.upper()}_HTTP_PORT"
 
 
-def launch(staff: Crew, kind: str, given: dict[str, str] | None = None) -> tuple[Member, int]:
+def launch(
+    staff: TestCluster, kind: str, given: dict[str, str] | None = None
+) -> tuple[ClusterMember, int]:
     """Start a service, and do not wait until the database knows it; return where it answers."""
     port = free_port()
     return staff.launch(kind, given={variable(kind): str(port), **(given or {})}), port
@@ -99,7 +101,7 @@ def wrong(port: int) -> dict[str, str]:
     return {name: found for name, (ok, found) in checks.items() if not ok}
 
 
-def launch_behind(staff: Crew, relayed: int) -> tuple[list[Member], list[int]]:
+def launch_behind(staff: TestCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
     """Launch one of each kind, whose database is found at that port; return where they answer."""
     members, ports = [], []
     for kind in KINDS:
@@ -125,7 +127,9 @@ def until_away(ports: list[int], found: str) -> None:
         assert (status, set(checks)) == (200, {"loop"})
 
 
-def test_a_database_that_is_away_makes_no_service_dead(staff: Crew, database_url: str) -> None:
+def test_a_database_that_is_away_makes_no_service_dead(
+    staff: TestCluster, database_url: str
+) -> None:
     """It is refused at first, then there, then silent, then there, then refused again."""
     with relay(database_url) as way:
         relayed = way.port
@@ -153,7 +157,7 @@ def test_a_database_that_is_away_makes_no_service_dead(staff: Crew, database_url
 
 
 def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
-    staff: Crew, engine: Engine
+    staff: TestCluster, engine: Engine
 ) -> None:
     with engine.begin() as conn:
         conn.execute(OLD_PROCESS)
@@ -173,7 +177,7 @@ def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
         assert staff.end(member) == 0
 
 
-def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: Crew) -> None:
+def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: TestCluster) -> None:
     worker, port = launch(staff, "worker")
     until_ready(port)
     given = {variable("worker"): str(port)}
@@ -198,7 +202,7 @@ def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: Crew) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
-    staff: Crew, kind: str
+    staff: TestCluster, kind: str
 ) -> None:
     with socket() as other:
         other.bind(("", 0))
@@ -213,7 +217,7 @@ def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
     assert "Traceback" not in member.logged()
 
 
-def test_a_worker_without_its_fork_server_is_not_ready(staff: Crew, tmp_path: Path) -> None:
+def test_a_worker_without_its_fork_server_is_not_ready(staff: TestCluster, tmp_path: Path) -> None:
     path = tmp_path / "socket"
     _, port = launch(staff, "worker", {"HEADWAY_WORKER_FORKER": str(path)})
     until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a worker without one")
@@ -226,7 +230,7 @@ def test_a_worker_without_its_fork_server_is_not_ready(staff: Crew, tmp_path: Pa
     assert probe(port, "/healthz")[0] == 200
 
 
-def test_a_parser_waits_for_its_fork_server(staff: Crew, tmp_path: Path) -> None:
+def test_a_parser_waits_for_its_fork_server(staff: TestCluster, tmp_path: Path) -> None:
     """Containers of a pod start side by side."""
     path = tmp_path / "socket"
     parser, port = launch(staff, "parser", {"HEADWAY_PARSER_FORKER": str(path)})
@@ -266,7 +270,7 @@ def fork_server(path: Path, supervisor: str) -> Iterator[None]:
     """Run a fork server as another container would: without its supervisor's environment."""
     command = [sys.executable, "-m", "headway.cli", "forker", "--socket", str(path)]
     process = subprocess.Popen(
-        tethered([*command, "--for", supervisor]), env={"PATH": os.environ["PATH"]}
+        dies_with_parent([*command, "--for", supervisor]), env={"PATH": os.environ["PATH"]}
     )
     try:
         yield

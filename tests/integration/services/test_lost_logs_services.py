@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.machine import until
 from headway.testing.stack_run import StackRun
 
@@ -38,7 +38,7 @@ def test_what_a_killed_worker_has_not_copied_the_next_one_copies(
         (tmp_path / "go2").touch()
 
 
-def started(members: Crew, folder: Path, more: int = 0) -> StackRun:
+def started(members: TestCluster, folder: Path, more: int = 0) -> StackRun:
     """Start the services with the DAGs, and a run of the task that waits."""
     for path in DAGS.glob("*.py"):
         (members.dags / path.name).write_text(path.read_text())

@@ -14,10 +14,10 @@ from deploy.helm.dashboards.parts import Panel
 from sqlalchemy import text
 
 from headway.metrics import catalogue
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.testing import seed
 from headway.testing.alerts import RULES, impatient
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.machine import until
 from headway.testing.postgres import ThrowawayPostgres
 from headway.testing.prometheus import Prometheus, prometheus
@@ -48,14 +48,14 @@ ENDED = text(
 class Works:
     """Services that have done all that is counted, and where they show it."""
 
-    staff: Crew
+    staff: TestCluster
     folder: Path
-    ports: dict[Service, int]
+    ports: dict[ServiceKind, int]
 
-    def page(self, service: Service) -> Page:
+    def page(self, service: ServiceKind) -> Page:
         return scrape(self.ports[service])
 
-    def until_shown(self, service: Service, name: str, *labels: str) -> None:
+    def until_shown(self, service: ServiceKind, name: str, *labels: str) -> None:
         """Wait until a series is there and not 0."""
         key = name, frozenset(labels)
         until(lambda: self.page(service).get(key, 0.0) > 0, f"{name}{labels}")
@@ -74,7 +74,7 @@ def works(
     url = address(postgres.create_database("headway_test_metrics", template))
     with crew(url, root, QUICK) as staff:
         seed.make_pool(staff.engine, "narrow", 1)
-        ports = {service: free_port() for service in Service}
+        ports = {service: free_port() for service in ServiceKind}
         for service, port in ports.items():
             staff.start(service, given={f"HEADWAY_{service.upper()}_HTTP_PORT": str(port)})
         yield Works(staff, root, ports)
@@ -91,29 +91,31 @@ def busy(works: Works) -> Works:
     with staff.engine.begin() as conn:  # as another scheduler would that queues tasks
         conn.execute(HOLD_POOL)
         staff.trigger("succeeds")
-        works.until_shown(Service.SCHEDULER, "headway_critical_section_skips_total", "default_pool")
+        works.until_shown(
+            ServiceKind.SCHEDULER, "headway_critical_section_skips_total", "default_pool"
+        )
     staff.trigger("fails")
     staff.trigger("crowded", {"folder": str(works.folder)})
     staff.until(lambda conn: conn.scalar(ENDED), "the end of runs")
     second = staff.start("scheduler", 2)
     staff.trigger("succeeds")
-    works.until_shown(Service.SCHEDULER, "headway_critical_section_waits_total", "default_pool")
+    works.until_shown(ServiceKind.SCHEDULER, "headway_critical_section_waits_total", "default_pool")
     staff.end(second, SIGKILL)
-    works.until_shown(Service.SCHEDULER, "headway_processes_dead_total", "scheduler")
+    works.until_shown(ServiceKind.SCHEDULER, "headway_processes_dead_total", "scheduler")
     with staff.engine.connect() as conn:
         conn.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM task_instance"))
         conn.execute(BREAK_OFF)
     return works
 
 
-def all_shown(works: Works, service: Service) -> bool:
+def all_shown(works: Works, service: ServiceKind) -> bool:
     return not missing(works.page(service), catalogue.of(service))
 
 
 @pytest.mark.regression
-@pytest.mark.parametrize("service", Service)
+@pytest.mark.parametrize("service", ServiceKind)
 def test_a_service_shows_every_metric_that_is_declared_for_it(
-    busy: Works, service: Service
+    busy: Works, service: ServiceKind
 ) -> None:
     page = busy.page(service)
     until(lambda: all_shown(busy, service), f"all but {missing(page, catalogue.of(service))}")
@@ -126,7 +128,7 @@ def test_a_service_shows_every_metric_that_is_declared_for_it(
     ("service", "name", "labels"),
     [
         *(
-            (Service.SCHEDULER, "headway_pass_duration_seconds_count", (it,))
+            (ServiceKind.SCHEDULER, "headway_pass_duration_seconds_count", (it,))
             for it in (
                 "create_runs",
                 "start_runs",
@@ -138,52 +140,52 @@ def test_a_service_shows_every_metric_that_is_declared_for_it(
                 "clean",
             )
         ),
-        (Service.SCHEDULER, "headway_critical_section_waits_total", ("default_pool",)),
-        (Service.SCHEDULER, "headway_tasks_queued_total", ()),
-        (Service.SCHEDULER, "headway_retries_total", ()),
-        (Service.SCHEDULER, "headway_schedule_delay_seconds_count", ()),
-        (Service.SCHEDULER, "headway_dag_runs_ended_total", ("succeeds", "success")),
-        (Service.SCHEDULER, "headway_dag_runs_ended_total", ("fails", "failed")),
-        (Service.SCHEDULER, "headway_dag_runs", ("running",)),
-        (Service.SCHEDULER, "headway_task_instances", ("scheduled",)),
-        (Service.SCHEDULER, "headway_task_instances", ("running",)),
-        (Service.SCHEDULER, "headway_pool_slots", ("narrow", "running")),
-        (Service.SCHEDULER, "headway_pool_slots", ("narrow", "total")),
-        (Service.SCHEDULER, "headway_pool_starving_slots", ("narrow",)),
-        (Service.SCHEDULER, "headway_admissible_tasks", ("narrow",)),
-        (Service.SCHEDULER, "headway_oldest_admissible_task_seconds", ("narrow",)),
-        *((Service.SCHEDULER, "headway_processes", (it,)) for it in Service),
-        (Service.SCHEDULER, "headway_database_wal_bytes_total", ()),
-        (Service.SCHEDULER, "headway_database_transaction_id_age", ()),
-        (Service.SCHEDULER, "headway_table_bytes", ("task_instance",)),
-        (Service.SCHEDULER, "headway_table_vacuum_age_seconds", ("task_instance",)),
-        (Service.PARSER, "headway_parses_total", ("good",)),
-        (Service.PARSER, "headway_parses_total", ("error",)),
-        (Service.PARSER, "headway_parse_duration_seconds_count", ()),
-        (Service.PARSER, "headway_dag_versions_changed_total", ()),
-        (Service.PARSER, "headway_parser_look_age_seconds", ()),
-        (Service.WORKER, "headway_attempts_total", ("succeeds", "success")),
-        (Service.WORKER, "headway_attempts_total", ("fails", "failed")),
-        (Service.WORKER, "headway_attempt_duration_seconds_count", ()),
-        (Service.WORKER, "headway_task_lag_seconds_count", ()),
-        (Service.WORKER, "headway_claim_latency_seconds_count", ()),
-        (Service.WORKER, "headway_lease_margin_seconds_count", ()),
-        (Service.WORKER, "headway_worker_slots", ("used",)),
-        (Service.WORKER, "headway_log_bytes_total", ()),
-        (Service.WORKER, "headway_home_disk_bytes", ("free",)),
-        (Service.SCHEDULER, "headway_transaction_retries_total", ("scheduler",)),
-        (Service.WORKER, "headway_statement_duration_seconds_count", ("attempts.CLAIM",)),
-        (Service.SCHEDULER, "headway_statement_duration_seconds_count", ("tasks.QUEUE",)),
+        (ServiceKind.SCHEDULER, "headway_critical_section_waits_total", ("default_pool",)),
+        (ServiceKind.SCHEDULER, "headway_tasks_queued_total", ()),
+        (ServiceKind.SCHEDULER, "headway_retries_total", ()),
+        (ServiceKind.SCHEDULER, "headway_schedule_delay_seconds_count", ()),
+        (ServiceKind.SCHEDULER, "headway_dag_runs_ended_total", ("succeeds", "success")),
+        (ServiceKind.SCHEDULER, "headway_dag_runs_ended_total", ("fails", "failed")),
+        (ServiceKind.SCHEDULER, "headway_dag_runs", ("running",)),
+        (ServiceKind.SCHEDULER, "headway_task_instances", ("scheduled",)),
+        (ServiceKind.SCHEDULER, "headway_task_instances", ("running",)),
+        (ServiceKind.SCHEDULER, "headway_pool_slots", ("narrow", "running")),
+        (ServiceKind.SCHEDULER, "headway_pool_slots", ("narrow", "total")),
+        (ServiceKind.SCHEDULER, "headway_pool_starving_slots", ("narrow",)),
+        (ServiceKind.SCHEDULER, "headway_admissible_tasks", ("narrow",)),
+        (ServiceKind.SCHEDULER, "headway_oldest_admissible_task_seconds", ("narrow",)),
+        *((ServiceKind.SCHEDULER, "headway_processes", (it,)) for it in ServiceKind),
+        (ServiceKind.SCHEDULER, "headway_database_wal_bytes_total", ()),
+        (ServiceKind.SCHEDULER, "headway_database_transaction_id_age", ()),
+        (ServiceKind.SCHEDULER, "headway_table_bytes", ("task_instance",)),
+        (ServiceKind.SCHEDULER, "headway_table_vacuum_age_seconds", ("task_instance",)),
+        (ServiceKind.PARSER, "headway_parses_total", ("good",)),
+        (ServiceKind.PARSER, "headway_parses_total", ("error",)),
+        (ServiceKind.PARSER, "headway_parse_duration_seconds_count", ()),
+        (ServiceKind.PARSER, "headway_dag_versions_changed_total", ()),
+        (ServiceKind.PARSER, "headway_parser_look_age_seconds", ()),
+        (ServiceKind.WORKER, "headway_attempts_total", ("succeeds", "success")),
+        (ServiceKind.WORKER, "headway_attempts_total", ("fails", "failed")),
+        (ServiceKind.WORKER, "headway_attempt_duration_seconds_count", ()),
+        (ServiceKind.WORKER, "headway_task_lag_seconds_count", ()),
+        (ServiceKind.WORKER, "headway_claim_latency_seconds_count", ()),
+        (ServiceKind.WORKER, "headway_lease_margin_seconds_count", ()),
+        (ServiceKind.WORKER, "headway_worker_slots", ("used",)),
+        (ServiceKind.WORKER, "headway_log_bytes_total", ()),
+        (ServiceKind.WORKER, "headway_home_disk_bytes", ("free",)),
+        (ServiceKind.SCHEDULER, "headway_transaction_retries_total", ("scheduler",)),
+        (ServiceKind.WORKER, "headway_statement_duration_seconds_count", ("attempts.CLAIM",)),
+        (ServiceKind.SCHEDULER, "headway_statement_duration_seconds_count", ("tasks.QUEUE",)),
     ],
 )
 def test_what_has_happened_is_counted(
-    busy: Works, service: Service, name: str, labels: tuple[str, ...]
+    busy: Works, service: ServiceKind, name: str, labels: tuple[str, ...]
 ) -> None:
     busy.until_shown(service, name, *labels)
 
 
 def test_files_that_fail_are_told_by_bundle(busy: Works) -> None:
-    page = busy.page(Service.PARSER)
+    page = busy.page(ServiceKind.PARSER)
     [failed] = [
         it
         for (name, labels), it in page.items()
@@ -232,6 +234,6 @@ def test_alerts_fire_for_real_services_and_clear(busy: Works, watched: Prometheu
         staff.end(staff.member(f"{kind}-1"))
         staff.trigger("succeeds")
         until(partial(fires, watched, alert), alert)
-        port = busy.ports[Service(kind)]
+        port = busy.ports[ServiceKind(kind)]
         staff.start(kind, given={f"HEADWAY_{kind.upper()}_HTTP_PORT": str(port)})
         until(partial(is_quiet, watched, alert), f"no {alert}")

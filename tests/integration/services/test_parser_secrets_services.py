@@ -22,7 +22,7 @@ from tests.integration.services.zoo.keeper import Zoo, dag
 from headway.db import files, views
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.sandbox import landlock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing.machine import PATIENCE, until
 from headway.testing.postgres import CARELESS
 from headway.testing.stack import Stack, running_stack
@@ -128,7 +128,7 @@ def weak(scene: Scene) -> Iterator[Any]:
     }
     with (scene.stack.home / "services" / "weak.log").open("wb") as log:
         parser = subprocess.Popen(
-            tethered([sys.executable, str(HERE / "weak_parser.py"), "parser"]),
+            dies_with_parent([sys.executable, str(HERE / "weak_parser.py"), "parser"]),
             env=given,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -10,7 +10,7 @@ from tests.integration.parses import claim, parse, store_of, take_over
 from headway.db.processes import Identity
 from headway.testing import seed
 from headway.testing.faults import Crash, crashing
-from headway_parser.parse import Parse
+from headway_parser.parse import StoredParse
 
 TABLES = [
     text(f"SELECT it::text FROM {table} AS it ORDER BY 1")
@@ -36,27 +36,27 @@ def stored(engine: Engine) -> Rows:
         return [[tuple(row) for row in conn.execute(it)] for it in (*TABLES, FILES)]
 
 
-def first() -> list[Parse]:
+def first() -> list[StoredParse]:
     return [parse("a.py", seed.dag(seed.task("a"), seed.task("b", "a")), seed.dag(dag_id="other"))]
 
 
-def changed() -> list[Parse]:
+def changed() -> list[StoredParse]:
     """One DAG changes, one goes, one comes."""
     dags = seed.dag(seed.task("c"), seed.task("d", "c")), seed.dag(dag_id="new")
     return [parse("a.py", *dags, code=b"changed")]
 
 
-def failed() -> list[Parse]:
+def failed() -> list[StoredParse]:
     return [parse("a.py", error="It is broken.")]
 
 
-def several() -> list[Parse]:
+def several() -> list[StoredParse]:
     return [*changed(), parse("b.py", seed.dag(dag_id="b")), parse("c.py", error="Broken.")]
 
 
 @pytest.mark.parametrize("parses", [first, changed, failed, several])
 def test_files_are_stored_as_a_whole_or_not_at_all(
-    engine: Engine, parses: Callable[[], list[Parse]]
+    engine: Engine, parses: Callable[[], list[StoredParse]]
 ) -> None:
     if parses is not first:
         take_over(engine, seed.register(engine, "parser"), *first())

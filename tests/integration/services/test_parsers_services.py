@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.integration.services.test_changing_dag_files_services import dag
 
-from headway.testing.crew import Crew, Member, crew
+from headway.testing.crew import ClusterMember, TestCluster, crew
 from headway.testing.machine import until
 
 pytestmark = pytest.mark.services
@@ -81,7 +81,7 @@ def flag(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[Crew]:
+def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[TestCluster]:
     """A crew without members, whose parses are noted."""
     readable = {"HEADWAY_PARSER_READABLE": str(flag.parent)}
     with crew(database_url, tmp_path, {**SETTINGS, **SOON_DEAD, **readable}) as members:
@@ -91,7 +91,7 @@ def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[Crew]:
         yield members
 
 
-def put(members: Crew, flag: Path, count: int) -> list[str]:
+def put(members: TestCluster, flag: Path, count: int) -> list[str]:
     """Have this many slow files appear in the folder, all at once; return their paths."""
     folder = members.dags / "many"
     draft = members.home / "many"
@@ -108,24 +108,26 @@ def claims(conn: Connection) -> Mapping[str, int]:
     return {row.relative_path: row.parser_id for row in conn.execute(CLAIMED)}
 
 
-def noted(members: Crew) -> list[tuple[str, int]]:
+def noted(members: TestCluster) -> list[tuple[str, int]]:
     """The parses that were stored, and by whom; those of the probe do not count here."""
     with members.engine.connect() as conn:
         return [(row.path, row.parser_id) for row in conn.execute(NOTED)]
 
 
-def versions(members: Crew) -> list[tuple[str, int, str]]:
+def versions(members: TestCluster) -> list[tuple[str, int, str]]:
     with members.engine.connect() as conn:
         return [(row.dag_id, row.number, row.tasks) for row in conn.execute(VERSIONS)]
 
 
-def wait_until_parsing(members: Crew, *parsers: Member) -> None:
+def wait_until_parsing(members: TestCluster, *parsers: ClusterMember) -> None:
     """Wait until each of these is parsing something."""
     expected = {parser.id for parser in parsers}
     members.until(lambda conn: expected <= set(claims(conn).values()), f"{parsers} parsing")
 
 
-def have_looked(members: Crew, parser: Member, word: str, other: Member) -> None:
+def have_looked(
+    members: TestCluster, parser: ClusterMember, word: str, other: ClusterMember
+) -> None:
     """Have this parser, and not the other one, notice a change: it has seen all before that."""
     with other.paused():
         (members.dags / "probe.py").write_text(dag("probe", word))
@@ -136,7 +138,7 @@ def _probes(conn: Connection) -> set[tuple[str, int]]:
     return {(row.word, row.parser_id) for row in conn.execute(PROBES)}
 
 
-def test_two_parsers_share_the_files(database_url: str, parsers: Crew, flag: Path) -> None:
+def test_two_parsers_share_the_files(database_url: str, parsers: TestCluster, flag: Path) -> None:
     slow_to_die = {"HEADWAY_PARSER_HEALTH_CHECK_THRESHOLD": "600"}
     first, second = (parsers.start("parser", number, slow_to_die) for number in (1, 2))
     paths = put(parsers, flag, 60)
@@ -170,7 +172,7 @@ def test_two_parsers_share_the_files(database_url: str, parsers: Crew, flag: Pat
     }
 
 
-def test_what_a_killed_parser_was_parsing_is_taken_over(parsers: Crew, flag: Path) -> None:
+def test_what_a_killed_parser_was_parsing_is_taken_over(parsers: TestCluster, flag: Path) -> None:
     first, second = parsers.start("parser", 1), parsers.start("parser", 2)
     paths = put(parsers, flag, 8)
     wait_until_parsing(parsers, first, second)
@@ -186,7 +188,9 @@ def test_what_a_killed_parser_was_parsing_is_taken_over(parsers: Crew, flag: Pat
     assert Counter(path for path, _ in noted(parsers)) == dict.fromkeys(paths, 1)
 
 
-def test_a_parser_that_is_told_to_stop_leaves_its_files_at_once(parsers: Crew, flag: Path) -> None:
+def test_a_parser_that_is_told_to_stop_leaves_its_files_at_once(
+    parsers: TestCluster, flag: Path
+) -> None:
     first = parsers.start("parser", 1)
     paths = put(parsers, flag, 4)
     wait_until_parsing(parsers, first)
@@ -203,7 +207,7 @@ def test_a_parser_that_is_told_to_stop_leaves_its_files_at_once(parsers: Crew, f
     parsers.until(lambda conn: conn.scalar(ACTIVE) == len(paths), "every DAG in force")
 
 
-def children_of(parser: Member) -> set[int]:
+def children_of(parser: ClusterMember) -> set[int]:
     """What parses for it: the children of the nannies that its fork server keeps."""
     generation = {parser.process.pid}
     for _ in ("fork server", "nannies", "children"):
@@ -225,7 +229,7 @@ def _parent(pid: int) -> int:
 
 @pytest.mark.parametrize("declared_dead", [False, True])
 def test_what_a_parser_has_slept_over_is_not_stored(
-    parsers: Crew, flag: Path, declared_dead: bool
+    parsers: TestCluster, flag: Path, declared_dead: bool
 ) -> None:
     first = parsers.start("parser", 1)
     [path] = put(parsers, flag, 1)
@@ -250,5 +254,5 @@ def test_what_a_parser_has_slept_over_is_not_stored(
     assert noted(parsers) == [(path, second.id)]
 
 
-def _is_dead(conn: Connection, parser: Member) -> bool:
+def _is_dead(conn: Connection, parser: ClusterMember) -> bool:
     return bool(conn.scalar(IS_DEAD, {"id": parser.id}))

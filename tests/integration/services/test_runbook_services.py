@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 from sqlalchemy import text
 
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -31,7 +31,7 @@ STUCK = {"headway status", "headway doctor"}
 @pytest.fixture(scope="module")
 def staff_at_work(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Crew]:
+) -> Iterator[TestCluster]:
     postgres, template = (request.getfixturevalue(it) for it in ("postgres", "template"))
     url = request.getfixturevalue("address")(
         postgres.create_database("headway_test_runbook", template)
@@ -55,7 +55,9 @@ def test_the_pages_have_commands() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_runbook_does_what_it_is_for(staff_at_work: Crew, command: str) -> None:
+def test_a_command_of_the_runbook_does_what_it_is_for(
+    staff_at_work: TestCluster, command: str
+) -> None:
     staff = staff_at_work
     run = (staff.runs("fails") or [staff.trigger("fails")])[0]
     names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails", "KIND": "processes", "AGE": "7d"}
@@ -70,6 +72,6 @@ def test_a_command_of_the_runbook_does_what_it_is_for(staff_at_work: Crew, comma
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_a_statement_of_the_runbook_is_one(staff_at_work: Crew, statement: str) -> None:
+def test_a_statement_of_the_runbook_is_one(staff_at_work: TestCluster, statement: str) -> None:
     with staff_at_work.engine.begin() as conn:
         assert conn.execute(text(statement)).all()

@@ -6,7 +6,7 @@ from signal import SIGTERM
 import pytest
 from sqlalchemy.engine import make_url
 
-from headway.testing.crew import Member, crew
+from headway.testing.crew import ClusterMember, crew
 from headway.testing.logins import PASSWORD
 from headway.testing.machine import until
 from headway.testing.relay import relay
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.services
 KINDS = ("parser", "scheduler", "worker")
 
 
-def until_it_waits(member: Member) -> None:
+def until_it_waits(member: ClusterMember) -> None:
     """Wait until a service has said twice that it waits."""
     until(lambda: member.logged().count("action=wait") >= 2, f"{member.name} waiting")
 

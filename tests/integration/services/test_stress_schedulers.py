@@ -20,7 +20,7 @@ from headway.domain.spec import DagSpec, MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.testing import seed
 from headway.testing.invariants import violations
 from headway.testing.stand_in import SUCCESS, StandIn
@@ -94,7 +94,7 @@ class Schedulers:
         """Start one more."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                tethered([sys.executable, "-m", "headway.cli", "scheduler"]),
+                dies_with_parent([sys.executable, "-m", "headway.cli", "scheduler"]),
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.crew import Crew, crew
+from headway.testing.crew import TestCluster, crew
 from headway.testing.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -69,7 +69,7 @@ GONE = ("second_hold", "check")
 class Shop:
     """The DAG's services, and its first run, which waits for a flag."""
 
-    crew: Crew
+    crew: TestCluster
     flag: Path
     run: StackRun
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.actions.intervene import Change, Versions
+from headway.actions.intervene import RunChange, Versions
 from headway.cli.changes import told
 from headway.domain.states import RunState, TaskState
 
@@ -14,15 +14,15 @@ CLEARED = TaskState.NONE
     ("change", "sentence"),
     [
         (
-            Change(FAILED, QUEUED, {CLEARED: 2}),
+            RunChange(FAILED, QUEUED, {CLEARED: 2}),
             "2 task instances cleared; the run waits to start",
         ),
         (
-            Change(RUNNING, RUNNING, {}, {CLEARED: 1}),
+            RunChange(RUNNING, RUNNING, {}, {CLEARED: 1}),
             "1 task instance told to stop, then cleared; the run goes on",
         ),
         (
-            Change(
+            RunChange(
                 RUNNING,
                 RUNNING,
                 {TaskState.SKIPPED: 3},
@@ -35,46 +35,48 @@ CLEARED = TaskState.NONE
             ),
         ),
         (
-            Change(RUNNING, RUNNING, {TaskState.SKIPPED: 1}, ends=SUCCESS),
+            RunChange(RUNNING, RUNNING, {TaskState.SKIPPED: 1}, ends=SUCCESS),
             "1 task instance skipped; the run ends as success",
         ),
         (
-            Change(RUNNING, RUNNING, {CLEARED: 1, TaskState.SUCCESS: 1}),
+            RunChange(RUNNING, RUNNING, {CLEARED: 1, TaskState.SUCCESS: 1}),
             "1 task instance cleared, 1 task instance marked success; the run goes on",
         ),
         (
-            Change(SUCCESS, QUEUED, {CLEARED: 1}, remade=1),
+            RunChange(SUCCESS, QUEUED, {CLEARED: 1}, remade=1),
             "1 task instance cleared, 1 mapped task to be expanded anew; the run waits to start",
         ),
         (
-            Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
+            RunChange(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
             (
                 "1 task instance cleared; the run waits to start; "
                 "it has version 3, while 5 is in force (--version latest takes that)"
             ),
         ),
         (
-            Change(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 3)),
+            RunChange(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 3)),
             "1 task instance cleared; the run waits to start; it has version 3, which is in force",
         ),
         (
-            Change(FAILED, QUEUED, {TaskState.REMOVED: 2}, added=1, versions=Versions(3, 4, None)),
+            RunChange(
+                FAILED, QUEUED, {TaskState.REMOVED: 2}, added=1, versions=Versions(3, 4, None)
+            ),
             (
                 "2 task instances removed, 1 task added; the run waits to start; "
                 "it has version 4, instead of 3"
             ),
         ),
         (
-            Change(QUEUED, QUEUED, versions=Versions(3, 5, 5)),
+            RunChange(QUEUED, QUEUED, versions=Versions(3, 5, 5)),
             "the run waits to start; it has version 5, which is in force, instead of 3",
         ),
         (
-            Change(RUNNING, RUNNING, versions=Versions(3, 3, 5)),
+            RunChange(RUNNING, RUNNING, versions=Versions(3, 3, 5)),
             "nothing is to be changed, the run is running",
         ),
-        (Change(QUEUED, FAILED), "the run is failed"),
-        (Change(RUNNING, RUNNING), "nothing is to be changed, the run is running"),
+        (RunChange(QUEUED, FAILED), "the run is failed"),
+        (RunChange(RUNNING, RUNNING), "nothing is to be changed, the run is running"),
     ],
 )
-def test_a_change_is_told_in_one_sentence(change: Change, sentence: str) -> None:
+def test_a_change_is_told_in_one_sentence(change: RunChange, sentence: str) -> None:
     assert told(change) == sentence

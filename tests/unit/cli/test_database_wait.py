@@ -5,7 +5,7 @@ import logging
 import pytest
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from headway.cli.database_wait import Told, passes, wait
+from headway.cli.database_wait import LastWord, passes, wait
 from headway.domain.errors import DatabaseError, NewerSchemaError, ReplicaError, SettingsError
 from headway.runtime.bell import Bell
 from headway.testing.clock import ExpiringClock
@@ -40,7 +40,7 @@ def test_it_waits_for_what_may_pass(error: BaseException, waits: bool) -> None:
 def test_a_line_is_logged_for_each_change_of_what_is_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    told = Told()
+    told = LastWord()
 
     for error in (AWAY, AWAY, UNMIGRATED, UNMIGRATED, AWAY):
         told.tell(error, 1.0)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headway.cli.spark_figures import size, span, told
-from headway.cli.watch_run import Sight, line, table
+from headway.cli.watch_run import WatchedRun, line, table
 from headway.domain.spark_work import SparkFigures, SparkProgress
 
 PROGRESS = asdict(SparkProgress(stages=3, stages_done=1, tasks=40, tasks_done=12, rate=3.5))
@@ -49,13 +49,13 @@ def test_figures_are_told_with_a_warning_where_a_stage_is_skewed() -> None:
     assert told({"progress": None, "figures": even}, ended=True) == "8 tasks, 0.0 s, wrote 1 B"
 
 
-def sight(state: str = "running") -> Sight:
+def sight(state: str = "running") -> WatchedRun:
     tasks: list[dict[str, Any]] = [
         {"task_id": "a", "map_index": -1, "state": "success", "attempt": 1},
         {"task_id": "b", "map_index": 2, "state": "running", "attempt": 2},
     ]
     spark = {("b", 2): {"progress": PROGRESS, "figures": None}}
-    return Sight("d", "r", state, tasks, spark)
+    return WatchedRun("d", "r", state, tasks, spark)
 
 
 def test_a_run_in_one_line() -> None:

@@ -9,16 +9,18 @@ from rich.console import Console
 from headway.cli.progress import line
 from headway.cli.progress_bar import draw
 from headway.cli.watch import INTERVAL, pause
-from headway.db.backfills import Progress
+from headway.db.backfills import BackfillProgress
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 
 
-def progress(runs: tuple[int, int, int, int], tasks: tuple[int, int, int, int, int]) -> Progress:
+def progress(
+    runs: tuple[int, int, int, int], tasks: tuple[int, int, int, int, int]
+) -> BackfillProgress:
     """A backfill of runs (queued, running, succeeded, failed) and of tasks (all, ended, …)."""
     queued, running, succeeded, failed = runs
     total, ended, tasks_succeeded, skipped, tasks_failed = tasks
-    return Progress(
+    return BackfillProgress(
         id=1,
         dag_id="d",
         from_date=NOON,

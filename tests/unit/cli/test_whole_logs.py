@@ -9,12 +9,12 @@ import pytest
 
 from headway.cli.task_logs import print_whole
 from headway.domain.errors import NotFoundError
-from headway.runtime.log_lines import LogLine, Source, encode
+from headway.runtime.log_lines import LogLine, LogSource, encode
 from headway.runtime.log_remote import RemoteLogs
 
 
 def line(message: str) -> bytes:
-    return encode(LogLine(time="", source=Source.STDOUT, message=message))
+    return encode(LogLine(time="", source=LogSource.STDOUT, message=message))
 
 
 @pytest.fixture

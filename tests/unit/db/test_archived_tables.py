@@ -2,7 +2,7 @@
 
 from headway.db import archived
 from headway.db.schema import METADATA
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 
 
 def test_the_archive_of_a_run_has_all_that_goes_with_it() -> None:
@@ -15,4 +15,4 @@ def test_the_archive_of_a_run_has_all_that_goes_with_it() -> None:
             if key.referred_table.name in gone and key.ondelete == "CASCADE"
         }
 
-    assert set(archived.tables(Kind.RUNS)) == gone
+    assert set(archived.tables(RetainedKind.RUNS)) == gone

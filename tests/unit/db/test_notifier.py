@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from headway.db.notices import GAP, SCHEDULER, STOP, WORKER, Notice, Notifier
+from headway.db.notices import GAP, SCHEDULER, STOP, WORKER, Notice, NoticeSender
 from headway.testing.clock import FakeClock
 from headway.testing.interleaving import in_background
 
@@ -21,7 +21,7 @@ class Town:
         self.heard: list[tuple[float, set[Notice]]] = []
         self.meanwhile: list[Notice] = []
         self.away = False
-        self.notifier = Notifier(self.tell, self.clock)
+        self.notifier = NoticeSender(self.tell, self.clock)
 
     def tell(self, notices: Collection[Notice]) -> None:
         self.heard.append((self.clock.monotonic(), set(notices)))
@@ -120,7 +120,7 @@ def test_what_comes_during_the_last_delivery_is_sent_before_the_end() -> None:
         began.set()
         assert go_on.wait(PATIENCE)
 
-    notifier = Notifier(tell, FakeClock())
+    notifier = NoticeSender(tell, FakeClock())
     notifier.start()
     notifier.notify(WORKER)
     assert began.wait(PATIENCE)

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import pytest
 
 from headway.decide import difference
-from headway.decide.difference import ABSENT, LARGEST, Fate, Structure
+from headway.decide.difference import ABSENT, LARGEST, Structure, TaskChange
 from headway.domain.spec import MapInput, TimetableSpec
 from headway.testing import seed
 
@@ -74,7 +74,7 @@ def test_the_attributes_of_the_dag() -> None:
 def test_lines_of_code() -> None:
     [changed] = difference.code({"a.py": b"one\ntwo\n"}, {"a.py": b"one\nthree\n"})
 
-    assert changed.fate is Fate.CHANGED
+    assert changed.fate is TaskChange.CHANGED
     assert changed.lines == [
         "--- a/a.py",
         "+++ b/a.py",
@@ -104,7 +104,11 @@ def test_ends_of_lines_and_of_files(old: bytes | None, new: bytes | None, lines:
     assert found.lines is not None
     assert found.lines[3:] == lines
     assert found.fate is (
-        Fate.ADDED if old is None else Fate.REMOVED if new is None else Fate.CHANGED
+        TaskChange.ADDED
+        if old is None
+        else TaskChange.REMOVED
+        if new is None
+        else TaskChange.CHANGED
     )
 
 
@@ -131,18 +135,22 @@ def test_entries_of_a_zip_file() -> None:
     )
 
     assert found.lines is None
-    assert found.entries == {"b": Fate.CHANGED, "c": Fate.REMOVED, "d": Fate.ADDED}
+    assert found.entries == {
+        "b": TaskChange.CHANGED,
+        "c": TaskChange.REMOVED,
+        "d": TaskChange.ADDED,
+    }
 
 
 def test_all_entries_of_a_zip_file_come_and_go_with_it() -> None:
     [came] = difference.code({}, {"dags.zip": zipped(a="1")})
     [went] = difference.code({"dags.zip": zipped(a="1")}, {})
 
-    assert (came.entries, went.entries) == ({"a": Fate.ADDED}, {"a": Fate.REMOVED})
+    assert (came.entries, went.entries) == ({"a": TaskChange.ADDED}, {"a": TaskChange.REMOVED})
 
 
 @pytest.mark.parametrize("broken", [b"PK\x03\x04\0\0", zipped(a="1")[:-10]], ids=["head", "cut"])
 def test_a_broken_zip_file_has_no_entries(broken: bytes) -> None:
     [found] = difference.code({"x.zip": zipped(a="1")}, {"x.zip": broken})
 
-    assert found.entries == {"a": Fate.REMOVED}
+    assert found.entries == {"a": TaskChange.REMOVED}

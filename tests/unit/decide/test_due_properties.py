@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.decide.due import due
-from headway.decide.due_plan import Due, Rules, Standing
-from headway.decide.taken import Taken
-from headway.domain.catchup import Catchup, Overlap, PassedFor
+from headway.decide.due_plan import DueRuns, ScheduleRules, ScheduleStanding
+from headway.decide.taken import BackfilledInterval
+from headway.domain.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
 from headway.testing import every_timetable
 from headway.timetables.base import DagRunInfo, Timetable
@@ -48,7 +48,7 @@ TIMETABLES: Final = st.sampled_from(
     ]
 )
 RULES: Final = st.builds(
-    Rules,
+    ScheduleRules,
     earliest=st.just(START),
     latest=st.none() | st.just(START + timedelta(days=9)),
     catchup=st.sampled_from(Catchup),
@@ -84,7 +84,7 @@ class World:
     """What a database would hold."""
 
     timetable: Timetable
-    rules: Rules
+    rules: ScheduleRules
     now: datetime = START
     since: datetime = START
     last: DagRunInfo | None = None
@@ -92,7 +92,7 @@ class World:
     runs: list[DagRunInfo] = field(default_factory=list)
     covered: list[DagRunInfo] = field(default_factory=list)
     backfilled: dict[datetime, DagRunInfo] = field(default_factory=dict)
-    passed: list[tuple[datetime, datetime, PassedFor, datetime]] = field(default_factory=list)
+    passed: list[tuple[datetime, datetime, SkipReason, datetime]] = field(default_factory=list)
     most_unfinished: int = 0
 
     def look(self, look: Look) -> None:
@@ -109,16 +109,17 @@ class World:
             if not (found.runs or found.passed):
                 return
 
-    def _decide(self) -> Due:
+    def _decide(self) -> DueRuns:
         last = None if self.last is None else self.last.data_interval
         partitions = self.timetable.partitions
         taken = [
-            Taken(date, info.data_interval, partitions) for date, info in self.backfilled.items()
+            BackfilledInterval(date, info.data_interval, partitions)
+            for date, info in self.backfilled.items()
         ]
-        standing = Standing(last, self.since, self.unfinished, 4, taken)
+        standing = ScheduleStanding(last, self.since, self.unfinished, 4, taken)
         return due(self.timetable, standing, self.rules, self.now, at_most=2)
 
-    def _store(self, found: Due) -> None:
+    def _store(self, found: DueRuns) -> None:
         dealt_with = [it.last for it in found.passed]
         for it in found.passed:
             span = (it.first, it.last.data_interval.start, it.reason, self.since)
@@ -157,7 +158,7 @@ def _place(info: DagRunInfo) -> tuple[datetime, datetime]:
     return info.data_interval.end, info.run_after
 
 
-def played(timetable: Timetable, rules: Rules, looks: list[Look]) -> World:
+def played(timetable: Timetable, rules: ScheduleRules, looks: list[Look]) -> World:
     world = World(timetable, rules)
     for look in looks:
         world.look(look)
@@ -166,7 +167,7 @@ def played(timetable: Timetable, rules: Rules, looks: list[Look]) -> World:
 
 @given(TIMETABLES, RULES, LOOKS)
 def test_every_interval_has_a_run_or_a_record_of_why_not(
-    timetable: Timetable, rules: Rules, looks: list[Look]
+    timetable: Timetable, rules: ScheduleRules, looks: list[Look]
 ) -> None:
     world = played(timetable, rules, looks)
 
@@ -176,7 +177,9 @@ def test_every_interval_has_a_run_or_a_record_of_why_not(
 
 
 @given(TIMETABLES, RULES, LOOKS)
-def test_no_interval_has_two_runs(timetable: Timetable, rules: Rules, looks: list[Look]) -> None:
+def test_no_interval_has_two_runs(
+    timetable: Timetable, rules: ScheduleRules, looks: list[Look]
+) -> None:
     world = played(timetable, rules, looks)
 
     dates = [info.run_after for info in world.covered]
@@ -190,7 +193,7 @@ def test_no_interval_has_two_runs(timetable: Timetable, rules: Rules, looks: lis
 
 @given(TIMETABLES, RULES, LOOKS)
 def test_nothing_is_run_before_its_time_or_outside_its_bounds(
-    timetable: Timetable, rules: Rules, looks: list[Look]
+    timetable: Timetable, rules: ScheduleRules, looks: list[Look]
 ) -> None:
     world = played(timetable, rules, looks)
 
@@ -201,16 +204,16 @@ def test_nothing_is_run_before_its_time_or_outside_its_bounds(
 
 @given(TIMETABLES, RULES, LOOKS)
 def test_what_was_left_out_was_missed_and_outside_the_window(
-    timetable: Timetable, rules: Rules, looks: list[Look]
+    timetable: Timetable, rules: ScheduleRules, looks: list[Look]
 ) -> None:
     world = played(timetable, rules, looks)
 
     dates = {it.data_interval.start: it.run_after for it in world.dealt_with()}
     for _, last, reason, since in world.passed:
-        if reason is PassedFor.WINDOW:
+        if reason is SkipReason.WINDOW:
             assert rules.window is not None
             assert dates[last] < since - rules.window
-        elif reason is PassedFor.CATCHUP:
+        elif reason is SkipReason.CATCHUP:
             assert rules.catchup in {Catchup.NONE, Catchup.LATEST}
             assert dates[last] <= since
         else:
@@ -219,7 +222,7 @@ def test_what_was_left_out_was_missed_and_outside_the_window(
 
 
 @given(TIMETABLES, RULES, LOOKS)
-def test_limits_hold(timetable: Timetable, rules: Rules, looks: list[Look]) -> None:
+def test_limits_hold(timetable: Timetable, rules: ScheduleRules, looks: list[Look]) -> None:
     world = played(timetable, rules, looks)
 
     assert world.most_unfinished <= (4 if rules.overlap is Overlap.QUEUE else 1)
@@ -227,8 +230,8 @@ def test_limits_hold(timetable: Timetable, rules: Rules, looks: list[Look]) -> N
 
 @given(TIMETABLES, RULES, LOOKS)
 def test_to_catch_up_with_all_in_time_leaves_nothing_out(
-    timetable: Timetable, rules: Rules, looks: list[Look]
+    timetable: Timetable, rules: ScheduleRules, looks: list[Look]
 ) -> None:
-    every = Rules(START, rules.latest, Catchup.ALL)
+    every = ScheduleRules(START, rules.latest, Catchup.ALL)
 
     assert played(timetable, every, looks).passed == []

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from headway.decide.due import due
-from headway.decide.due_plan import ANY, Due, Passed, Rules, Standing
-from headway.decide.taken import Taken
-from headway.domain.catchup import Catchup, Overlap, PassedFor
+from headway.decide.due_plan import ANY, DueRuns, ScheduleRules, ScheduleStanding, SkippedInterval
+from headway.decide.taken import BackfilledInterval
+from headway.domain.catchup import Catchup, Overlap, SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
@@ -34,46 +34,48 @@ def day(number: int) -> DagRunInfo:
     return DagRunInfo.once_over(DataInterval(jan(number), jan(number + 1)))
 
 
-def rules(catchup: Catchup = Catchup.ALL, **changes: object) -> Rules:
-    return replace(Rules(earliest=jan(1), catchup=catchup), **changes)  # type: ignore[arg-type]
+def rules(catchup: Catchup = Catchup.ALL, **changes: object) -> ScheduleRules:
+    return replace(ScheduleRules(earliest=jan(1), catchup=catchup), **changes)  # type: ignore[arg-type]
 
 
 TENTH: Final = jan(10)
 
 
-def dag(last: int | None = None, since: datetime = TENTH, **changes: object) -> Standing:
+def dag(last: int | None = None, since: datetime = TENTH, **changes: object) -> ScheduleStanding:
     """Return a DAG whose run about that day was the last one."""
     interval = None if last is None else day(last).data_interval
-    return replace(Standing(interval, since), **changes)  # type: ignore[arg-type]
+    return replace(ScheduleStanding(interval, since), **changes)  # type: ignore[arg-type]
 
 
 def decide(
-    standing: Standing,
-    rules: Rules,
+    standing: ScheduleStanding,
+    rules: ScheduleRules,
     now: datetime,
     timetable: Timetable = DAILY,
     at_most: int = 100,
-) -> Due:
+) -> DueRuns:
     return due(timetable, standing, rules, now, at_most)
 
 
-def taken(*numbers: int) -> list[Taken]:
+def taken(*numbers: int) -> list[BackfilledInterval]:
     """Return what backfills have: runs about those days."""
-    return [Taken(day(n).run_after, day(n).data_interval, partitions=True) for n in numbers]
+    return [
+        BackfilledInterval(day(n).run_after, day(n).data_interval, partitions=True) for n in numbers
+    ]
 
 
-def days_due(found: Due) -> list[int]:
+def days_due(found: DueRuns) -> list[int]:
     return [info.data_interval.start.day for info in found.runs]
 
 
-def left_out(found: Due) -> list[tuple[int, int, str]]:
+def left_out(found: DueRuns) -> list[tuple[int, int, str]]:
     """Return the first and the last day of what has no run of its own, and why."""
     return [(it.first.day, it.last.data_interval.start.day, it.reason) for it in found.passed]
 
 
 def test_a_day_is_due_once_it_is_over_and_not_before() -> None:
-    assert decide(dag(), rules(), jan(2) - MOMENT) == Due([], day(1))
-    assert decide(dag(), rules(), jan(2)) == Due([day(1)], day(2))
+    assert decide(dag(), rules(), jan(2) - MOMENT) == DueRuns([], day(1))
+    assert decide(dag(), rules(), jan(2)) == DueRuns([day(1)], day(2))
 
 
 def test_all_that_was_missed_is_run_oldest_first() -> None:
@@ -209,13 +211,13 @@ def test_the_latest_is_left_out_as_well_when_the_window_is_too_short() -> None:
 
 
 def test_no_more_than_there_is_room_for_and_the_next_one_waits() -> None:
-    assert decide(dag(most=2), rules(), jan(10)) == Due([day(1), day(2)], day(3))
-    assert decide(dag(most=2, unfinished=1), rules(), jan(10)) == Due([day(1)], day(2))
-    assert decide(dag(most=2, unfinished=2), rules(), jan(10)) == Due([], day(1))
+    assert decide(dag(most=2), rules(), jan(10)) == DueRuns([day(1), day(2)], day(3))
+    assert decide(dag(most=2, unfinished=1), rules(), jan(10)) == DueRuns([day(1)], day(2))
+    assert decide(dag(most=2, unfinished=2), rules(), jan(10)) == DueRuns([], day(1))
 
 
 def test_no_more_than_was_asked_for() -> None:
-    assert decide(dag(), rules(), jan(10), at_most=3) == Due([day(1), day(2), day(3)], day(4))
+    assert decide(dag(), rules(), jan(10), at_most=3) == DueRuns([day(1), day(2), day(3)], day(4))
 
 
 def test_a_rollup_takes_the_room_of_one_run() -> None:
@@ -238,7 +240,7 @@ WEEKLY: Final = DataTimetable("0 0 * * SUN")
 
 def test_what_a_backfill_of_another_schedule_has_a_part_of_is_left_out_with_a_word() -> None:
     """The run about Saturday the 12th has the same date as that about the week from the 6th."""
-    last = Standing(DataInterval(jan(1), jan(6)), jan(20), taken=taken(12))
+    last = ScheduleStanding(DataInterval(jan(1), jan(6)), jan(20), taken=taken(12))
 
     found = due(WEEKLY, last, rules(), jan(20), 100)
 
@@ -248,7 +250,7 @@ def test_what_a_backfill_of_another_schedule_has_a_part_of_is_left_out_with_a_wo
 
 def test_a_date_that_a_backfill_has_for_another_interval_is_not_taken() -> None:
     """By a delay of a week, since removed, the run about the 3rd had the date of the 11th."""
-    other = Taken(day(10).run_after, day(3).data_interval, partitions=True)
+    other = BackfilledInterval(day(10).run_after, day(3).data_interval, partitions=True)
 
     assert days_due(decide(dag(9, since=jan(12), taken=[other]), rules(), jan(12))) == [10, 11]
 
@@ -271,7 +273,7 @@ def test_what_is_rolled_up_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_rollup_is_divided_by_what_cannot_run() -> None:
-    half = Taken(jan(5), DataInterval(jan(4, 6), jan(5)), partitions=True)
+    half = BackfilledInterval(jan(5), DataInterval(jan(4, 6), jan(5)), partitions=True)
 
     found = decide(dag(1, since=jan(8), taken=[half]), rules(Catchup.ROLLUP), jan(8))
 
@@ -372,16 +374,16 @@ def test_a_schedule_without_a_next_run_is_asked_again_unless_it_has_ended() -> N
 
 
 def test_a_dag_without_a_schedule_is_never_due() -> None:
-    assert decide(dag(), rules(), jan(10), NullTimetable()) == Due([], None)
+    assert decide(dag(), rules(), jan(10), NullTimetable()) == DueRuns([], None)
 
 
 @pytest.mark.parametrize("catchup", Catchup)
 def test_once_is_once_and_never_missed(catchup: Catchup) -> None:
     found = decide(dag(), rules(catchup), jan(10), OnceTimetable())
 
-    assert found == Due([DagRunInfo.once_over(DataInterval.exact(jan(1)))], None)
+    assert found == DueRuns([DagRunInfo.once_over(DataInterval.exact(jan(1)))], None)
     delayed = decide(dag(), rules(catchup), jan(10), Delayed(OnceTimetable(), DAY))
-    assert delayed == Due([DagRunInfo(jan(2), DataInterval.exact(jan(1)))], None)
+    assert delayed == DueRuns([DagRunInfo(jan(2), DataInterval.exact(jan(1)))], None)
 
 
 @pytest.mark.parametrize("catchup", [Catchup.NONE, Catchup.LATEST])
@@ -454,7 +456,7 @@ def test_a_dag_that_was_paused_for_a_month_goes_on_as_its_catchup_says() -> None
     assert len(every.runs) == len(rolled.covers[datetime(2013, 2, 5, tzinfo=UTC)]) == 31
     assert [it.data_interval.start for it in rolled.runs] == [jan(5)]
     eve = DataInterval(datetime(2013, 2, 4, tzinfo=UTC), datetime(2013, 2, 5, tzinfo=UTC))
-    assert none.passed == [Passed(jan(5), DagRunInfo.once_over(eve), PassedFor.CATCHUP)]
+    assert none.passed == [SkippedInterval(jan(5), DagRunInfo.once_over(eve), SkipReason.CATCHUP)]
 
 
 def test_a_schedule_that_becomes_finer_goes_on_where_the_old_one_ended() -> None:
@@ -465,7 +467,7 @@ def test_a_schedule_that_becomes_finer_goes_on_where_the_old_one_ended() -> None
 
 def test_a_schedule_that_becomes_coarser_leads_over_by_a_shorter_interval() -> None:
     """The last hour ended on the 5th at three; the day from then on is about the rest of it."""
-    last = Standing(DataInterval(jan(5, 2), jan(5, 3)), jan(5, 3))
+    last = ScheduleStanding(DataInterval(jan(5, 2), jan(5, 3)), jan(5, 3))
 
     found = decide(last, rules(), jan(7))
 

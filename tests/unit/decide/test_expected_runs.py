@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from headway.decide.due_plan import Rules, Standing
+from headway.decide.due_plan import ScheduleRules, ScheduleStanding
 from headway.decide.expected import expected
-from headway.decide.taken import Taken
+from headway.decide.taken import BackfilledInterval
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.interval import DataInterval
 from headway.timetables.base import Timetable
@@ -19,12 +19,12 @@ def jan(day: int) -> datetime:
     return datetime(2013, 1, day, tzinfo=UTC)
 
 
-NEW = Standing(last=None, since=jan(5))
-RULES = Rules(earliest=jan(1), catchup=Catchup.ALL)
+NEW = ScheduleStanding(last=None, since=jan(5))
+RULES = ScheduleRules(earliest=jan(1), catchup=Catchup.ALL)
 
 
 def days(
-    dag: Standing, rules: Rules, number: int, timetable: Timetable | None = None
+    dag: ScheduleStanding, rules: ScheduleRules, number: int, timetable: Timetable | None = None
 ) -> list[tuple[int, int]]:
     found = expected(timetable or DataTimetable("@daily"), dag, rules, jan(5), number)
     intervals = [info.data_interval for info in islice(found, number)]
@@ -49,7 +49,7 @@ def test_neither_limits_nor_overlaps_hold_anything_back() -> None:
 
 def test_what_a_backfill_has_taken_does_not_come() -> None:
     spans = [DataInterval(jan(1), jan(2)), DataInterval(jan(6), jan(7))]
-    taken = replace(NEW, taken=[Taken(it.end, it, partitions=True) for it in spans])
+    taken = replace(NEW, taken=[BackfilledInterval(it.end, it, partitions=True) for it in spans])
 
     assert days(taken, RULES, 6) == [(2, 3), (3, 4), (4, 5), (5, 6), (7, 8), (8, 9)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headway.decide.explain_attempt import AttemptSituation, explain_attempt
-from headway.decide.explanation import Place, Reason
+from headway.decide.explanation import QueuePlace, Reason
 from headway.decide.situation import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow
 from headway.domain.states import Outcome, Phase, RunState, TaskState
 from headway.testing.seed import START
@@ -213,7 +213,7 @@ def test_an_entry_of_the_journal_is_told_with_its_reason(
 def test_a_queued_task_that_a_worker_claims_next() -> None:
     workers = [WORKER, replace(WORKER, id=8, draining=True)]
 
-    assert told("queued", workers=workers, place=Place("the queue q", 3, 3)) == (
+    assert told("queued", workers=workers, place=QueuePlace("the queue q", 3, 3)) == (
         Reason.CLAIMED_NEXT,
         (
             f"It is queued since {span(-20)}, and a worker with a free slot claims it when it "
@@ -255,7 +255,7 @@ def test_a_queued_task_that_nobody_serves() -> None:
     [(4, 1, True), (3, 1, False), (3, 2, True), (2, 2, False), (0, 4, False), (0, 5, True)],
 )
 def test_a_queued_task_for_which_workers_have_no_slot(busy: int, nth: int, full: bool) -> None:
-    place = Place("the queue q", nth, 9)
+    place = QueuePlace("the queue q", nth, 9)
     found = told("queued", workers=[replace(WORKER, busy=busy)], place=place)
     assert (found[0] is Reason.WORKERS_FULL) is full
 
@@ -266,7 +266,7 @@ def test_how_full_workers_are_told() -> None:
     two = told(
         "queued",
         workers=[replace(WORKER, busy=4), replace(WORKER, slots=1)],
-        place=Place("the queue q", 3, 3),
+        place=QueuePlace("the queue q", 3, 3),
     )
 
     assert one[1:3] == (

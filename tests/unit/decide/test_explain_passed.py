@@ -7,8 +7,8 @@ import pytest
 
 from headway.decide.explain_passed import explain_passed
 from headway.decide.explanation import Reason
-from headway.decide.situation import DagRow, PassedRow
-from headway.domain.catchup import PassedFor
+from headway.decide.situation import DagRow, SkippedRow
+from headway.domain.catchup import SkipReason
 from headway.domain.interval import DataInterval
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,18 +25,18 @@ DAG = DagRow(
     next_run_after=None,
     next_interval_start=None,
 )
-ROW = PassedRow(
+ROW = SkippedRow(
     first_start=START,
     end=START + 3 * DAY,
-    reason=PassedFor.CATCHUP,
+    reason=SkipReason.CATCHUP,
     at=START + 4 * DAY,
     run_id=None,
 )
 ASKED = DataInterval(START + DAY, START + 2 * DAY)
 
 
-@pytest.mark.parametrize("reason", [it for it in PassedFor if it != "rollup"])
-def test_it_names_what_was_left_out_and_why(reason: PassedFor) -> None:
+@pytest.mark.parametrize("reason", [it for it in SkipReason if it != "rollup"])
+def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
     found = explain_passed(DAG, replace(ROW, reason=reason), ASKED)
 
     assert found.reason is Reason.RUN_PASSED
@@ -48,8 +48,8 @@ def test_it_names_what_was_left_out_and_why(reason: PassedFor) -> None:
     assert "{" not in found.sentence
 
 
-@pytest.mark.parametrize("reason", [it for it in PassedFor if it not in {"rollup", "conflict"}])
-def test_a_backfill_of_the_interval_asked_for_runs_it(reason: PassedFor) -> None:
+@pytest.mark.parametrize("reason", [it for it in SkipReason if it not in {"rollup", "conflict"}])
+def test_a_backfill_of_the_interval_asked_for_runs_it(reason: SkipReason) -> None:
     found = explain_passed(DAG, replace(ROW, reason=reason), ASKED)
 
     assert found.change == (
@@ -59,7 +59,7 @@ def test_a_backfill_of_the_interval_asked_for_runs_it(reason: PassedFor) -> None
 
 
 def test_beside_a_run_about_a_part_of_that_time_only_a_triggered_run_is_possible() -> None:
-    found = explain_passed(DAG, replace(ROW, reason=PassedFor.CONFLICT), ASKED)
+    found = explain_passed(DAG, replace(ROW, reason=SkipReason.CONFLICT), ASKED)
 
     assert found.change == (
         "`headway dags trigger etl --interval 2026-01-02T00:00:00Z 2026-01-03T00:00:00Z` "

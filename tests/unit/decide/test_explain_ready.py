@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.decide.admit import Budget, Limit, ReadyTask, admit
-from headway.decide.explain_ready import ReadySituation, Waiting, explain_ready, short_of
-from headway.decide.explanation import Place, Reason
+from headway.decide.explain_ready import ReadySituation, WaitingTask, explain_ready, short_of
+from headway.decide.explanation import QueuePlace, Reason
 from headway.decide.situation import DagRow, ProcessRow
 
 TASK = ReadyTask(
@@ -62,15 +62,15 @@ def situation(**free: int) -> ReadySituation:
         free={budget: given.get(budget.limit, 9) for budget in BUDGETS},
         holders={},
         ahead=(),
-        place=Place("the pool p", 1, 1),
+        place=QueuePlace("the pool p", 1, 1),
         schedulers=[SCHEDULER],
         aging=60.0,
     )
 
 
-def ahead(count: int, **changes: object) -> list[Waiting]:
+def ahead(count: int, **changes: object) -> list[WaitingTask]:
     return [
-        Waiting(replace(TASK, id=number, rank=float(number), **changes), "r", -1)  # type: ignore[arg-type]
+        WaitingTask(replace(TASK, id=number, rank=float(number), **changes), "r", -1)  # type: ignore[arg-type]
         for number in range(count)
     ]
 
@@ -150,8 +150,8 @@ def test_the_number_of_slots_that_would_do() -> None:
 def test_it_is_behind_when_those_before_it_take_what_is_left() -> None:
     free = situation(POOL=5)
 
-    two = explain_ready(replace(free, ahead=ahead(2), place=Place("the pool p", 3, 3)))
-    one = explain_ready(replace(free, ahead=ahead(1), place=Place("the pool p", 2, 2)))
+    two = explain_ready(replace(free, ahead=ahead(2), place=QueuePlace("the pool p", 3, 3)))
+    one = explain_ready(replace(free, ahead=ahead(1), place=QueuePlace("the pool p", 2, 2)))
 
     assert two.reason is Reason.BEHIND
     assert len(two.held_by) == 2
@@ -167,7 +167,7 @@ def test_those_before_it_that_do_not_fit_are_not_in_its_way() -> None:
 def test_only_those_before_it_that_draw_on_what_is_short_are_named() -> None:
     """Those of another DAG, before it in the same pool, take no place of its DAG."""
     others = replace(TASK, id=50, dag_id="other", dag_run_id=2, task_id="x", pool_slots=1)
-    both = [*ahead(1), Waiting(others, "r", -1)]
+    both = [*ahead(1), WaitingTask(others, "r", -1)]
     free = dict(situation(DAG=1).free)
     free |= {budget: 9 for budget, _ in others.draws() if budget not in free}
 

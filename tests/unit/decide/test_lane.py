@@ -1,32 +1,32 @@
 import pytest
 
 from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.lane import Lane, slots_for, spent
+from headway.decide.lane import BackfillShare, slots_for, spent
 
 
 @pytest.mark.parametrize(
     ("lane", "slots"),
     [
-        (Lane(8, 100), 8),
-        (Lane(8, 25), 2),
-        (Lane(8, 25, held=1), 1),
-        (Lane(8, 25, held=3), -1),
-        (Lane(8, 1), 1),
-        (Lane(8, 25, first=3), 3),
-        (Lane(8, 50, first=3), 4),
-        (Lane(8, 25, held=1, first=3), 1),
-        (Lane(8, 25, held=2, first=3), 0),
-        (Lane(8, 25, first=9), 8),
-        (Lane(8, 25, first=3, outsized=True), 0),
-        (Lane(0, 100), 0),
-        (Lane(0, 1), 0),
-        (Lane(8, 100, outsized=True), 0),
-        (Lane(8, 100, waits=True), 8),
-        (Lane(8, 100, idle_only=True), 8),
-        (Lane(8, 100, idle_only=True, waits=True), 0),
+        (BackfillShare(8, 100), 8),
+        (BackfillShare(8, 25), 2),
+        (BackfillShare(8, 25, held=1), 1),
+        (BackfillShare(8, 25, held=3), -1),
+        (BackfillShare(8, 1), 1),
+        (BackfillShare(8, 25, first=3), 3),
+        (BackfillShare(8, 50, first=3), 4),
+        (BackfillShare(8, 25, held=1, first=3), 1),
+        (BackfillShare(8, 25, held=2, first=3), 0),
+        (BackfillShare(8, 25, first=9), 8),
+        (BackfillShare(8, 25, first=3, outsized=True), 0),
+        (BackfillShare(0, 100), 0),
+        (BackfillShare(0, 1), 0),
+        (BackfillShare(8, 100, outsized=True), 0),
+        (BackfillShare(8, 100, waits=True), 8),
+        (BackfillShare(8, 100, idle_only=True), 8),
+        (BackfillShare(8, 100, idle_only=True, waits=True), 0),
     ],
 )
-def test_the_share_of_a_pool(lane: Lane, slots: int) -> None:
+def test_the_share_of_a_pool(lane: BackfillShare, slots: int) -> None:
     assert slots_for(lane) == slots
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.decide.lost import FEW, Followed, is_storm, what_follows
+from headway.decide.lost import FEW, FollowedAttempt, is_storm, what_follows
 from headway.domain.retry import MOST_LOSSES, Next, after_loss
 from headway.domain.states import OnLost, TaskState
 
@@ -47,7 +47,7 @@ def test_what_leaves_something_is_followed_in_its_place(
 ) -> None:
     for losses in (1, MOST_LOSSES):
         found = what_follows(losses, on_lost, leaves=True, stop_to=stop_to)
-        assert found == Followed(following)
+        assert found == FollowedAttempt(following)
 
 
 @pytest.mark.parametrize("stop_to", [None, TaskState.SUCCESS])

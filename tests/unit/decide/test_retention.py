@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from headway.decide.retention import Candidate, Place, enabled, portion, rest
-from headway.domain.retention import Kind, Tie
+from headway.decide.retention import Candidate, RetentionCursor, enabled, portion, rest
+from headway.domain.retention import RetainedKind, Tie
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ def test_rows_are_taken_until_there_are_enough() -> None:
     found = portion([row(1, 40), row(2, 50), row(3, 20), row(4, 1)], 4, 100)
 
     assert (found.ids, found.size) == ([1, 2], 90)
-    assert found.next == Place(FIRST + timedelta(days=2), 2)
+    assert found.next == RetentionCursor(FIRST + timedelta(days=2), 2)
     assert (found.since, found.until) == (row(1).at, row(2).at)
 
 
@@ -29,7 +29,7 @@ def test_what_is_needed_stays_and_is_passed_over() -> None:
 
     assert found.ids == [2]
     assert found.kept == {Tie.LATEST: 1}
-    assert found.next == Place(row(3).at, 3)
+    assert found.next == RetentionCursor(row(3).at, 3)
 
 
 def test_what_is_needed_takes_no_room() -> None:
@@ -44,12 +44,12 @@ def test_a_young_row_ends_the_look() -> None:
 
 def test_fewer_rows_than_were_asked_for_are_the_last_ones() -> None:
     assert portion([row(1), row(2)], 3, 100).next is None
-    assert portion([row(1), row(2)], 2, 100).next == Place(row(2).at, 2)
+    assert portion([row(1), row(2)], 2, 100).next == RetentionCursor(row(2).at, 2)
     assert portion([], 3, 100).next is None
 
 
 def test_a_portion_that_is_full_is_not_the_last_one() -> None:
-    assert portion([row(1, 100), row(2)], 3, 100).next == Place(row(1).at, 1)
+    assert portion([row(1, 100), row(2)], 3, 100).next == RetentionCursor(row(1).at, 1)
 
 
 def test_the_rest_is_longer_than_the_portion_took() -> None:
@@ -59,4 +59,6 @@ def test_the_rest_is_longer_than_the_portion_took() -> None:
 
 
 def test_what_is_kept_for_ever_is_left_out() -> None:
-    assert enabled({Kind.RUNS: 30, Kind.EVENTS: 0}) == {Kind.RUNS: 30 * 86_400}
+    assert enabled({RetainedKind.RUNS: 30, RetainedKind.EVENTS: 0}) == {
+        RetainedKind.RUNS: 30 * 86_400
+    }

@@ -1,12 +1,12 @@
 from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.explain_ready import Waiting
+from headway.decide.explain_ready import WaitingTask
 from headway.decide.simulate import Changes, Line, simulate
 from headway.decide.situation import ProcessRow
 
 
-def waiting(*slots: int, pool: str = "p", dag_id: str = "d", queue: str = "q") -> list[Waiting]:
+def waiting(*slots: int, pool: str = "p", dag_id: str = "d", queue: str = "q") -> list[WaitingTask]:
     return [
-        Waiting(ReadyTask(number, dag_id, 7, f"t{number}", pool, each, queue, number), "r", -1)
+        WaitingTask(ReadyTask(number, dag_id, 7, f"t{number}", pool, each, queue, number), "r", -1)
         for number, each in enumerate(slots, start=1)
     ]
 
@@ -17,7 +17,7 @@ def scheduler(slots: int, busy: int = 0) -> ProcessRow:
     )
 
 
-def line(those: list[Waiting], *schedulers: ProcessRow, **limits: int) -> Line:
+def line(those: list[WaitingTask], *schedulers: ProcessRow, **limits: int) -> Line:
     budgets = {
         Budget(Limit.POOL, ("p",)): limits.get("pool", 100),
         Budget(Limit.DAG, ("d",)): limits.get("dag", 100),

@@ -6,13 +6,13 @@ import pytest
 
 from headway.decide.situation import ProcessRow
 from headway.decide.status import (
-    Backlog,
+    OpenWork,
     PoolStanding,
     Problem,
     QueueStanding,
     Status,
     Trouble,
-    Waiting,
+    WaitingInPool,
     problems,
     services,
 )
@@ -29,10 +29,10 @@ def process(kind: str, number: int = 1, **more: object) -> ProcessRow:
 
 WELL = Status(
     processes=[process("scheduler"), process("parser", 2), process("worker", 3)],
-    waiting=[Waiting("default_pool", "default", 12, 0, 20.0)],
+    waiting=[WaitingInPool("default_pool", "default", 12, 0, 20.0)],
     pools=[PoolStanding("default_pool", 16, 3, 1, 0)],
     queues=[QueueStanding("default", 4, 1, 1.0)],
-    backlog=Backlog(3, 2, 1, 4.0, 2.0),
+    backlog=OpenWork(3, 2, 1, 4.0, 2.0),
     trouble=Trouble(0, None, 0, None),
 )
 
@@ -85,16 +85,22 @@ def test_a_clock_that_is_wrong(skew: float, said: str) -> None:
 @pytest.mark.parametrize(
     ("waiting", "what", "said"),
     [
-        (Waiting("gone", "default", 1, 0, 1.0), "no_pool", "that pool does not exist"),
-        (Waiting("closed", "default", 2, 0, 1.0), "no_pool", "that pool has no slots"),
-        (Waiting("default_pool", "spark", 3, 0, 1.0), "no_worker", "no worker serves that queue"),
+        (WaitingInPool("gone", "default", 1, 0, 1.0), "no_pool", "that pool does not exist"),
+        (WaitingInPool("closed", "default", 2, 0, 1.0), "no_pool", "that pool has no slots"),
         (
-            *(Waiting("default_pool", "default", 4, 0, 301.0), "pool"),
+            WaitingInPool("default_pool", "spark", 3, 0, 1.0),
+            "no_worker",
+            "no worker serves that queue",
+        ),
+        (
+            *(WaitingInPool("default_pool", "default", 4, 0, 301.0), "pool"),
             "4 tasks of pool default_pool and queue default wait, the first for 5 min; 12 of 16",
         ),
     ],
 )
-def test_tasks_that_wait_for_what_does_not_come(waiting: Waiting, what: str, said: str) -> None:
+def test_tasks_that_wait_for_what_does_not_come(
+    waiting: WaitingInPool, what: str, said: str
+) -> None:
     pools = [*WELL.pools, PoolStanding("closed", 0, 0, 0, 0)]
 
     [problem] = stuck(waiting=[waiting], pools=pools)
@@ -106,13 +112,13 @@ def test_tasks_that_wait_for_what_does_not_come(waiting: Waiting, what: str, sai
 def test_a_queue_whose_workers_have_no_slot_is_served_by_none() -> None:
     queues = [*WELL.queues, QueueStanding("spark", 0, 0, None)]
 
-    [problem] = stuck(waiting=[Waiting("default_pool", "spark", 3, 0, 1.0)], queues=queues)
+    [problem] = stuck(waiting=[WaitingInPool("default_pool", "spark", 3, 0, 1.0)], queues=queues)
 
     assert problem.what == "no_worker"
 
 
 def test_tasks_of_paused_dags_wait_for_nobody() -> None:
-    assert stuck(waiting=[Waiting("gone", "spark", 0, 9, None)]) == []
+    assert stuck(waiting=[WaitingInPool("gone", "spark", 0, 9, None)]) == []
 
 
 @pytest.mark.parametrize(
@@ -132,11 +138,11 @@ def test_attempts_that_no_worker_takes(queue: QueueStanding, what: str) -> None:
 @pytest.mark.parametrize(
     ("backlog", "what", "said"),
     [
-        (Backlog(0, 0, 3, 301.0, None), "runs", "Runs of 3 DAGs are due and not created"),
-        (Backlog(0, 0, 0, None, 301.0), "callbacks", "A callback has not ended for 5 min."),
+        (OpenWork(0, 0, 3, 301.0, None), "runs", "Runs of 3 DAGs are due and not created"),
+        (OpenWork(0, 0, 0, None, 301.0), "callbacks", "A callback has not ended for 5 min."),
     ],
 )
-def test_what_is_late(backlog: Backlog, what: str, said: str) -> None:
+def test_what_is_late(backlog: OpenWork, what: str, said: str) -> None:
     [problem] = stuck(backlog=backlog)
 
     assert problem.what == what

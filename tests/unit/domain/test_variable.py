@@ -2,8 +2,8 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError, SecretError
-from headway.domain.secret_kind import LARGEST_SECRET, Kind
-from headway.domain.variable import Secret, Variable, from_text, kind_of, provided, to_text
+from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
+from headway.domain.variable import Secret, StoredVariable, from_text, kind_of, provided, to_text
 
 CANARY = "canary-8f1e"
 
@@ -11,8 +11,8 @@ CANARY = "canary-8f1e"
 @pytest.mark.parametrize(
     "secret",
     [
-        Variable(key="v", value=""),
-        Variable(key="v", value='{"a": "ä"}\n', plain=True),
+        StoredVariable(key="v", value=""),
+        StoredVariable(key="v", value='{"a": "ä"}\n', plain=True),
         Connection(conn_id="c", conn_type="t", password=CANARY, extra={"a": [1]}),
     ],
 )
@@ -23,8 +23,10 @@ def test_what_is_kept_is_the_same_when_it_is_read_again(secret: Secret) -> None:
 
 
 def test_what_somebody_wrote_is_read_as_it_is() -> None:
-    assert provided(Kind.VARIABLE, "v", '{"value": 1}') == Variable(key="v", value='{"value": 1}')
-    assert provided(Kind.CONNECTION, "c", "t://h") == Connection(
+    assert provided(SecretKind.VARIABLE, "v", '{"value": 1}') == StoredVariable(
+        key="v", value='{"value": 1}'
+    )
+    assert provided(SecretKind.CONNECTION, "c", "t://h") == Connection(
         conn_id="c", conn_type="t", host="h"
     )
 
@@ -43,7 +45,7 @@ def test_what_somebody_wrote_is_read_as_it_is() -> None:
     ],
 )
 def test_what_no_log_may_show(value: str, plain: bool, secrets: set[str]) -> None:
-    found = Variable(key="v", value=value, plain=plain).secrets()
+    found = StoredVariable(key="v", value=value, plain=plain).secrets()
 
     assert found - {value, value.strip()} == secrets - {value, value.strip()}
     assert (value in found) == bool(value and not plain)
@@ -52,14 +54,14 @@ def test_what_no_log_may_show(value: str, plain: bool, secrets: set[str]) -> Non
 @pytest.mark.regression
 @pytest.mark.parametrize("word", ["false", "true", "False\n", "null", "none", "off"])
 def test_a_word_of_every_log_is_no_secret(word: str) -> None:
-    assert not Variable(key="v", value=word).secrets()
+    assert not StoredVariable(key="v", value=word).secrets()
     connection = Connection(conn_id="c", conn_type="t", extra={"token": word.strip()})
     assert not connection.secrets()
 
 
 def test_only_a_plain_one_shows_itself() -> None:
-    assert repr(Variable(key="v", value=CANARY)) == "Variable('v', '***')"
-    assert repr(Variable(key="v", value="eu", plain=True)) == "Variable('v', 'eu')"
+    assert repr(StoredVariable(key="v", value=CANARY)) == "Variable('v', '***')"
+    assert repr(StoredVariable(key="v", value="eu", plain=True)) == "Variable('v', 'eu')"
 
 
 @pytest.mark.parametrize(
@@ -72,18 +74,18 @@ def test_only_a_plain_one_shows_itself() -> None:
 )
 def test_what_cannot_be_kept_is_refused_without_being_quoted(value: str, message: str) -> None:
     with pytest.raises(SecretError, match=message) as caught:
-        Variable(key="v", value=value)
+        StoredVariable(key="v", value=value)
 
     assert CANARY not in str(caught.value)
 
 
 def test_a_value_of_the_largest_size_is_kept() -> None:
     """Its size is that in UTF-8."""
-    assert Variable(key="v", value="ä" * (LARGEST_SECRET // 2)).value
+    assert StoredVariable(key="v", value="ä" * (LARGEST_SECRET // 2)).value
     with pytest.raises(SecretError, match="has 262,145 bytes"):
-        Variable(key="v", value="a" * (LARGEST_SECRET + 1))
+        StoredVariable(key="v", value="a" * (LARGEST_SECRET + 1))
 
 
 def test_a_key_may_be_the_name_of_a_file() -> None:
     with pytest.raises(DagError, match="The variable id"):
-        Variable(key="a/b", value="")
+        StoredVariable(key="a/b", value="")

@@ -9,12 +9,12 @@ import pytest
 from headway.domain.errors import NotFoundError
 from headway.kubectl import drain, logs
 from headway.kubectl.kubectl import Kubectl
-from headway.kubectl.logs import Wanted
+from headway.kubectl.logs import WantedLog
 from headway.kubectl.pods import Pod
 from headway.kubectl.release import Release
 from headway.testing.clock import FakeClock
 
-TASK = Wanted("etl", "r1", "work", -1, None)
+TASK = WantedLog("etl", "r1", "work", -1, None)
 
 
 def pod(name: str, service: str = "worker") -> Pod:
@@ -55,7 +55,7 @@ def task(state: str, *workers: str | None) -> list[dict[str, Any]]:
     return [{"task_id": "work", "map_index": -1, "state": state, "attempts": attempts}]
 
 
-def follow(answers: Sequence[Any], wanted: Wanted = TASK, status: int = 0) -> Iterator[Any]:
+def follow(answers: Sequence[Any], wanted: WantedLog = TASK, status: int = 0) -> Iterator[Any]:
     kubectl, clock = Scripted(answers=list(answers), status=status), FakeClock()
     yield logs.follow(Release(kubectl, "flows", PODS), wanted, (), clock)
     assert kubectl.answers == []
@@ -87,7 +87,7 @@ def test_earlier_attempts_are_not_followed() -> None:
 
 
 def test_one_attempt_is_followed_to_its_end_alone() -> None:
-    wanted = Wanted("etl", "r1", "work", -1, 2)
+    wanted = WantedLog("etl", "r1", "work", -1, 2)
 
     _, read, _ = follow([task("running", "w-0"), task("running", "w-0", "w-1")], wanted)
 
@@ -104,7 +104,7 @@ def test_a_task_that_the_run_has_not_is_told_with_those_that_it_has() -> None:
     kubectl = Scripted(answers=[task("running")])
 
     with pytest.raises(NotFoundError, match="no instance -1 of task 'load'; its tasks: work"):
-        logs.show(Release(kubectl, "flows", PODS), Wanted("etl", "r1", "load", -1, None), ())
+        logs.show(Release(kubectl, "flows", PODS), WantedLog("etl", "r1", "load", -1, None), ())
 
 
 def test_without_an_attempt_there_is_no_log() -> None:

@@ -17,7 +17,7 @@ from headway.metrics.metric import (
     Gauge,
     Histogram,
     Label,
-    Service,
+    ServiceKind,
     Values,
 )
 from headway.metrics.process import CLOCK_SKEW, DISK
@@ -113,7 +113,7 @@ def test_a_disk_that_cannot_be_asked_leaves_the_rest_of_the_page(
     home = tmp_path / "home"
     home.mkdir()
     process.show_disk(home)
-    page = Exposition(Service.WORKER).page
+    page = Exposition(ServiceKind.WORKER).page
     assert b'\nheadway_home_disk_bytes{space="free"}' in page()
 
     home.rmdir()
@@ -139,7 +139,7 @@ def test_the_page_is_what_prometheus_reads(monkeypatch: pytest.MonkeyPatch) -> N
         gauge.set(level, name)
     monkeypatch.setattr(catalogue, "METRICS", (counter, histogram, gauge))
 
-    page = Exposition(Service.WORKER).page().decode()
+    page = Exposition(ServiceKind.WORKER).page().decode()
 
     families = list(text_string_to_metric_families(page))
     found = {
@@ -164,8 +164,10 @@ def test_the_page_is_what_prometheus_reads(monkeypatch: pytest.MonkeyPatch) -> N
     assert ("process_cpu_seconds_total",) in found
 
 
-@pytest.mark.parametrize("service", Service)
-def test_the_largest_page_has_a_bound(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("service", ServiceKind)
+def test_the_largest_page_has_a_bound(
+    service: ServiceKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`make bench NAME=scrape` tells how long it takes."""
     full = tuple(filled(metric) for metric in catalogue.METRICS)
     monkeypatch.setattr(catalogue, "METRICS", full)

@@ -8,11 +8,11 @@ from headway.db.files import FileKey
 from headway.testing.clock import FakeClock
 from headway_parser import clerk as module
 from headway_parser.answer import ParsedFile
-from headway_parser.clerk import GATHERING, MOST_AT_ONCE, Clerk, Result
-from headway_parser.due import Reason
+from headway_parser.clerk import GATHERING, MOST_AT_ONCE, ParseResult, ResultWriter
+from headway_parser.due import ParseReason
 from headway_parser.jobs import Job
-from headway_parser.parse import Parse
-from headway_parser.taking import Taken
+from headway_parser.parse import StoredParse
+from headway_parser.taking import Published
 
 
 class Store:
@@ -24,20 +24,24 @@ class Store:
         self.may.set()
         self.failures = 0
 
-    def files(self, parses: Sequence[Parse]) -> Mapping[FileKey, Taken]:
+    def files(self, parses: Sequence[StoredParse]) -> Mapping[FileKey, Published]:
         assert self.may.wait(10)
         if self.failures:
             self.failures -= 1
             raise ConnectionError
         self.batches.append([parse.file.path for parse in parses])
-        return {parse.file: Taken() for parse in parses}
+        return {parse.file: Published() for parse in parses}
 
 
-def result(name: str, size: int = 1) -> Result:
+def result(name: str, size: int = 1) -> ParseResult:
     job = Job(
-        key=FileKey("dags", name), root=Path("/dags"), reason=Reason.NEW, seen="", hashes={name: ""}
+        key=FileKey("dags", name),
+        root=Path("/dags"),
+        reason=ParseReason.NEW,
+        seen="",
+        hashes={name: ""},
     )
-    return Result(job, ParsedFile(contents={name: b"x" * size}), 0.1)
+    return ParseResult(job, ParsedFile(contents={name: b"x" * size}), 0.1)
 
 
 @pytest.fixture
@@ -51,11 +55,11 @@ def store() -> Store:
 
 
 @pytest.fixture
-def clerk(store: Store, clock: FakeClock) -> Clerk:
-    return Clerk(store.files, "release", clock)
+def clerk(store: Store, clock: FakeClock) -> ResultWriter:
+    return ResultWriter(store.files, "release", clock)
 
 
-def settle(clerk: Clerk) -> list[str]:
+def settle(clerk: ResultWriter) -> list[str]:
     """Store all that waits; return what was stored."""
     stored: list[str] = []
     while clerk.busy:
@@ -64,7 +68,9 @@ def settle(clerk: Clerk) -> list[str]:
     return stored
 
 
-def test_what_comes_while_others_are_stored_goes_together(clerk: Clerk, store: Store) -> None:
+def test_what_comes_while_others_are_stored_goes_together(
+    clerk: ResultWriter, store: Store
+) -> None:
     store.may.clear()
     clerk.add(result("a"))
     clerk.collect(more=False)
@@ -79,7 +85,7 @@ def test_what_comes_while_others_are_stored_goes_together(clerk: Clerk, store: S
 
 
 def test_few_results_wait_for_more_but_not_for_long(
-    clerk: Clerk, store: Store, clock: FakeClock
+    clerk: ResultWriter, store: Store, clock: FakeClock
 ) -> None:
     clerk.add(result("a"))
     clerk.collect(more=True)
@@ -90,7 +96,7 @@ def test_few_results_wait_for_more_but_not_for_long(
 
 
 def test_a_batch_is_bounded_by_number_and_by_size(
-    clerk: Clerk, store: Store, monkeypatch: pytest.MonkeyPatch
+    clerk: ResultWriter, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 100)
     for name, size in {"a": 60, "b": 40, "c": 1, "d": 500, "e": 1}.items():
@@ -104,7 +110,9 @@ def test_a_batch_is_bounded_by_number_and_by_size(
     assert [len(batch) for batch in store.batches[-2:]] == [MOST_AT_ONCE, 1]
 
 
-def test_what_could_not_be_stored_is_stored_the_next_time(clerk: Clerk, store: Store) -> None:
+def test_what_could_not_be_stored_is_stored_the_next_time(
+    clerk: ResultWriter, store: Store
+) -> None:
     store.failures = 1
     clerk.add(result("a"))
     clerk.collect(more=False)

@@ -7,7 +7,7 @@ import pytest
 
 from headway.testing.clock import FakeClock
 from headway_parser import contents
-from headway_parser.contents import Contents, signature_of
+from headway_parser.contents import FileContents, signature_of
 from headway_parser.patterns import ABSENT
 from headway_parser.stamps import stamp_of
 
@@ -28,13 +28,13 @@ def later(file: Path) -> FakeClock:
 
 
 def test_the_hash_is_that_of_the_content(file: Path) -> None:
-    assert Contents(later(file)).hash(file) == sha256(b"one").hexdigest()
+    assert FileContents(later(file)).hash(file) == sha256(b"one").hexdigest()
 
 
 def test_what_has_not_changed_is_not_read_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = Contents(later(file))
+    known = FileContents(later(file))
     first = known.hash(file)
     monkeypatch.setattr(contents, "_read", lambda _: pytest.fail("it was read again"))
 
@@ -44,7 +44,7 @@ def test_what_has_not_changed_is_not_read_again(
 def test_of_a_known_stamp_the_file_is_not_even_looked_at(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known, stamp = Contents(later(file)), stamp_of(file)
+    known, stamp = FileContents(later(file)), stamp_of(file)
     first = known.hash(file)
     monkeypatch.setattr(contents, "stamp_of", lambda _: pytest.fail("it was looked at"))
 
@@ -55,7 +55,7 @@ def test_a_file_that_was_just_written_is_read_again(file: Path) -> None:
     """Its times may not tell the next change: they are coarse."""
     clock = FakeClock()
     clock.advance(file.stat().st_ctime - clock.now().timestamp())
-    known = Contents(clock)
+    known = FileContents(clock)
     first, times = known.hash(file), file.stat()
     file.write_bytes(b"two")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -64,7 +64,7 @@ def test_a_file_that_was_just_written_is_read_again(file: Path) -> None:
 
 
 def test_an_edit_of_the_same_length_is_seen(file: Path) -> None:
-    known = Contents(later(file))
+    known = FileContents(later(file))
     first = known.hash(file)
     file.write_bytes(b"two")
 
@@ -72,7 +72,7 @@ def test_an_edit_of_the_same_length_is_seen(file: Path) -> None:
 
 
 def test_a_file_that_went_and_came_back_is_read_again(file: Path) -> None:
-    known = Contents(later(file))
+    known = FileContents(later(file))
     first = known.hash(file)
     file.unlink()
     assert known.hash(file) == ABSENT
@@ -86,7 +86,7 @@ def test_what_is_no_file_has_no_content(tmp_path: Path, make: object) -> None:
     assert callable(make)
     make(tmp_path / "odd")
 
-    assert Contents(FakeClock()).hash(tmp_path / "odd") == ABSENT
+    assert FileContents(FakeClock()).hash(tmp_path / "odd") == ABSENT
     assert stamp_of(tmp_path / "odd") is None
 
 
@@ -101,11 +101,11 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(
 def test_a_huge_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MOST_BYTES", 2)
 
-    assert Contents(FakeClock()).hash(file) == ABSENT
+    assert FileContents(FakeClock()).hash(file) == ABSENT
 
 
 def test_a_file_is_read_once_by_whatever_name(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Contents(later(file))
+    known = FileContents(later(file))
     (file.parent / "again").symlink_to(file.parent)
     first = known.hash(file)
     monkeypatch.setattr(contents, "_read", lambda _: pytest.fail("it was read again"))
@@ -117,7 +117,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(contents, "MOST_KNOWN", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
-    known = Contents(later(tmp_path / "c"))
+    known = FileContents(later(tmp_path / "c"))
 
     assert len({known.hash(tmp_path / name) for name in "abc"}) == 3
     assert len(known._known) <= 2

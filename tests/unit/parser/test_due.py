@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from headway.db.files import Row
-from headway_parser.due import Reason, may_forget, why
+from headway.db.files import FileRow
+from headway_parser.due import ParseReason, may_forget, why
 
 OTHER = 7
 ME = 1
-ROW = Row(
+ROW = FileRow(
     signature="stored",
     paths=("a.py",),
     due=False,
@@ -19,13 +19,13 @@ ROW = Row(
 
 
 def reason(
-    row: Row | None, mine: str = "stored", *, changed: bool = False, alive: bool = True
-) -> Reason | None:
+    row: FileRow | None, mine: str = "stored", *, changed: bool = False, alive: bool = True
+) -> ParseReason | None:
     return why(row, mine, ME, {OTHER} if alive else set(), changed=changed)
 
 
 def test_a_file_that_nobody_knows_is_new() -> None:
-    assert reason(None) is Reason.NEW
+    assert reason(None) is ParseReason.NEW
 
 
 def test_what_has_not_changed_is_left_alone() -> None:
@@ -34,7 +34,7 @@ def test_what_has_not_changed_is_left_alone() -> None:
 
 
 def test_what_has_changed_is_parsed() -> None:
-    assert reason(ROW, mine="edited", changed=True) is Reason.CHANGED
+    assert reason(ROW, mine="edited", changed=True) is ParseReason.CHANGED
 
 
 def test_what_another_parser_sees_differently_is_left_to_it() -> None:
@@ -44,25 +44,27 @@ def test_what_another_parser_sees_differently_is_left_to_it() -> None:
 
 
 def test_what_a_parser_that_is_gone_saw_differently_is_parsed() -> None:
-    assert reason(ROW, mine="late", alive=False) is Reason.CHANGED
+    assert reason(ROW, mine="late", alive=False) is ParseReason.CHANGED
     assert reason(replace(ROW, parser_id=ME), mine="late", alive=False) is None
 
 
 def test_what_is_due_or_asked_for_is_parsed() -> None:
-    assert reason(replace(ROW, due=True)) is Reason.DUE
-    assert reason(replace(ROW, asked=True)) is Reason.ASKED
+    assert reason(replace(ROW, due=True)) is ParseReason.DUE
+    assert reason(replace(ROW, asked=True)) is ParseReason.ASKED
 
 
 @pytest.mark.parametrize("row", [ROW, replace(ROW, due=True), replace(ROW, asked=True)])
-def test_a_file_that_is_being_parsed_is_left_alone_as_long_as_its_parser_lives(row: Row) -> None:
+def test_a_file_that_is_being_parsed_is_left_alone_as_long_as_its_parser_lives(
+    row: FileRow,
+) -> None:
     row = replace(row, claimed=True)
 
     assert reason(row, mine="edited", changed=True) is None
-    assert reason(row, mine="edited", alive=False) is Reason.ABANDONED
+    assert reason(row, mine="edited", alive=False) is ParseReason.ABANDONED
 
 
 def test_a_claim_of_its_own_that_came_to_nothing_is_taken_up() -> None:
-    assert reason(replace(ROW, claimed=True, parser_id=ME)) is Reason.ABANDONED
+    assert reason(replace(ROW, claimed=True, parser_id=ME)) is ParseReason.ABANDONED
 
 
 def test_who_parsed_a_file_last_says_that_it_is_gone() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headway_parser.ignore import LARGEST, MOST_RULES, IgnoreError, Rules, read_rules
+from headway_parser.ignore import LARGEST, MOST_RULES, IgnoreError, IgnoreRules, read_rules
 from headway_parser.listing import Lister
 
 DAG = "from headway.sdk import DAG\n"
@@ -143,7 +143,7 @@ def test_a_common_rule_is_not_taken_for_one_that_costs_too_much(tmp_path: Path, 
 
 def test_the_time_is_looked_at_before_each_rule(tmp_path: Path) -> None:
     (tmp_path / ".headwayignore").write_text("x\n" * MOST_RULES)
-    rules = Rules("", read_rules(tmp_path / ".headwayignore"), None, None)
+    rules = IgnoreRules("", read_rules(tmp_path / ".headwayignore"), None, None)
     pauses: list[None] = []
 
     assert not rules.ignore("a.py", is_folder=False, pause=lambda: pauses.append(None))
@@ -163,7 +163,7 @@ def test_no_rule_that_is_allowed_takes_long(tmp_path: Path, pieces: list[str]) -
     file = tmp_path / ".headwayignore"
     file.write_text("".join(pieces))
     try:
-        rules = Rules("", read_rules(file), None, None)
+        rules = IgnoreRules("", read_rules(file), None, None)
     except IgnoreError:
         return
     for path in PATHS:

@@ -9,7 +9,7 @@ import pytest
 
 from headway.db.files import FileKey
 from headway.runtime.parser_settings import SortMode
-from headway_parser.due import Reason
+from headway_parser.due import ParseReason
 from headway_parser.jobs import Job, in_order
 
 TIMES = {"b.py": 3, "a.py": 1, "d.py": 4, "c.py": 2}
@@ -24,7 +24,7 @@ def jobs(tmp_path: Path) -> list[Job]:
     return [job(tmp_path, name) for name in (*TIMES, "gone.py")]
 
 
-def job(root: Path, name: str, reason: Reason = Reason.NEW) -> Job:
+def job(root: Path, name: str, reason: ParseReason = ParseReason.NEW) -> Job:
     return Job(key=FileKey("dags", name), root=root, reason=reason, seen="", hashes={})
 
 
@@ -56,6 +56,6 @@ def test_at_random_each_may_be_first_and_no_file_is_left_out(jobs: list[Job]) ->
 def test_what_somebody_waits_for_comes_first(
     jobs: list[Job], tmp_path: Path, mode: SortMode
 ) -> None:
-    asked = [job(tmp_path, f"{name}.py", Reason.ASKED) for name in ("y", "z")]
+    asked = [job(tmp_path, f"{name}.py", ParseReason.ASKED) for name in ("y", "z")]
 
     assert set(names([*jobs, *asked], mode).split()[:2]) == {"y", "z"}

@@ -6,15 +6,15 @@ from headway.db.files import FileKey
 from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway_parser.answer import ParsedFile
-from headway_parser.pace import LONGEST_RETRY, SLOWNESS, SPREAD, Pace
-from headway_parser.parse import Parse
+from headway_parser.pace import LONGEST_RETRY, SLOWNESS, SPREAD, ReparsePace
+from headway_parser.parse import StoredParse
 
-PACE = Pace(dynamic=30, unchanged=3600)
+PACE = ReparsePace(dynamic=30, unchanged=3600)
 
 
 def parse(
     *, seconds: float = 0.01, failures: int = 0, dynamic: bool = False, own: float | None = None
-) -> Parse:
+) -> StoredParse:
     spec = DagSpec(
         dag_id="d",
         relative_path="d.py",
@@ -26,7 +26,7 @@ def parse(
         min_file_process_interval=own,
     )
     result = ParsedFile((NewVersion(spec, b"", "", ""),))
-    return Parse(
+    return StoredParse(
         file=FileKey("dags", "d.py"),
         result=result,
         signature="",
@@ -36,7 +36,7 @@ def parse(
     )
 
 
-def wait(made: Parse, *, changed: bool = False, failed: bool = False) -> float:
+def wait(made: StoredParse, *, changed: bool = False, failed: bool = False) -> float:
     """Return the wait without what spreads files over time."""
     found = PACE.due_in(made, changed=changed, failed=failed)
     return next(it for it in (10, 20, 30, 600, 3600, found) if it <= found <= it * (1 + SPREAD))

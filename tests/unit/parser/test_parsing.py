@@ -6,7 +6,7 @@ import pytest
 
 from headway.runtime.forker import ForkerError
 from headway.testing.clock import FakeClock
-from headway_parser.parsing import ASKED_AGAIN, Parsing
+from headway_parser.parsing import ASKED_AGAIN, ProcessorPool
 from headway_parser.processor import Bounds
 from headway_parser.serving import warm_up_or_wait
 
@@ -34,7 +34,7 @@ def test_probes_hear_whether_the_last_file_had_a_fork_server() -> None:
 
     none: Any = None
     clock = FakeClock()
-    parsing = Parsing(start, none, Bounds(1, 1, 1), 1, clock)
+    parsing = ProcessorPool(start, none, Bounds(1, 1, 1), 1, clock)
 
     parsing.warm_up()
     assert parsing.check().ok
@@ -64,7 +64,7 @@ def test_to_ask_for_a_fork_server_in_vain_is_no_error(caplog: pytest.LogCaptureF
 
     none: Any = None
     clock = FakeClock()
-    parsing = Parsing(start, none, Bounds(1, 1, 1), 1, clock)
+    parsing = ProcessorPool(start, none, Bounds(1, 1, 1), 1, clock)
     with pytest.raises(ForkerError):
         parsing.warm_up()
 
@@ -81,7 +81,7 @@ def test_a_fork_server_of_another_container_may_come_later(
         raise ForkerError("nobody listens")
 
     none: Any = None
-    parsing = Parsing(start, none, Bounds(1, 1, 1), 1, FakeClock())
+    parsing = ProcessorPool(start, none, Bounds(1, 1, 1), 1, FakeClock())
 
     warm_up_or_wait(parsing, elsewhere=True)
     assert "action=await_forker error=nobody listens" in caplog.text

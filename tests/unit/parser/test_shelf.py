@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.files import Row
+from headway.db.files import FileRow
 from headway.testing.clock import FakeClock
 from headway_parser import contents
 from headway_parser.bundle_files import BundleReader
-from headway_parser.contents import Contents, signature_of
-from headway_parser.due import Reason
+from headway_parser.contents import FileContents, signature_of
+from headway_parser.due import ParseReason
 from headway_parser.listing import Lister, Listing
-from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, MOST_REPEATS, Place, Shelf
+from headway_parser.shelf import CONFIRMED_AFTER, EMPTY_FOR, MOST_REPEATS, BundlePlace, BundleState
 from headway_parser.stamps import Stamp, stamp_of
 
 ME, OTHER = 1, 2
-ROW = Row(
+ROW = FileRow(
     signature="",
     paths=(),
     due=False,
@@ -32,17 +32,17 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def shelf(clock: FakeClock) -> Shelf:
+def shelf(clock: FakeClock) -> BundleState:
     lister, reader = Lister(safe_mode=False), BundleReader(clock)
-    return Shelf("dags", ME, lister, Contents(clock), "release", clock, reader)
+    return BundleState("dags", ME, lister, FileContents(clock), "release", clock, reader)
 
 
-def rows(*paths: str, parser: int = ME) -> dict[str, Row]:
+def rows(*paths: str, parser: int = ME) -> dict[str, FileRow]:
     return {path: replace(ROW, parser_id=parser) for path in paths}
 
 
 def gone(
-    shelf: Shelf,
+    shelf: BundleState,
     there: Collection[str],
     *known: str,
     commit: str | None = None,
@@ -51,24 +51,26 @@ def gone(
     parser: int = ME,
 ) -> list[str] | None:
     listing = Listing(tuple(there), complete=complete)
-    return shelf.gone(Place(Path("/dags"), commit), listing, rows(*known, parser=parser), others)
+    return shelf.gone(
+        BundlePlace(Path("/dags"), commit), listing, rows(*known, parser=parser), others
+    )
 
 
-def test_a_file_that_a_whole_listing_lacks_is_gone(shelf: Shelf) -> None:
+def test_a_file_that_a_whole_listing_lacks_is_gone(shelf: BundleState) -> None:
     assert gone(shelf, ["a", "b"], "a", "b") == []
     assert gone(shelf, ["a", "b"], "a", "b", "c") == ["c"]
 
 
-def test_an_empty_folder_proves_nothing(shelf: Shelf) -> None:
+def test_an_empty_folder_proves_nothing(shelf: BundleState) -> None:
     assert gone(shelf, [], "a") is None
     assert gone(shelf, [], "a", commit="c0ffee") == ["a"]
 
 
-def test_a_listing_with_holes_proves_nothing(shelf: Shelf) -> None:
+def test_a_listing_with_holes_proves_nothing(shelf: BundleState) -> None:
     assert gone(shelf, ["a"], "a", "b", complete=False) is None
 
 
-def test_a_large_loss_must_last(shelf: Shelf, clock: FakeClock) -> None:
+def test_a_large_loss_must_last(shelf: BundleState, clock: FakeClock) -> None:
     known = ["a", "b", "c", "d"]
     assert gone(shelf, ["a"], *known) == []
     clock.advance(CONFIRMED_AFTER - 1)
@@ -77,14 +79,16 @@ def test_a_large_loss_must_last(shelf: Shelf, clock: FakeClock) -> None:
     assert gone(shelf, ["a"], *known) == ["b", "c", "d"]
 
 
-def test_a_half_is_a_large_loss_and_one_file_never_is(shelf: Shelf) -> None:
+def test_a_half_is_a_large_loss_and_one_file_never_is(shelf: BundleState) -> None:
     assert gone(shelf, ["a", "b"], "a", "b", "c", "d") == []
     assert gone(shelf, ["a", "b"], "a", "b") == []
     assert gone(shelf, ["a", "b", "c"], "a", "b", "c", "d", "e") == ["d", "e"]
     assert gone(shelf, ["a"], "a", "b") == ["b"]
 
 
-def test_what_is_left_of_a_large_loss_must_last_as_well(shelf: Shelf, clock: FakeClock) -> None:
+def test_what_is_left_of_a_large_loss_must_last_as_well(
+    shelf: BundleState, clock: FakeClock
+) -> None:
     """Files that come back, from a copy or a mount, do so one after the other."""
     known = ["a", "b", "c", "d"]
     for before in ([], ["a"]):
@@ -98,14 +102,16 @@ def test_what_is_left_of_a_large_loss_must_last_as_well(shelf: Shelf, clock: Fak
         assert gone(shelf, known, *known) == []
 
 
-def test_what_could_not_be_listed_is_no_evidence_for_later(shelf: Shelf, clock: FakeClock) -> None:
+def test_what_could_not_be_listed_is_no_evidence_for_later(
+    shelf: BundleState, clock: FakeClock
+) -> None:
     known = ["a", "b", "c"]
     assert gone(shelf, ["a"], *known, complete=False) is None
     clock.advance(CONFIRMED_AFTER)
     assert gone(shelf, ["a"], *known) == []
 
 
-def test_a_large_loss_that_changes_is_another_one(shelf: Shelf, clock: FakeClock) -> None:
+def test_a_large_loss_that_changes_is_another_one(shelf: BundleState, clock: FakeClock) -> None:
     known = ["a", "b", "c", "d", "e"]
     gone(shelf, ["a"], *known)
     clock.advance(CONFIRMED_AFTER)
@@ -115,27 +121,27 @@ def test_a_large_loss_that_changes_is_another_one(shelf: Shelf, clock: FakeClock
     assert gone(shelf, ["a", "b"], *known) == []
 
 
-def test_a_commit_says_what_it_has_whatever_is_lost(shelf: Shelf) -> None:
+def test_a_commit_says_what_it_has_whatever_is_lost(shelf: BundleState) -> None:
     assert gone(shelf, ["a"], "a", "b", "c", "d", commit="c0ffee") == ["b", "c", "d"]
 
 
-def test_a_checkout_that_has_lost_files_proves_nothing(shelf: Shelf) -> None:
+def test_a_checkout_that_has_lost_files_proves_nothing(shelf: BundleState) -> None:
     assert gone(shelf, ["a", "b"], "a", "b", commit="c0ffee") == []
     assert gone(shelf, ["a"], "a", "b", commit="c0ffee") is None
     assert gone(shelf, [], "a", "b", commit="c0ffee") is None
     assert gone(shelf, ["a"], "a", "b", commit="next") == ["b"]
 
 
-def test_what_another_parser_had_last_is_its_own_to_miss(shelf: Shelf) -> None:
+def test_what_another_parser_had_last_is_its_own_to_miss(shelf: BundleState) -> None:
     assert gone(shelf, ["a"], "a", "b", parser=OTHER, others=[OTHER]) == []
     assert gone(shelf, ["a"], "a", "b", parser=OTHER) == ["b"]
 
 
 def test_a_file_that_is_emptied_for_a_moment_is_not_gone(
-    shelf: Shelf, clock: FakeClock, tmp_path: Path
+    shelf: BundleState, clock: FakeClock, tmp_path: Path
 ) -> None:
     (tmp_path / "a.py").write_text("")
-    place, listing = Place(tmp_path), Listing(("b.py",), complete=True)
+    place, listing = BundlePlace(tmp_path), Listing(("b.py",), complete=True)
     stored = rows("a.py", "b.py")
 
     assert shelf.gone(place, listing, stored, ()) == []
@@ -146,10 +152,10 @@ def test_a_file_that_is_emptied_for_a_moment_is_not_gone(
 
 
 def test_the_time_for_which_a_file_is_empty_begins_anew(
-    shelf: Shelf, clock: FakeClock, tmp_path: Path
+    shelf: BundleState, clock: FakeClock, tmp_path: Path
 ) -> None:
     (tmp_path / "a.py").write_text("")
-    place, stored = Place(tmp_path), rows("a.py", "b.py")
+    place, stored = BundlePlace(tmp_path), rows("a.py", "b.py")
     shelf.gone(place, Listing(("b.py",), complete=True), stored, ())
     shelf.gone(place, Listing(("a.py", "b.py"), complete=True), stored, ())
     clock.advance(EMPTY_FOR)
@@ -158,12 +164,12 @@ def test_the_time_for_which_a_file_is_empty_begins_anew(
 
 
 def test_an_empty_folder_in_the_bundle_proves_nothing_of_what_was_never_seen_there(
-    shelf: Shelf, tmp_path: Path
+    shelf: BundleState, tmp_path: Path
 ) -> None:
     """The parser was started while a volume is not mounted, of which the mount point is there."""
     (tmp_path / "team").mkdir()
     known = [f"{name}.py" for name in ("b", "c", "d", "e")]
-    place, stored = Place(tmp_path), rows(*known, "team/sub/a.py")
+    place, stored = BundlePlace(tmp_path), rows(*known, "team/sub/a.py")
     for path in known:
         (tmp_path / path).write_text("dag")
 
@@ -173,7 +179,7 @@ def test_an_empty_folder_in_the_bundle_proves_nothing_of_what_was_never_seen_the
 
 
 def test_the_last_file_of_a_folder_is_gone_for_who_has_seen_it(
-    shelf: Shelf, tmp_path: Path
+    shelf: BundleState, tmp_path: Path
 ) -> None:
     (tmp_path / "team").mkdir()
     paths = ("team/a.py", "b.py", "c.py")
@@ -183,18 +189,20 @@ def test_the_last_file_of_a_folder_is_gone_for_who_has_seen_it(
     assert reasons(shelf, tmp_path, stored) == {}
 
     (tmp_path / "team/a.py").unlink()
-    place = Place(tmp_path)
+    place = BundlePlace(tmp_path)
     assert shelf.gone(place, shelf.listed(place), stored, ()) == ["team/a.py"]
 
 
-def reasons(shelf: Shelf, root: Path, stored: dict[str, Row], **wanted: int) -> dict[str, Reason]:
-    place = Place(root)
+def reasons(
+    shelf: BundleState, root: Path, stored: dict[str, FileRow], **wanted: int
+) -> dict[str, ParseReason]:
+    place = BundlePlace(root)
     runs = {f"{name}.py": (run,) for name, run in wanted.items()}
     listing = shelf.listed(place)
     return {job.key.path: job.reason for job in shelf.jobs(place, listing, stored, {OTHER}, runs)}
 
 
-def stored_as(shelf: Shelf, root: Path, *paths: str) -> Row:
+def stored_as(shelf: BundleState, root: Path, *paths: str) -> FileRow:
     """Return the row of a file that has read these, as they are now."""
     return replace(
         ROW,
@@ -206,7 +214,7 @@ def stored_as(shelf: Shelf, root: Path, *paths: str) -> Row:
     )
 
 
-def test_a_file_is_parsed_when_what_it_read_has_changed(shelf: Shelf, tmp_path: Path) -> None:
+def test_a_file_is_parsed_when_what_it_read_has_changed(shelf: BundleState, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "a.py").write_text("dag")
     (tmp_path / "lib" / "sql").write_text("1")
@@ -214,14 +222,14 @@ def test_a_file_is_parsed_when_what_it_read_has_changed(shelf: Shelf, tmp_path: 
     assert reasons(shelf, tmp_path, stored) == {}
 
     (tmp_path / "lib" / "none").write_text("there now")
-    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+    assert reasons(shelf, tmp_path, stored) == {"a.py": ParseReason.CHANGED}
     (tmp_path / "lib" / "none").unlink()
     (tmp_path / "lib" / "sql").write_text("2")
-    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+    assert reasons(shelf, tmp_path, stored) == {"a.py": ParseReason.CHANGED}
 
 
 def test_what_many_files_have_imported_is_looked_at_once(
-    shelf: Shelf, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    shelf: BundleState, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("a.py", "b.py", "c.py", "helper"):
         (tmp_path / path).write_text("dag")
@@ -241,7 +249,7 @@ def test_what_many_files_have_imported_is_looked_at_once(
     assert looked_at == ["helper"]  # the listing has told of the others
 
 
-def test_what_was_found_stored_counts_as_parsed(shelf: Shelf, tmp_path: Path) -> None:
+def test_what_was_found_stored_counts_as_parsed(shelf: BundleState, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("dag")
     stored = {"a.py": stored_as(shelf, tmp_path, "a.py")}
     assert reasons(shelf, tmp_path, stored) == {}
@@ -251,7 +259,7 @@ def test_what_was_found_stored_counts_as_parsed(shelf: Shelf, tmp_path: Path) ->
 
 
 def test_two_that_see_different_files_do_not_correct_each_other(
-    shelf: Shelf, tmp_path: Path
+    shelf: BundleState, tmp_path: Path
 ) -> None:
     """The other parser has stored what it sees, which reads a file that is not even here."""
     (tmp_path / "a.py").write_text("dag")
@@ -261,11 +269,11 @@ def test_two_that_see_different_files_do_not_correct_each_other(
 
     assert reasons(shelf, tmp_path, {"a.py": other}) == {}
     (tmp_path / "a.py").write_text("edited")
-    assert reasons(shelf, tmp_path, {"a.py": other}) == {"a.py": Reason.CHANGED}
+    assert reasons(shelf, tmp_path, {"a.py": other}) == {"a.py": ParseReason.CHANGED}
 
 
 def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
-    shelf: Shelf, tmp_path: Path
+    shelf: BundleState, tmp_path: Path
 ) -> None:
     (tmp_path / "a.py").write_text("dag")
     parsed = 0
@@ -279,15 +287,15 @@ def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
     assert parsed == MOST_REPEATS
 
     (tmp_path / "a.py").write_text("edited")
-    assert reasons(shelf, tmp_path, stored) == {"a.py": Reason.CHANGED}
+    assert reasons(shelf, tmp_path, stored) == {"a.py": ParseReason.CHANGED}
 
 
 def test_a_file_that_a_run_waits_for_is_parsed_though_nothing_has_changed(
-    shelf: Shelf, tmp_path: Path
+    shelf: BundleState, tmp_path: Path
 ) -> None:
     (tmp_path / "a.py").write_text("dag")
     stored = {"a.py": stored_as(shelf, tmp_path, "a.py")}
 
-    assert reasons(shelf, tmp_path, stored, a=5) == {"a.py": Reason.ASKED}
+    assert reasons(shelf, tmp_path, stored, a=5) == {"a.py": ParseReason.ASKED}
     stored["a.py"] = replace(stored["a.py"], claimed=True)
     assert reasons(shelf, tmp_path, stored, a=5) == {}

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.files import Row
+from headway.db.files import FileRow
 from headway.testing.clock import FakeClock
 from headway_parser import bundle_files, listing
 from headway_parser.bundle_files import BundleReader
-from headway_parser.contents import Contents, signature_of
-from headway_parser.due import Reason
+from headway_parser.contents import FileContents, signature_of
+from headway_parser.due import ParseReason
 from headway_parser.listing import Lister
-from headway_parser.shelf import COMPLETED_AFTER, Place, Shelf
+from headway_parser.shelf import COMPLETED_AFTER, BundlePlace, BundleState
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def shelf(clock: FakeClock) -> Shelf:
+def shelf(clock: FakeClock) -> BundleState:
     lister, reader = Lister(safe_mode=False), BundleReader(clock)
-    return Shelf("dags", 1, lister, Contents(clock), "release", clock, reader)
+    return BundleState("dags", 1, lister, FileContents(clock), "release", clock, reader)
 
 
 @pytest.fixture
@@ -33,50 +33,52 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reasons(shelf: Shelf, root: Path, **different: object) -> dict[str, Reason]:
+def reasons(shelf: BundleState, root: Path, **different: object) -> dict[str, ParseReason]:
     """Return why the file is parsed, which has not changed, and whose version lacks files."""
     signature = signature_of({"a.py": shelf.contents.hash(root / "a.py")}, shelf.release)
-    row = Row(signature, ("a.py",), False, False, False, 1, 0, True)
-    rows, place = {"a.py": replace(row, **different)}, Place(root)  # type: ignore[arg-type]
+    row = FileRow(signature, ("a.py",), False, False, False, 1, 0, True)
+    rows, place = {"a.py": replace(row, **different)}, BundlePlace(root)  # type: ignore[arg-type]
     jobs = shelf.jobs(place, shelf.listed(place), rows, (), {})
     return {job.key.path: job.reason for job in jobs}
 
 
 @pytest.mark.regression
 def test_a_file_is_parsed_again_when_the_listing_has_become_complete(
-    shelf: Shelf, root: Path, monkeypatch: pytest.MonkeyPatch
+    shelf: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(listing, "LONGEST", -1.0)
         assert reasons(shelf, root) == {}
 
-    assert reasons(shelf, root) == {"a.py": Reason.INCOMPLETE}
+    assert reasons(shelf, root) == {"a.py": ParseReason.INCOMPLETE}
 
 
 @pytest.mark.parametrize(
     ("module", "limit"), [(listing, "MOST_FILES"), (bundle_files, "MOST_BYTES")]
 )
 def test_beyond_a_limit_no_file_is_parsed_again(
-    shelf: Shelf, root: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str
+    shelf: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str
 ) -> None:
     monkeypatch.setattr(module, limit, 1)
 
     assert reasons(shelf, root) == {}
 
 
-def test_a_file_whose_versions_are_complete_is_left_alone(shelf: Shelf, root: Path) -> None:
+def test_a_file_whose_versions_are_complete_is_left_alone(shelf: BundleState, root: Path) -> None:
     assert reasons(shelf, root, incomplete=False) == {}
 
 
-def test_a_file_that_fails_or_is_parsed_already_is_left_alone(shelf: Shelf, root: Path) -> None:
+def test_a_file_that_fails_or_is_parsed_already_is_left_alone(
+    shelf: BundleState, root: Path
+) -> None:
     assert reasons(shelf, root, failures=1) == {}
-    assert reasons(shelf, root, claimed=True) == {"a.py": Reason.ABANDONED}
+    assert reasons(shelf, root, claimed=True) == {"a.py": ParseReason.ABANDONED}
 
 
 def test_what_is_still_incomplete_is_tried_again_after_a_while(
-    shelf: Shelf, root: Path, clock: FakeClock
+    shelf: BundleState, root: Path, clock: FakeClock
 ) -> None:
     shelf.conclude("a.py", {}, {})
     assert reasons(shelf, root) == {}
     clock.advance(COMPLETED_AFTER)
-    assert reasons(shelf, root) == {"a.py": Reason.INCOMPLETE}
+    assert reasons(shelf, root) == {"a.py": ParseReason.INCOMPLETE}

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from headway_parser.watching import Watcher
+from headway_parser.watching import FileWatcher
 
 PATIENCE = 10.0
 
@@ -16,8 +16,8 @@ def rung() -> Event:
 
 
 @pytest.fixture
-def watcher(rung: Event) -> Iterator[Watcher]:
-    made = Watcher(rung.set)
+def watcher(rung: Event) -> Iterator[FileWatcher]:
+    made = FileWatcher(rung.set)
     yield made
     made.close()
 
@@ -51,7 +51,7 @@ def settle(rung: Event) -> None:
         rung.clear()
 
 
-def test_a_change_rings(watcher: Watcher, rung: Event, tmp_path: Path) -> None:
+def test_a_change_rings(watcher: FileWatcher, rung: Event, tmp_path: Path) -> None:
     watcher.watch([tmp_path])
 
     assert is_noticed(rung, tmp_path / "a.py")
@@ -59,7 +59,7 @@ def test_a_change_rings(watcher: Watcher, rung: Event, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("between", [False, True])
 def test_a_folder_that_is_made_anew_is_watched_again(
-    watcher: Watcher, rung: Event, tmp_path: Path, between: bool
+    watcher: FileWatcher, rung: Event, tmp_path: Path, between: bool
 ) -> None:
     """Its inode may have the number of the one that is gone."""
     folder = tmp_path / "dags"
@@ -77,7 +77,7 @@ def test_a_folder_that_is_made_anew_is_watched_again(
 
 
 def test_a_folder_that_another_one_has_taken_the_place_of_is_watched(
-    watcher: Watcher, rung: Event, tmp_path: Path
+    watcher: FileWatcher, rung: Event, tmp_path: Path
 ) -> None:
     folder = tmp_path / "dags"
     folder.mkdir()
@@ -92,7 +92,7 @@ def test_a_folder_that_another_one_has_taken_the_place_of_is_watched(
 
 
 def test_a_folder_that_is_gone_for_now_is_no_harm(
-    watcher: Watcher, rung: Event, tmp_path: Path
+    watcher: FileWatcher, rung: Event, tmp_path: Path
 ) -> None:
     folder = tmp_path / "dags"
     watcher.watch([folder])
@@ -104,7 +104,7 @@ def test_a_folder_that_is_gone_for_now_is_no_harm(
 
 @pytest.mark.parametrize("named", ["current", "current/dags", "srv"])
 def test_a_link_that_is_turned_anywhere_on_the_way_to_the_folder_rings(
-    watcher: Watcher, rung: Event, tmp_path: Path, named: str
+    watcher: FileWatcher, rung: Event, tmp_path: Path, named: str
 ) -> None:
     """As git-sync turns it: the folder that is named, srv, leads through it to dags."""
     for commit in ("one", "two"):
@@ -120,7 +120,7 @@ def test_a_link_that_is_turned_anywhere_on_the_way_to_the_folder_rings(
 
 
 def test_what_lies_beside_a_link_does_not_ring(
-    watcher: Watcher, rung: Event, tmp_path: Path
+    watcher: FileWatcher, rung: Event, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -136,7 +136,7 @@ def test_what_lies_beside_a_link_does_not_ring(
 
 @pytest.mark.parametrize("target", ["../dags/loop", "loop", "loop/deeper", "x" * 300])
 def test_a_link_that_leads_nowhere_keeps_no_other_folder_from_being_watched(
-    watcher: Watcher, rung: Event, tmp_path: Path, target: str
+    watcher: FileWatcher, rung: Event, tmp_path: Path, target: str
 ) -> None:
     for name in ("dags", "good"):
         (tmp_path / name).mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.runtime import settings
-from headway.runtime.children import STEADY, Children, Program
+from headway.runtime.children import STEADY, ServiceGroup, ServiceProgram
 from headway.runtime.loop import Pace
 from headway.testing.clock import FakeClock
 
@@ -18,27 +18,27 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def launch(program: Program, output: int, _gate: int | None) -> "subprocess.Popen[bytes]":
+def launch(program: ServiceProgram, output: int, _gate: int | None) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(program.command, stdout=output)
 
 
 @pytest.fixture
-def children(tmp_path: Path, clock: FakeClock) -> Iterator[Children]:
-    children = Children(launch, tmp_path, clock, Pace(retry_first=1, retry_longest=3))
+def children(tmp_path: Path, clock: FakeClock) -> Iterator[ServiceGroup]:
+    children = ServiceGroup(launch, tmp_path, clock, Pace(retry_first=1, retry_longest=3))
     yield children
     children.stop(patience=10)
 
 
-def start(children: Children, script: str) -> None:
-    children.start(Program("worker", ["/bin/sh", "-c", script], settings.environment()))
+def start(children: ServiceGroup, script: str) -> None:
+    children.start(ServiceProgram("worker", ["/bin/sh", "-c", script], settings.environment()))
 
 
-def let_it_end(children: Children) -> None:
+def let_it_end(children: ServiceGroup) -> None:
     """Wait for the child's end, and leave it for `children` to find."""
     os.waitid(os.P_PID, children.pids()["worker"], os.WEXITED | os.WNOWAIT)
 
 
-def test_a_child_that_lives_is_left_alone(children: Children, clock: FakeClock) -> None:
+def test_a_child_that_lives_is_left_alone(children: ServiceGroup, clock: FakeClock) -> None:
     start(children, "exec sleep 60")
     before = children.pids()
 
@@ -49,7 +49,7 @@ def test_a_child_that_lives_is_left_alone(children: Children, clock: FakeClock) 
 
 
 def test_one_that_dies_young_is_started_later_each_time(
-    children: Children, clock: FakeClock
+    children: ServiceGroup, clock: FakeClock
 ) -> None:
     start(children, "exit 3")
     waits = []
@@ -67,7 +67,9 @@ def test_one_that_dies_young_is_started_later_each_time(
     assert waits == [1, 2, 3, 3]
 
 
-def test_one_that_had_run_well_is_started_soon_again(children: Children, clock: FakeClock) -> None:
+def test_one_that_had_run_well_is_started_soon_again(
+    children: ServiceGroup, clock: FakeClock
+) -> None:
     start(children, "exit 0")
     for _ in range(3):
         let_it_end(children)
@@ -78,7 +80,7 @@ def test_one_that_had_run_well_is_started_soon_again(children: Children, clock: 
         children.restart_dead()
 
 
-def test_what_is_said_names_the_signal_and_the_log(children: Children, tmp_path: Path) -> None:
+def test_what_is_said_names_the_signal_and_the_log(children: ServiceGroup, tmp_path: Path) -> None:
     start(children, "echo last words; kill -KILL $$")
     let_it_end(children)
 

@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from headway.runtime.forker import ChildSpec, Exit, Limits
+from headway.runtime.forker import ChildLimits, ChildSpec, Exit
 from headway.runtime.frames import HEADER, encode_frame
 from headway.serialization.decoding import decode
 
@@ -31,7 +31,7 @@ def test_a_spec_travels() -> None:
         argument={"n": 1},
         environment={"A": "b"},
         directory="/tmp",
-        limits=Limits(open_files=20, niceness=5),
+        limits=ChildLimits(open_files=20, niceness=5),
     )
 
     assert ChildSpec.from_frame(decode(encode_frame(spec.to_frame())[HEADER.size :])) == spec

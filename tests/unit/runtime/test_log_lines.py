@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headway.runtime.log_lines import (
     LONGEST_LINE,
     LogLine,
-    Source,
+    LogSource,
     decode,
     encode,
     encode_output,
@@ -20,9 +20,9 @@ from headway.runtime.log_lines import (
 TIME = "2024-01-01T12:00:00.000Z"
 
 
-@given(st.text(), st.sampled_from(Source), st.none() | st.text(), st.none() | st.text())
+@given(st.text(), st.sampled_from(LogSource), st.none() | st.text(), st.none() | st.text())
 def test_a_line_is_read_as_it_was_written(
-    message: str, source: Source, level: str | None, outcome: str | None
+    message: str, source: LogSource, level: str | None, outcome: str | None
 ) -> None:
     line = LogLine(time=TIME, source=source, message=message, level=level, outcome=outcome)
     encoded = encode(line)
@@ -31,9 +31,9 @@ def test_a_line_is_read_as_it_was_written(
     assert decode(encoded) == line
 
 
-@given(st.binary(max_size=200), st.sampled_from([Source.STDOUT, Source.STDERR]))
+@given(st.binary(max_size=200), st.sampled_from([LogSource.STDOUT, LogSource.STDERR]))
 def test_whatever_is_printed_makes_valid_lines_of_no_other_source(
-    output: bytes, source: Source
+    output: bytes, source: LogSource
 ) -> None:
     for line in encode_output(TIME, source, output):
         assert line.count(b"\n") == 1
@@ -43,19 +43,19 @@ def test_whatever_is_printed_makes_valid_lines_of_no_other_source(
 
 @given(st.text('\x1e\x1f\\"ab\n'))
 def test_a_record_that_was_made_up_is_a_record_or_a_message(told: str) -> None:
-    for line in encode_output(TIME, Source.STDERR, f"\x1e{told}".encode()):
-        assert decode(line).source in {Source.LOG, Source.STDERR}
+    for line in encode_output(TIME, LogSource.STDERR, f"\x1e{told}".encode()):
+        assert decode(line).source in {LogSource.LOG, LogSource.STDERR}
         assert decode(line).time == TIME
 
 
 @given(st.text(), st.sampled_from(["", "a\n" * LONGEST_LINE, "\x01" * LONGEST_LINE]))
 def test_a_record_is_one_line_and_as_long_as_need_be(text: str, more: str) -> None:
     told = record("INFO", "logger", text + more)
-    lines = [decode(it) for it in encode_output(TIME, Source.STDERR, _printed(told))]
+    lines = [decode(it) for it in encode_output(TIME, LogSource.STDERR, _printed(told))]
 
     assert "\n" not in told
     assert {(line.source, line.level, line.logger) for line in lines} == {
-        (Source.LOG, "INFO", "logger")
+        (LogSource.LOG, "INFO", "logger")
     }
     assert all(len(line.message) <= LONGEST_LINE for line in lines)
     assert "".join(line.message for line in lines) == text + more

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.runtime.bell import Bell
-from headway.runtime.health import Progress
+from headway.runtime.health import LoopProgress
 from headway.runtime.loop import Found, Loop, Pace, never
 from headway.testing.clock import FakeClock
 
@@ -240,7 +240,7 @@ def test_it_tells_when_it_begins_a_step_and_for_how_long_it_rests() -> None:
 
 def test_it_tells_nothing_while_a_step_hangs() -> None:
     """The probe of a service asks when the loop has last moved."""
-    progress = Progress(clock := FakeClock(), bound=10)
+    progress = LoopProgress(clock := FakeClock(), bound=10)
     stuck = []
 
     def step() -> Found:

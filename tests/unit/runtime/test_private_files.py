@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.doctor.finding import Subject
+from headway.doctor.finding import Examined
 from headway.doctor.state import secret_modes
 from headway.runtime import private_files
 from headway.runtime.clock import SystemClock
@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def judged(home: Path) -> list[bool]:
-    return [it.ok for it in secret_modes(Subject({}, home, SystemClock()))]
+    return [it.ok for it in secret_modes(Examined({}, home, SystemClock()))]
 
 
 def mode(path: Path) -> int:

@@ -3,14 +3,19 @@
 import pytest
 
 from headway.domain.errors import SettingsError
-from headway.domain.retention import Kind
+from headway.domain.retention import RetainedKind
 from headway.runtime.settings import SchedulerSettings, read
 
 
 def test_by_default_only_processes_go() -> None:
     days = read(SchedulerSettings).retention_days
 
-    assert days == {Kind.RUNS: 0, Kind.EVENTS: 0, Kind.CALLBACKS: 0, Kind.PROCESSES: 7}
+    assert days == {
+        RetainedKind.RUNS: 0,
+        RetainedKind.EVENTS: 0,
+        RetainedKind.CALLBACKS: 0,
+        RetainedKind.PROCESSES: 7,
+    }
 
 
 @pytest.mark.parametrize("days", [-1, 0.5, float("nan"), float("inf")])

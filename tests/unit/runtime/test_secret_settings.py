@@ -6,8 +6,8 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.domain.errors import SecretError, SettingsError
-from headway.domain.secret_kind import LARGEST_SECRET, Kind
-from headway.domain.variable import Variable
+from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
+from headway.domain.variable import StoredVariable
 from headway.runtime import keyring, secret_settings
 from headway.runtime.secret_settings import Provided
 
@@ -42,13 +42,13 @@ def test_the_environment_holds_connections_and_variables() -> None:
     provided = Provided(given, None)
 
     for name in ("my_db_1", "MY_DB_1", "my-db.1"):
-        found = provided.find(Kind.CONNECTION, name)
+        found = provided.find(SecretKind.CONNECTION, name)
         assert isinstance(found, Connection)
         assert (found.conn_id, found.password) == (name, CANARY)
-        assert provided.has(Kind.CONNECTION, name)
-    assert provided.find(Kind.VARIABLE, "region") == Variable(key="region", value="eu")
-    assert provided.find(Kind.VARIABLE, "my_db_1") is None
-    assert not provided.has(Kind.VARIABLE, "my_db_1")
+        assert provided.has(SecretKind.CONNECTION, name)
+    assert provided.find(SecretKind.VARIABLE, "region") == StoredVariable(key="region", value="eu")
+    assert provided.find(SecretKind.VARIABLE, "my_db_1") is None
+    assert not provided.has(SecretKind.VARIABLE, "my_db_1")
     assert CANARY not in repr(provided)
 
 
@@ -56,21 +56,23 @@ def test_files_hold_them_too(mounted: Provided) -> None:
     put(mounted, "connections", "my-db", b'{"conn_type": "db", "host": "h"}\n')
     put(mounted, "variables", "text", b" two\nlines\n")
 
-    assert mounted.find(Kind.CONNECTION, "my-db") == Connection(
+    assert mounted.find(SecretKind.CONNECTION, "my-db") == Connection(
         conn_id="my-db", conn_type="db", host="h"
     )
-    assert mounted.find(Kind.VARIABLE, "text") == Variable(key="text", value=" two\nlines")
-    assert mounted.has(Kind.VARIABLE, "text")
-    assert mounted.find(Kind.VARIABLE, "my-db") is None
-    assert mounted.find(Kind.VARIABLE, "..data") is None
-    assert not mounted.has(Kind.VARIABLE, "..data")
+    assert mounted.find(SecretKind.VARIABLE, "text") == StoredVariable(
+        key="text", value=" two\nlines"
+    )
+    assert mounted.has(SecretKind.VARIABLE, "text")
+    assert mounted.find(SecretKind.VARIABLE, "my-db") is None
+    assert mounted.find(SecretKind.VARIABLE, "..data") is None
+    assert not mounted.has(SecretKind.VARIABLE, "..data")
 
 
 def test_the_environment_comes_before_the_files(mounted: Provided) -> None:
     put(mounted, "variables", "v", b"file")
 
     both = Provided({"HEADWAY_VAR_V": "environment"}, mounted.folder)
-    assert both.find(Kind.VARIABLE, "v") == Variable(key="v", value="environment")
+    assert both.find(SecretKind.VARIABLE, "v") == StoredVariable(key="v", value="environment")
 
 
 def test_a_file_that_is_too_large_or_no_text_is_refused(mounted: Provided) -> None:
@@ -78,9 +80,9 @@ def test_a_file_that_is_too_large_or_no_text_is_refused(mounted: Provided) -> No
     put(mounted, "variables", "binary", b"\xff\xfe")
 
     with pytest.raises(SecretError, match="The file of the variable 'large' has more than"):
-        mounted.find(Kind.VARIABLE, "large")
+        mounted.find(SecretKind.VARIABLE, "large")
     with pytest.raises(SecretError, match="The file of the variable 'binary' is no text"):
-        mounted.find(Kind.VARIABLE, "binary")
+        mounted.find(SecretKind.VARIABLE, "binary")
 
 
 def test_keys_come_from_the_environment_or_a_file_or_the_home(

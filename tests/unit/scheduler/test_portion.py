@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from headway_scheduler.portion import FEWEST, MOST, SECONDS, Portion
+from headway_scheduler.portion import FEWEST, MOST, SECONDS, PortionSize
 
 
 def settled(seconds: Callable[[int], float]) -> int:
     """Return the size after a while of passes that take so long for so many."""
-    portion = Portion()
+    portion = PortionSize()
     for _ in range(20):
         portion.took(seconds(portion.size))
     return portion.size
@@ -37,7 +37,7 @@ def test_on_the_fastest_machine_there_is_an_end() -> None:
 
 
 def test_one_slow_pass_does_not_stop_everything() -> None:
-    portion = Portion(size=1000)
+    portion = PortionSize(size=1000)
 
     portion.took(100 * SECONDS)
 

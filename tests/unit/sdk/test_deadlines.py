@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.domain.deadline import DeadlineReference as Moment
+from headway.domain.deadline import DeadlineMoment as Moment
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.errors import DagError
 from headway.sdk import DAG, DeadlineAlert, DeadlineReference, EmptyOperator

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headway.domain.arguments import JsonValue
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.catchup import Catchup, Overlap
-from headway.domain.deadline import DeadlineReference, DeadlineSpec
+from headway.domain.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.errors import SerializationError
 from headway.domain.jitter import Jitter
 from headway.domain.notifiers import NotifierSpec, NotifyEvent
@@ -58,7 +58,7 @@ def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
 DEADLINES = some(
     st.builds(
         DeadlineSpec,
-        reference=st.sampled_from(DeadlineReference),
+        reference=st.sampled_from(DeadlineMoment),
         seconds=SECONDS,
         at=DATES,
         backfills=st.booleans(),

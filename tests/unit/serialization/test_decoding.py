@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.errors import SerializationError
-from headway.serialization.decoding import Budget, decode
+from headway.serialization.decoding import DecodeBudget, decode
 
 SCALARS = (
     st.none()
@@ -72,21 +72,21 @@ def test_data_may_be_as_deep_as_allowed_and_no_deeper(opening: bytes) -> None:
 def test_elements_are_counted_over_all_lists_and_maps() -> None:
     data = msgpack.packb([[1, 2], {"a": [3]}])
 
-    decode(data, budget=Budget(elements=6))
+    decode(data, budget=DecodeBudget(elements=6))
     with pytest.raises(SerializationError, match="too many elements"):
-        decode(data, budget=Budget(elements=5))
+        decode(data, budget=DecodeBudget(elements=5))
 
 
 def test_lists_and_maps_are_counted_themselves() -> None:
     data = msgpack.packb([[], {}, [[]]])
 
-    decode(data, budget=Budget(containers=5))
+    decode(data, budget=DecodeBudget(containers=5))
     with pytest.raises(SerializationError, match="too many lists and maps"):
-        decode(data, budget=Budget(containers=4))
+        decode(data, budget=DecodeBudget(containers=4))
 
 
 def test_a_budget_is_for_all_that_is_decoded_with_it() -> None:
-    data, budget = msgpack.packb([1, 2, 3]), Budget(elements=7)
+    data, budget = msgpack.packb([1, 2, 3]), DecodeBudget(elements=7)
 
     decode(data, budget=budget)
     decode(data, budget=budget)
@@ -112,7 +112,7 @@ def test_hostile_bytes_take_little_memory(data: bytes, megabytes: int) -> None:
 import sys
 from pathlib import Path
 from headway.domain.errors import SerializationError
-from headway.serialization.decoding import Budget, decode
+from headway.serialization.decoding import DecodeBudget, decode
 
 def peak():
     status = Path("/proc/self/status").read_text()

@@ -1,6 +1,6 @@
 """What counts as a row that a plan looks at."""
 
-from headway.testing.plans import Node, Plan
+from headway.testing.plans import Node, QueryPlan
 
 
 def node(kind: str, rows: int, *below: Node) -> Node:
@@ -10,16 +10,16 @@ def node(kind: str, rows: int, *below: Node) -> Node:
 def test_a_row_that_a_filter_removes_was_looked_at() -> None:
     scan = {**node("Seq Scan", 2), "Rows Removed by Filter": 40}
 
-    assert Plan("a", scan).rows == 42
+    assert QueryPlan("a", scan).rows == 42
 
 
 def test_entries_of_dead_rows_in_a_bitmap_do_not_count() -> None:
     bitmap = node("Bitmap Index Scan", 6221)
 
-    assert Plan("a", node("Bitmap Heap Scan", 3, bitmap)).rows == 3
+    assert QueryPlan("a", node("Bitmap Heap Scan", 3, bitmap)).rows == 3
 
 
 def test_bitmaps_that_are_combined_count_in_full() -> None:
     both = node("BitmapAnd", 0, node("Bitmap Index Scan", 500), node("Bitmap Index Scan", 700))
 
-    assert Plan("a", node("Bitmap Heap Scan", 3, both)).rows == 1203
+    assert QueryPlan("a", node("Bitmap Heap Scan", 3, both)).rows == 1203

@@ -16,9 +16,9 @@ from headway.runtime import settings
 from headway.runtime.secret_settings import Provided
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
-from headway_worker.vault import Vault
+from headway_worker.vault import SecretResolver
 
 
 class Threads(Executor):
@@ -57,14 +57,14 @@ def worker_settings() -> WorkerSettings:
 
 
 @pytest.fixture
-def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> Clerk:
+def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> WorkerDatabase:
     engine = engines.connect("postgresql://nobody@nowhere.invalid/none")
-    return Clerk(engine, Identity(1, 1), worker_settings, CodeCache(tmp_path))
+    return WorkerDatabase(engine, Identity(1, 1), worker_settings, CodeCache(tmp_path))
 
 
 @pytest.fixture
-def vault(clerk: Clerk) -> Vault:
-    return Vault(clerk.engine, Provided({}, None))
+def vault(clerk: WorkerDatabase) -> SecretResolver:
+    return SecretResolver(clerk.engine, Provided({}, None))
 
 
 @pytest.fixture

@@ -19,13 +19,13 @@ from headway.runtime.masking import Masker
 from headway.testing.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
-from headway_worker.clerk import Clerk
-from headway_worker.log_file import Limits, LogFile
-from headway_worker.questions import Answer, Questions
+from headway_worker.clerk import WorkerDatabase
+from headway_worker.log_file import LogFile, LogLimits
+from headway_worker.questions import Questions, TaskAnswer
 from headway_worker.scratch import ScratchFolders
 from headway_worker.spark.connection import SparkConnection
-from headway_worker.spark.whereabouts import Whereabouts
-from headway_worker.vault import Vault
+from headway_worker.spark.whereabouts import SparkTarget
+from headway_worker.vault import SecretResolver
 
 LARGE = {"found": True, "value": "x" * 2**20}
 
@@ -40,7 +40,7 @@ class Line:
         self.childs.setblocking(False)
         channel.setblocking(False)
         self.child = Child(channel, reins, lambda _: None)
-        self.log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
+        self.log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         work: Any = None
         self.attempt = Attempt(
             work, self.child, self.log, {}, ScratchFolders(folder).take("scratch")
@@ -167,7 +167,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """As the text of an environment variable that is no Unicode."""
-    questions: Any = Answers(Answer(found, frozenset({"secret-1"})))
+    questions: Any = Answers(TaskAnswer(found, frozenset({"secret-1"})))
     line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
     found_one = Event()
     answering = Answering(questions, 1, found_one.set)
@@ -187,11 +187,11 @@ def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
 class Answers:
     """What has the one answer to everything."""
 
-    def __init__(self, the_one: Answer) -> None:
+    def __init__(self, the_one: TaskAnswer) -> None:
         self.the_one = the_one
         self.spark = Spark()
 
-    def answer(self, _work: object, _question: object) -> Answer:
+    def answer(self, _work: object, _question: object) -> TaskAnswer:
         return self.the_one
 
 
@@ -209,14 +209,14 @@ class Spark:
         self.masked_in = current_thread().name
         self.masked.append(masker.mask("secret-1"))
 
-    def locate(self, claimed: Any, _conn_id: str, *, for_session: bool) -> Whereabouts:
+    def locate(self, claimed: Any, _conn_id: str, *, for_session: bool) -> SparkTarget:
         assert self.may_board.wait(60)
         if self.away:
             self.away -= 1
             raise OperationalError("SELECT 1", {}, Exception("connection refused"))
         if for_session:
             self.present.append(claimed.key)
-        return Whereabouts(connection=SparkConnection(), master="local[2]")
+        return SparkTarget(connection=SparkConnection(), master="local[2]")
 
     def leave(self, key: AttemptKey) -> None:
         if key in self.present:
@@ -235,7 +235,7 @@ def rung() -> Event:
 
 @pytest.fixture
 def answering(
-    clerk: Clerk, vault: Vault, spark: Any, clock: FakeClock, rung: Event
+    clerk: WorkerDatabase, vault: SecretResolver, spark: Any, clock: FakeClock, rung: Event
 ) -> Iterator[Answering]:
     questions = Questions(clerk, vault, spark, clock, Event())
     made = Answering(questions, slots=1, ring=rung.set)
@@ -288,7 +288,7 @@ def test_secrets_are_indexed_in_the_thread_that_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     indexed_in: list[str] = []
-    found = Answer({"text": "secret-1"}, frozenset({"secret-1"}))
+    found = TaskAnswer({"text": "secret-1"}, frozenset({"secret-1"}))
     monkeypatch.setattr(Questions, "answer", lambda *_: found)
     prepare = Masker.prepare
 

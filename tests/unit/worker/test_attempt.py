@@ -11,12 +11,12 @@ import pytest
 from headway.domain.states import Outcome
 from headway.runtime.forker import Child
 from headway.runtime.frames import encode_frame
-from headway.runtime.log_lines import Source
+from headway.runtime.log_lines import LogSource
 from headway.sdk.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.attempt import Attempt
 from headway_worker.conclusion import masked
-from headway_worker.log_file import Limits, LogFile
+from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.scratch import ScratchFolders
 from headway_worker.words import result_to_frame
 
@@ -32,11 +32,11 @@ class Task:
         reins, self.reins = socket.socketpair()
         reading, self.out = os.pipe()
         os.set_blocking(reading, False)
-        log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
+        log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         self.folder = folder
         child = Child(channel, reins, lambda _: None)
         self.attempt = Attempt(
-            NOTHING, child, log, {reading: Source.STDOUT}, ScratchFolders(folder).take("scratch")
+            NOTHING, child, log, {reading: LogSource.STDOUT}, ScratchFolders(folder).take("scratch")
         )
 
     def end(self, error: str) -> Result:

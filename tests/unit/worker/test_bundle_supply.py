@@ -16,7 +16,7 @@ from headway.runtime.frames import Frame, encode_frame
 from headway.sdk.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing.clock import FakeClock
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.supply import WorkerSupply
 
@@ -35,7 +35,7 @@ MANIFESTS = {manifest_hash(hashes(it)): hashes(it) for it in (OWN, BUNDLE)}
 class Channel:
     """A worker as an attempt of version 7 reaches it; the database has all contents."""
 
-    def __init__(self, clerk: Clerk, bundle: str | None) -> None:
+    def __init__(self, clerk: WorkerDatabase, bundle: str | None) -> None:
         self.clerk = clerk
         self.questions = Questions(clerk, Mock(), Mock(), FakeClock(), Event())
         self.work = Mock()
@@ -55,7 +55,7 @@ class Channel:
 
 
 @pytest.fixture
-def channel(clerk: Clerk, monkeypatch: pytest.MonkeyPatch) -> Channel:
+def channel(clerk: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channel:
     found = Channel(clerk, manifest_hash(hashes(BUNDLE)))
     monkeypatch.setattr(headway_worker.clerk, "reader", lambda _engine: clerk.engine)
     monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(Mock(spec=Connection)))

@@ -7,7 +7,7 @@ import pytest
 
 from headway.domain.errors import SerializationError
 from headway.domain.spec import DagSpec
-from headway_worker.callbacks.clerk import CallbackClerk
+from headway_worker.callbacks.clerk import CallbackDatabase
 
 
 class Archive:
@@ -39,5 +39,5 @@ def test_a_version_that_cannot_be_had_ends_no_worker(
     archive: Any = Archive(error)
     claimed: Any = Anything()
 
-    assert CallbackClerk(archive)._prepare(claimed) is None
+    assert CallbackDatabase(archive)._prepare(claimed) is None
     assert "action=not_prepared" in caplog.text

@@ -17,12 +17,12 @@ from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
-from headway_worker.clerk import Clerk, Work
+from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
-from headway_worker.vault import Vault
-from headway_worker.worker import Means, Worker
+from headway_worker.vault import SecretResolver
+from headway_worker.worker import Worker, WorkerParts
 
 KEY = AttemptKey(7, 1, UUID(int=1))
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ class Idle:
     def forker_ready(self) -> bool:
         return False
 
-    def foresee(self, work: Work) -> None:
+    def foresee(self, work: AttemptWork) -> None:
         pass
 
     def hold(self, _until: object) -> None:
@@ -50,7 +50,7 @@ class Idle:
         pass
 
 
-def work() -> Work:
+def work() -> AttemptWork:
     """Work that must wait for Spark."""
     task = TaskSpec(task_id="t", operator="pyspark", needs_spark=True, on_lost=OnLost.FAIL)
     claimed = Claimed(
@@ -75,7 +75,7 @@ def work() -> Work:
     dag = DagSpec(
         dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=(task,)
     )
-    return Work(claimed, dag, task, Code(Path(), {}))
+    return AttemptWork(claimed, dag, task, Code(Path(), {}))
 
 
 @dataclass
@@ -96,24 +96,27 @@ class Scene:
 
 @pytest.fixture
 def scene(
-    clerk: Clerk, vault: Vault, worker_settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
+    worker_settings: WorkerSettings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Scene]:
     found, reported = [work()], list[Report]()
 
-    def claim(_clerk: Clerk, _free_slots: int) -> list[Work]:
+    def claim(_clerk: WorkerDatabase, _free_slots: int) -> list[AttemptWork]:
         return [found.pop()] if found else []
 
-    def renew(_clerk: Clerk, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
+    def renew(_clerk: WorkerDatabase, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
         return Renewal(dict.fromkeys(keys, made.stopping))
 
-    monkeypatch.setattr(Clerk, "any_queued", lambda _clerk: True)
-    monkeypatch.setattr(Clerk, "claim", claim)
-    monkeypatch.setattr(Clerk, "renew", renew)
-    monkeypatch.setattr(Clerk, "report", lambda _clerk, reports: reported.extend(reports))
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: True)
+    monkeypatch.setattr(WorkerDatabase, "claim", claim)
+    monkeypatch.setattr(WorkerDatabase, "renew", renew)
+    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: reported.extend(reports))
     idle: Any = Idle()
     clock = SystemClock()
     questions = Questions(clerk, vault, idle, clock, Event())
-    means = Means(clerk, questions, idle, idle, Pace(idle=0.01))
+    means = WorkerParts(clerk, questions, idle, idle, Pace(idle=0.01))
     settings = worker_settings.model_copy(update={"heartbeat_interval": 0.01})
     made = Scene(Worker(means, settings, clock), reported)
     yield made

@@ -15,12 +15,12 @@ from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 T = TypeVar("T")
 
-ORDER = Order(
+ORDER = TaskOrder(
     code=Code(Path("/code"), {}),
     relative_path="etl.py",
     facts=RunFacts(

@@ -12,21 +12,21 @@ from headway.runtime.frames import receive_frame, send_frame
 from headway.sdk.execution import Result
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 LARGE = "x" * 2**20
 """More than a socket takes that nobody reads from."""
 
 
-def order(folder: Path) -> Order:
+def order(folder: Path) -> TaskOrder:
     facts = RunFacts(
         dag_id="etl",
         run_id="manual__1",
         task_id="t",
         data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
     )
-    return Order(
+    return TaskOrder(
         code=Code(folder, {}),
         relative_path="e.py",
         facts=facts,

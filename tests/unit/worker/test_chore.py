@@ -5,7 +5,7 @@ import pytest
 
 from headway.runtime.loop import Pace
 from headway.testing.clock import FakeClock
-from headway_worker.chore import Chore
+from headway_worker.chore import BackgroundCall
 
 
 class Threads(Protocol):
@@ -25,12 +25,12 @@ def bell() -> list[str]:
 
 
 @pytest.fixture
-def chore(threads: Executor, clock: FakeClock, bell: list[str]) -> Chore[int]:
+def chore(threads: Executor, clock: FakeClock, bell: list[str]) -> BackgroundCall[int]:
     pace = Pace(retry_first=1, retry_longest=3)
-    return Chore("test", threads, lambda: bell.append("ding"), clock, pace)
+    return BackgroundCall("test", threads, lambda: bell.append("ding"), clock, pace)
 
 
-def test_it_is_begun_once_at_a_time(chore: Chore[int], threads: Threads) -> None:
+def test_it_is_begun_once_at_a_time(chore: BackgroundCall[int], threads: Threads) -> None:
     assert chore.may_begin()
     assert not chore.pending
 
@@ -49,7 +49,9 @@ def test_it_is_begun_once_at_a_time(chore: Chore[int], threads: Threads) -> None
     assert chore.may_begin()
 
 
-def test_it_rings_when_it_is_done(chore: Chore[int], threads: Threads, bell: list[str]) -> None:
+def test_it_rings_when_it_is_done(
+    chore: BackgroundCall[int], threads: Threads, bell: list[str]
+) -> None:
     chore.begin(nothing)
     assert bell == []
 
@@ -57,14 +59,16 @@ def test_it_rings_when_it_is_done(chore: Chore[int], threads: Threads, bell: lis
     assert bell == ["ding"]
 
 
-def test_nothing_is_a_result_as_well(chore: Chore[None], threads: Threads) -> None:
+def test_nothing_is_a_result_as_well(chore: BackgroundCall[None], threads: Threads) -> None:
     chore.begin(lambda: None)
     threads.finish(None)
 
     assert chore.collect() == (None,)
 
 
-def test_it_may_keep_a_rhythm(chore: Chore[int], threads: Threads, clock: FakeClock) -> None:
+def test_it_may_keep_a_rhythm(
+    chore: BackgroundCall[int], threads: Threads, clock: FakeClock
+) -> None:
     chore.begin(nothing, every=2)
     clock.advance(1.5)
     threads.finish(7)
@@ -76,7 +80,7 @@ def test_it_may_keep_a_rhythm(chore: Chore[int], threads: Threads, clock: FakeCl
 
 
 def test_a_failure_that_passes_is_waited_out_a_little_longer_each_time(
-    chore: Chore[int], threads: Threads, clock: FakeClock
+    chore: BackgroundCall[int], threads: Threads, clock: FakeClock
 ) -> None:
     waits = []
     for _ in range(4):
@@ -92,7 +96,7 @@ def test_a_failure_that_passes_is_waited_out_a_little_longer_each_time(
 
 
 def test_after_a_success_the_next_failure_is_the_first_again(
-    chore: Chore[int], threads: Threads, clock: FakeClock
+    chore: BackgroundCall[int], threads: Threads, clock: FakeClock
 ) -> None:
     for failing in (True, True, False, True):
         chore.begin(nothing)
@@ -107,7 +111,7 @@ def test_after_a_success_the_next_failure_is_the_first_again(
 
 
 def test_any_other_error_is_raised_where_it_is_collected(
-    chore: Chore[int], threads: Threads
+    chore: BackgroundCall[int], threads: Threads
 ) -> None:
     chore.begin(nothing)
     threads.fail(ValueError("bug"))
@@ -117,7 +121,7 @@ def test_any_other_error_is_raised_where_it_is_collected(
 
 
 def test_a_failure_is_one_line(
-    chore: Chore[int], threads: Threads, caplog: pytest.LogCaptureFixture
+    chore: BackgroundCall[int], threads: Threads, caplog: pytest.LogCaptureFixture
 ) -> None:
     chore.begin(nothing)
     threads.fail()

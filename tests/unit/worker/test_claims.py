@@ -8,11 +8,11 @@ import pytest
 
 from headway.runtime.loop import Pace
 from headway.testing.clock import FakeClock
-from headway_worker.chore import Chore
+from headway_worker.chore import BackgroundCall
 from headway_worker.claims import GATHER, Claims
-from headway_worker.clerk import Clerk, Work
+from headway_worker.clerk import AttemptWork, WorkerDatabase
 
-WORK: list[Work] = [None]  # type: ignore[list-item]
+WORK: list[AttemptWork] = [None]  # type: ignore[list-item]
 
 
 class Threads(Protocol):
@@ -22,24 +22,26 @@ class Threads(Protocol):
     def fail(self, error: Exception | None = None) -> None: ...
 
 
-def submit(call: Callable[[], list[Work]], /) -> Future[list[Work]]:
+def submit(call: Callable[[], list[AttemptWork]], /) -> Future[list[AttemptWork]]:
     """Do it at once, as a thread that is never late."""
-    future: Future[list[Work]] = Future()
+    future: Future[list[AttemptWork]] = Future()
     future.set_result(call())
     return future
 
 
 @pytest.fixture
-def chore(threads: Executor, clock: FakeClock) -> Chore[list[Work]]:
-    return Chore("claim", threads, lambda: None, clock, Pace(retry_first=9))
+def chore(threads: Executor, clock: FakeClock) -> BackgroundCall[list[AttemptWork]]:
+    return BackgroundCall("claim", threads, lambda: None, clock, Pace(retry_first=9))
 
 
 @pytest.fixture
-def claims(clerk: Clerk, chore: Chore[list[Work]], clock: FakeClock) -> Claims[Work]:
+def claims(
+    clerk: WorkerDatabase, chore: BackgroundCall[list[AttemptWork]], clock: FakeClock
+) -> Claims[AttemptWork]:
     return Claims(clerk, chore, clock, Pace(first=1, idle=4))
 
 
-def wait(claims: Claims[Work], clock: FakeClock, threads: Threads) -> float:
+def wait(claims: Claims[AttemptWork], clock: FakeClock, threads: Threads) -> float:
     """Let time pass until the next look begins; return how long that was."""
     begun, since = len(threads.begun), clock.monotonic()
     claims.step(8)
@@ -49,7 +51,9 @@ def wait(claims: Claims[Work], clock: FakeClock, threads: Threads) -> float:
     return clock.monotonic() - since
 
 
-def test_looks_in_vain_grow_rarer(claims: Claims[Work], clock: FakeClock, threads: Threads) -> None:
+def test_looks_in_vain_grow_rarer(
+    claims: Claims[AttemptWork], clock: FakeClock, threads: Threads
+) -> None:
     waits = []
     for _ in range(5):
         waits.append(wait(claims, clock, threads))
@@ -60,7 +64,7 @@ def test_looks_in_vain_grow_rarer(claims: Claims[Work], clock: FakeClock, thread
 
 
 def test_after_work_it_looks_again_at_once(
-    claims: Claims[Work], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork], clock: FakeClock, threads: Threads
 ) -> None:
     for found in ([], [], WORK):
         wait(claims, clock, threads)
@@ -71,7 +75,10 @@ def test_after_work_it_looks_again_at_once(
 
 
 def test_a_notice_ends_the_wait_and_makes_the_next_one_short(
-    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
+    clock: FakeClock,
+    threads: Threads,
 ) -> None:
     for _ in range(3):
         wait(claims, clock, threads)
@@ -86,7 +93,10 @@ def test_a_notice_ends_the_wait_and_makes_the_next_one_short(
 
 
 def test_a_notice_during_a_claim_leads_to_another_one(
-    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
+    clock: FakeClock,
+    threads: Threads,
 ) -> None:
     wait(claims, clock, threads)
     chore.hurry()
@@ -97,7 +107,7 @@ def test_a_notice_during_a_claim_leads_to_another_one(
 
 
 def test_a_notice_waits_for_a_free_slot(
-    claims: Claims[Work], chore: Chore[list[Work]], threads: Threads
+    claims: Claims[AttemptWork], chore: BackgroundCall[list[AttemptWork]], threads: Threads
 ) -> None:
     chore.hurry()
     claims.step(0)
@@ -107,12 +117,12 @@ def test_a_notice_waits_for_a_free_slot(
     assert len(threads.begun) == 1
 
 
-def test_nothing_is_due_without_a_free_slot(claims: Claims[Work]) -> None:
+def test_nothing_is_due_without_a_free_slot(claims: Claims[AttemptWork]) -> None:
     assert claims.due_in(0) == float("inf")
 
 
 def test_it_looks_at_once_when_an_attempt_has_ended_and_soon_after_its_report(
-    claims: Claims[Work], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork], clock: FakeClock, threads: Threads
 ) -> None:
     for _ in range(4):
         wait(claims, clock, threads)
@@ -129,7 +139,10 @@ def test_it_looks_at_once_when_an_attempt_has_ended_and_soon_after_its_report(
 
 
 def test_neither_cuts_short_the_wait_after_a_failure(
-    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
+    clock: FakeClock,
+    threads: Threads,
 ) -> None:
     wait(claims, clock, threads)
     threads.fail()
@@ -142,21 +155,23 @@ def test_neither_cuts_short_the_wait_after_a_failure(
 
 
 def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
-    claims: Claims[Work], chore: Chore[list[Work]], monkeypatch: pytest.MonkeyPatch
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
     queued = [False]
 
-    def any_queued(_clerk: Clerk) -> bool:
+    def any_queued(_clerk: WorkerDatabase) -> bool:
         asked.append("look")
         return queued[0]
 
-    def claim(_clerk: Clerk, free_slots: int) -> list[Work]:
+    def claim(_clerk: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
         asked.append(f"claim {free_slots}")
         return []
 
-    monkeypatch.setattr(Clerk, "any_queued", any_queued)
-    monkeypatch.setattr(Clerk, "claim", claim)
+    monkeypatch.setattr(WorkerDatabase, "any_queued", any_queued)
+    monkeypatch.setattr(WorkerDatabase, "claim", claim)
     monkeypatch.setattr(chore.threads, "submit", submit)
 
     for queued[0], noticed in ((False, False), (True, False), (False, True)):
@@ -171,23 +186,23 @@ def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
 
 
 def test_it_claims_unseen_while_claims_bring_all_that_they_ask_for(
-    claims: Claims[Work],
-    chore: Chore[list[Work]],
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
 
-    def any_queued(_clerk: Clerk) -> bool:
+    def any_queued(_clerk: WorkerDatabase) -> bool:
         asked.append("look")
         return True
 
-    def claim(_clerk: Clerk, free_slots: int) -> list[Work]:
+    def claim(_clerk: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
         asked.append(f"claim {free_slots}")
         return WORK
 
-    monkeypatch.setattr(Clerk, "any_queued", any_queued)
-    monkeypatch.setattr(Clerk, "claim", claim)
+    monkeypatch.setattr(WorkerDatabase, "any_queued", any_queued)
+    monkeypatch.setattr(WorkerDatabase, "claim", claim)
     monkeypatch.setattr(chore.threads, "submit", submit)
 
     for free_slots in (1, 1, 2, 2):
@@ -200,7 +215,10 @@ def test_it_claims_unseen_while_claims_bring_all_that_they_ask_for(
 
 
 def test_slots_that_fall_free_one_by_one_are_filled_together(
-    claims: Claims[Work], chore: Chore[list[Work]], clock: FakeClock, threads: Threads
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
+    clock: FakeClock,
+    threads: Threads,
 ) -> None:
     wait(claims, clock, threads)
     threads.finish(WORK)
@@ -216,8 +234,8 @@ def test_slots_that_fall_free_one_by_one_are_filled_together(
 
 @pytest.mark.parametrize("free_slots", [5, 8])
 def test_where_little_else_runs_nothing_is_waited_for(
-    claims: Claims[Work],
-    chore: Chore[list[Work]],
+    claims: Claims[AttemptWork],
+    chore: BackgroundCall[list[AttemptWork]],
     clock: FakeClock,
     threads: Threads,
     free_slots: int,
@@ -249,7 +267,7 @@ def test_where_little_else_runs_nothing_is_waited_for(
     ],
 )
 def test_a_flood_is_more_work_than_one_attempt_waits_for(
-    claims: Claims[Work],
+    claims: Claims[AttemptWork],
     clock: FakeClock,
     threads: Threads,
     brought: list[int],

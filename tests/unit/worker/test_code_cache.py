@@ -14,7 +14,7 @@ from headway.domain.errors import DagError
 from headway.runtime.frames import Frame
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 from headway_worker.supply import WorkerSupply
 
@@ -85,7 +85,7 @@ def test_the_manifest_that_was_remembered_first_makes_room(
 
 
 def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
-    clerk: Clerk, conn: Connection, monkeypatch: pytest.MonkeyPatch
+    clerk: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(headway_worker.clerk, "reader", lambda _engine: clerk.engine)
     monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
@@ -145,7 +145,7 @@ def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:
 
 
 def test_a_clerk_holds_so_many_dags_at_most(
-    clerk: Clerk, conn: Connection, monkeypatch: pytest.MonkeyPatch
+    clerk: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(versions, "load", lambda _conn, ids: {number: number for number in ids})
     monkeypatch.setattr(codec, "decode", lambda number: f"dag {number}")

@@ -13,7 +13,7 @@ from headway.runtime.forker import Exit
 from headway.runtime.frames import FrameReader, encode_frame
 from headway.runtime.masking import Masker
 from headway.sdk.execution import Result
-from headway_worker.conclusion import LONGEST_ERROR, Ending, conclude, masked, report_of
+from headway_worker.conclusion import LONGEST_ERROR, ProcessEnd, conclude, masked, report_of
 from headway_worker.words import result_from_frame, result_to_frame
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -45,48 +45,52 @@ def claimed(failures: int = 0, losses: int = 0) -> Claimed:
 @pytest.mark.parametrize(
     ("ending", "outcome", "error"),
     [
-        (Ending(exit=Exit(code=0), said=SAID), Outcome.SUCCESS, None),
+        (ProcessEnd(exit=Exit(code=0), said=SAID), Outcome.SUCCESS, None),
         (
-            Ending(exit=Exit(code=0)),
+            ProcessEnd(exit=Exit(code=0)),
             Outcome.FAILED,
             "The task's process ended with exit code 0 before the task was done",
         ),
-        (Ending(exit=Exit(code=3)), Outcome.FAILED, "ended with exit code 3 before"),
-        (Ending(exit=Exit(signal=11)), Outcome.FAILED, "was killed by SIGSEGV."),
-        (Ending(exit=Exit(signal=9)), Outcome.FAILED, "by SIGKILL; it may have run out of memory"),
+        (ProcessEnd(exit=Exit(code=3)), Outcome.FAILED, "ended with exit code 3 before"),
+        (ProcessEnd(exit=Exit(signal=11)), Outcome.FAILED, "was killed by SIGSEGV."),
         (
-            Ending(exit=Exit(signal=9, oom_kills=0)),
+            ProcessEnd(exit=Exit(signal=9)),
+            Outcome.FAILED,
+            "by SIGKILL; it may have run out of memory",
+        ),
+        (
+            ProcessEnd(exit=Exit(signal=9, oom_kills=0)),
             Outcome.FAILED,
             "by SIGKILL. The kernel has killed nothing here for want of memory",
         ),
         (
-            Ending(exit=Exit(signal=9, oom_kills=2)),
+            ProcessEnd(exit=Exit(signal=9, oom_kills=2)),
             Outcome.FAILED,
             "by SIGKILL: memory ran out, and the kernel killed 2 of the processes here",
         ),
         (
-            Ending(exit=Exit(exceeded="5 bytes of memory")),
+            ProcessEnd(exit=Exit(exceeded="5 bytes of memory")),
             Outcome.FAILED,
             "The task had more than 5 bytes of memory, and was killed with all that it had started",
         ),
         (
-            Ending(exit=Exit(signal=9), stopped_for="It has closed its channel."),
+            ProcessEnd(exit=Exit(signal=9), stopped_for="It has closed its channel."),
             Outcome.FAILED,
             "It has closed its channel.",
         ),
-        (Ending(exit=Exit(signal=63)), Outcome.FAILED, "was killed by signal 63."),
-        (Ending(exit=Exit(lost="no news")), Outcome.LOST, "Its process was lost: no news"),
-        (Ending(exit=Exit(signal=15), handed_back=True), Outcome.LOST, "handed it back"),
-        (Ending(exit=Exit(signal=15), cancelled=True), Outcome.CANCELLED, "was told to stop"),
-        (Ending(exit=Exit(lost="no news"), cancelled=True), Outcome.CANCELLED, "told to stop"),
+        (ProcessEnd(exit=Exit(signal=63)), Outcome.FAILED, "was killed by signal 63."),
+        (ProcessEnd(exit=Exit(lost="no news")), Outcome.LOST, "Its process was lost: no news"),
+        (ProcessEnd(exit=Exit(signal=15), handed_back=True), Outcome.LOST, "handed it back"),
+        (ProcessEnd(exit=Exit(signal=15), cancelled=True), Outcome.CANCELLED, "was told to stop"),
+        (ProcessEnd(exit=Exit(lost="no news"), cancelled=True), Outcome.CANCELLED, "told to stop"),
         (
-            Ending(exit=Exit(signal=15), timed_out=True),
+            ProcessEnd(exit=Exit(signal=15), timed_out=True),
             Outcome.TIMED_OUT,
             "The task ran longer than its execution_timeout of 1.5 s, and was stopped.",
         ),
     ],
 )
-def test_how_an_attempt_ends(ending: Ending, outcome: Outcome, error: str | None) -> None:
+def test_how_an_attempt_ends(ending: ProcessEnd, outcome: Outcome, error: str | None) -> None:
     result = conclude(ending, TASK)
 
     assert result.outcome is outcome
@@ -95,16 +99,16 @@ def test_how_an_attempt_ends(ending: Ending, outcome: Outcome, error: str | None
 
 def test_a_childs_last_word_counts_however_its_process_ends() -> None:
     for ended in (Exit(code=1), Exit(signal=9), Exit(lost="no news")):
-        assert conclude(Ending(exit=ended, said=SAID), TASK) is SAID
+        assert conclude(ProcessEnd(exit=ended, said=SAID), TASK) is SAID
 
 
 def test_a_task_that_finished_while_it_was_handed_back_has_finished() -> None:
-    assert conclude(Ending(exit=Exit(code=0), said=SAID, handed_back=True), TASK) is SAID
+    assert conclude(ProcessEnd(exit=Exit(code=0), said=SAID, handed_back=True), TASK) is SAID
 
 
 def test_one_that_was_told_to_stop_and_fails_by_it_was_cancelled() -> None:
     failed = Result(outcome=Outcome.FAILED, error="KeyboardInterrupt")
-    told = Ending(exit=Exit(code=0), said=failed, cancelled=True, handed_back=True)
+    told = ProcessEnd(exit=Exit(code=0), said=failed, cancelled=True, handed_back=True)
 
     assert conclude(told, TASK).outcome is Outcome.CANCELLED
 
@@ -112,18 +116,18 @@ def test_one_that_was_told_to_stop_and_fails_by_it_was_cancelled() -> None:
 def test_one_that_fails_because_its_worker_ends_was_handed_back() -> None:
     failed = Result(outcome=Outcome.FAILED, error="KeyboardInterrupt")
 
-    told = conclude(Ending(exit=Exit(code=0), said=failed, handed_back=True), TASK)
+    told = conclude(ProcessEnd(exit=Exit(code=0), said=failed, handed_back=True), TASK)
 
     assert (told.outcome, told.may_retry) == (Outcome.LOST, True)
 
 
 def test_one_that_was_told_to_stop_and_finished_has_finished() -> None:
     """What becomes of its task is not for the worker to say."""
-    assert conclude(Ending(exit=Exit(code=0), said=SAID, cancelled=True), TASK) is SAID
+    assert conclude(ProcessEnd(exit=Exit(code=0), said=SAID, cancelled=True), TASK) is SAID
 
 
 def test_a_task_that_ran_too_long_has_failed_whatever_it_says() -> None:
-    ending = Ending(exit=Exit(code=0), said=SAID, timed_out=True, handed_back=True)
+    ending = ProcessEnd(exit=Exit(code=0), said=SAID, timed_out=True, handed_back=True)
 
     assert conclude(ending, TASK).outcome is Outcome.TIMED_OUT
 

@@ -8,7 +8,7 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 
 from headway_worker import items
-from headway_worker.items import Kept
+from headway_worker.items import KeptItems
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def reads() -> list[object]:
 
 @pytest.fixture
 def get(reads: list[object]) -> Callable[..., Sequence[object]]:
-    kept = Kept()
+    kept = KeptItems()
 
     def get_list(key: object, length: int = 1) -> Sequence[object]:
         def read() -> list[object]:
@@ -70,7 +70,7 @@ def test_a_list_that_is_too_long_alone_is_kept(
 
 
 def test_what_cannot_be_read_is_tried_again(get: Get) -> None:
-    kept = Kept()
+    kept = KeptItems()
 
     def fail() -> list[object]:
         raise ConnectionError("away")
@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_tried_again(get: Get) -> None:
 
 
 def test_threads_that_ask_at_a_time_read_once() -> None:
-    kept, reads = Kept(), list[object]()
+    kept, reads = KeptItems(), list[object]()
     asking, reading = Barrier(2), Barrier(2)
 
     def read() -> list[object]:

@@ -13,7 +13,7 @@ from headway.domain.interval import DataInterval
 from headway.domain.prior_run import PriorRun
 from headway.testing.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork
-from headway_worker.clerk import Work
+from headway_worker.clerk import AttemptWork
 from headway_worker.order import prior_from_frame
 from headway_worker.questions import Questions
 
@@ -40,7 +40,7 @@ class Records:
 
 
 @pytest.mark.parametrize("prior", [PRIOR, None])
-@pytest.mark.parametrize("kind", [Work, CallbackWork])
+@pytest.mark.parametrize("kind", [AttemptWork, CallbackWork])
 def test_who_asks_is_told(kind: type, prior: PriorRun | None, clock: FakeClock) -> None:
     claimed: Any = SimpleNamespace(dag_run_id=1)
     work: Any = object.__new__(kind)

@@ -10,7 +10,7 @@ from headway.runtime.forker import ForkerError, early
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.launcher import Launcher, limits_of
+from headway_worker.launcher import ForkServers, limits_of
 from headway_worker.scratch import ScratchFolders
 
 
@@ -50,15 +50,15 @@ def forkers() -> Forkers:
 @pytest.fixture
 def launcher(
     forkers: Forkers, worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path
-) -> Launcher:
+) -> ForkServers:
     none: Any = None
-    return Launcher(
+    return ForkServers(
         forkers.start, worker_settings, none, ScratchFolders(tmp_path), clock, Pace(retry_first=1)
     )
 
 
 def test_one_that_is_missing_is_asked_for_ever_more_seldom(
-    launcher: Launcher, forkers: Forkers, clock: FakeClock
+    launcher: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     asked = []
     for _ in range(8):
@@ -70,7 +70,7 @@ def test_one_that_is_missing_is_asked_for_ever_more_seldom(
 
 
 def test_probes_hear_whether_there_is_one(
-    launcher: Launcher, forkers: Forkers, clock: FakeClock
+    launcher: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     told = []
 
@@ -92,7 +92,7 @@ def test_probes_hear_whether_there_is_one(
 
 
 def test_one_that_is_being_started_is_waited_for(
-    launcher: Launcher, forkers: Forkers, clock: FakeClock
+    launcher: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     forkers.there = Started()
     launcher.starting = early.begin(forkers.start)
@@ -104,7 +104,7 @@ def test_one_that_is_being_started_is_waited_for(
 
 
 def test_one_that_could_not_be_started_is_asked_for_again_by_who_needs_it(
-    launcher: Launcher, forkers: Forkers, clock: FakeClock
+    launcher: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     launcher.starting = early.begin(forkers.start)
 
@@ -113,7 +113,7 @@ def test_one_that_could_not_be_started_is_asked_for_again_by_who_needs_it(
     assert forkers.asked == 2
 
 
-def test_one_that_was_being_started_is_closed(launcher: Launcher, forkers: Forkers) -> None:
+def test_one_that_was_being_started_is_closed(launcher: ForkServers, forkers: Forkers) -> None:
     forkers.there = Started()
     launcher.starting = early.begin(forkers.start)
 
@@ -123,7 +123,7 @@ def test_one_that_was_being_started_is_closed(launcher: Launcher, forkers: Forke
 
 
 def test_one_that_comes_back_is_found(
-    launcher: Launcher, forkers: Forkers, clock: FakeClock
+    launcher: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     assert not launcher.ready()
     forkers.there = Started()
@@ -138,7 +138,7 @@ def test_one_that_comes_back_is_found(
     assert launcher.ready()
 
 
-def test_one_that_must_be_there_is_an_error_without_it(launcher: Launcher) -> None:
+def test_one_that_must_be_there_is_an_error_without_it(launcher: ForkServers) -> None:
     with pytest.raises(ForkerError, match="nobody listens"):
         launcher.warm_up()
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.log_lines import LONGEST_LINE, LogLine, Source, decode, record
+from headway.runtime.log_lines import LONGEST_LINE, LogLine, LogSource, decode, record
 from headway.testing.clock import FakeClock
-from headway_worker.log_file import PATIENCE, WINDOW, Limits, LogFile
+from headway_worker.log_file import PATIENCE, WINDOW, LogFile, LogLimits
 from headway_worker.log_overflow import Overflow
 
-OUT, ERR = Source.STDOUT, Source.STDERR
-PLENTY = Limits(10**9, 10**9)
+OUT, ERR = LogSource.STDOUT, LogSource.STDERR
+PLENTY = LogLimits(10**9, 10**9)
 Open = Callable[..., LogFile]
 
 
-def opened(folder: Path, limits: Limits = PLENTY, clock: FakeClock | None = None) -> LogFile:
+def opened(folder: Path, limits: LogLimits = PLENTY, clock: FakeClock | None = None) -> LogFile:
     return LogFile(folder, Path("deep/attempt=1.log"), limits, clock or FakeClock())
 
 
@@ -28,11 +28,11 @@ def lines(log: LogFile) -> list[LogLine]:
     return [decode(line) for line in content.split(b"\n")[:-1]]
 
 
-def messages(log: LogFile, source: Source | None = None) -> list[str]:
+def messages(log: LogFile, source: LogSource | None = None) -> list[str]:
     return [line.message for line in lines(log) if source in {None, line.source}]
 
 
-def write(folder: Path, *chunks: bytes, limits: Limits = PLENTY) -> LogFile:
+def write(folder: Path, *chunks: bytes, limits: LogLimits = PLENTY) -> LogFile:
     log = opened(folder, limits)
     for chunk in chunks:
         log.feed(OUT, chunk)
@@ -133,8 +133,8 @@ def test_records_of_logging_have_their_level_and_logger(tmp_path: Path) -> None:
 
 
 def test_of_what_is_over_the_limit_the_end_is_kept(tmp_path: Path) -> None:
-    log = write(tmp_path, *(b"line %d\n" % n for n in range(1000)), limits=Limits(8000, 10**9))
-    printed, said = messages(log, OUT), messages(log, Source.HEADWAY)
+    log = write(tmp_path, *(b"line %d\n" % n for n in range(1000)), limits=LogLimits(8000, 10**9))
+    printed, said = messages(log, OUT), messages(log, LogSource.HEADWAY)
 
     head = next(n for n, line in enumerate(printed) if line != f"line {n}")
     assert printed[head:] == [f"line {n}" for n in range(1000 - len(printed) + head, 1000)]
@@ -152,14 +152,14 @@ def test_of_what_is_over_the_limit_the_end_is_kept(tmp_path: Path) -> None:
 
 def test_a_log_may_be_as_long_as_its_limit(tmp_path: Path) -> None:
     line = len('{"time":"2024-01-01T12:00:00.000Z","source":"stdout","message":"1234"}\n')
-    limits = Limits(1 + 8 * line // 3, 10**9)  # three quarters are for the beginning
+    limits = LogLimits(1 + 8 * line // 3, 10**9)  # three quarters are for the beginning
 
     assert messages(write(tmp_path, b"1234\n", b"5678\n", limits=limits)) == ["1234", "5678"]
 
 
 def test_a_flood_is_thinned_out_and_what_was_left_out_is_counted(tmp_path: Path) -> None:
     clock = FakeClock()
-    log = opened(tmp_path, Limits(10**9, 2000), clock)
+    log = opened(tmp_path, LogLimits(10**9, 2000), clock)
 
     for second in range(3):
         for number in range(100):
@@ -168,7 +168,7 @@ def test_a_flood_is_thinned_out_and_what_was_left_out_is_counted(tmp_path: Path)
     log.feed(OUT, b"later\n")
     log.close()
 
-    printed, said = messages(log, OUT), messages(log, Source.HEADWAY)
+    printed, said = messages(log, OUT), messages(log, LogSource.HEADWAY)
     assert [line for line in printed if line.endswith("-0")] == ["0-0", "1-0", "2-0"]
     assert len(printed) < 100
     assert printed[-1] == "later"
@@ -179,7 +179,7 @@ def test_a_flood_is_thinned_out_and_what_was_left_out_is_counted(tmp_path: Path)
 
 def test_nothing_is_written_between_what_was_left_out(tmp_path: Path) -> None:
     clock = FakeClock()
-    log = opened(tmp_path, Limits(10**9, 2000), clock)
+    log = opened(tmp_path, LogLimits(10**9, 2000), clock)
 
     log.feed(OUT, b"x" * 3000 + b"\n")
     log.feed(OUT, b"short\n")
@@ -203,13 +203,13 @@ def test_only_the_end_of_what_is_left_out_is_in_memory() -> None:
 
 
 def test_what_the_worker_has_to_say_is_written_even_so(tmp_path: Path) -> None:
-    log = opened(tmp_path, Limits(1024, 1024))
+    log = opened(tmp_path, LogLimits(1024, 1024))
 
     log.feed(OUT, b"much too long " * 100 + b"\n")
     log.say("in\ntwo lines")
     log.close("success: done.", "success")
 
-    assert messages(log, Source.HEADWAY)[-3] == "in\ntwo lines"
+    assert messages(log, LogSource.HEADWAY)[-3] == "in\ntwo lines"
     assert "1 lines of 1,401 bytes were left out" in messages(log)[-2]
     assert lines(log)[-1].outcome == "success"
 

@@ -15,15 +15,15 @@ from headway.domain.states import RunType
 from headway.runtime.frames import Frame
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.clerk import Clerk, Work
+from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.spark.service import SparkService
 from headway_worker.supply import Code
-from headway_worker.vault import Vault
+from headway_worker.vault import SecretResolver
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python")
-WORK = Work(
+WORK = AttemptWork(
     Claimed(
         key=AttemptKey(1, 1, UUID(int=1)),
         dag_run_id=1,
@@ -91,8 +91,8 @@ WORK = Work(
     ],
 )
 def test_what_is_no_question_gets_an_error_for_an_answer(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     question: Frame,

@@ -15,7 +15,7 @@ from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.facts import RunFacts
 from headway.testing.version_code import store
 from headway_worker import child
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 DAG_FILE = """
@@ -60,7 +60,7 @@ def run(folder: Path, task_id: str, map_index: int = -1) -> tuple[list[Frame], A
         data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
         map_index=map_index,
     )
-    order = Order(
+    order = TaskOrder(
         code=Code(folder, store(folder, {"etl.py": DAG_FILE.encode()})),
         relative_path="etl.py",
         facts=facts,

@@ -9,14 +9,14 @@ from headway.domain.interval import DataInterval
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import FrameReader, encode_frame
 from headway.sdk.facts import RunFacts
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 NEW_YORK = timezone(timedelta(hours=-5))
 DATES = st.datetimes(timezones=st.sampled_from([UTC, NEW_YORK]))
 TEXTS = st.text(max_size=10)
 ORDERS = st.builds(
-    Order,
+    TaskOrder,
     code=st.builds(
         Code,
         store=TEXTS.map(lambda name: Path("/code", name.replace("\0", ""))),
@@ -46,15 +46,15 @@ ORDERS = st.builds(
 
 
 @given(ORDERS)
-def test_an_order_travels_in_a_frame(order: Order) -> None:
-    assert Order.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
+def test_an_order_travels_in_a_frame(order: TaskOrder) -> None:
+    assert TaskOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
 
 
 @pytest.mark.parametrize("zone", [UTC, NEW_YORK])
 def test_dates_keep_their_zone(zone: timezone) -> None:
     start = datetime(2013, 1, 1, tzinfo=zone)
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=DataInterval.exact(start))
-    order = Order(
+    order = TaskOrder(
         code=Code(Path("/c"), {"d.py": "0a"}),
         relative_path="d.py",
         facts=facts,
@@ -62,6 +62,6 @@ def test_dates_keep_their_zone(zone: timezone) -> None:
         max_xcom_bytes=64,
     )
 
-    found = Order.from_frame(order.to_frame()).facts.data_interval.start
+    found = TaskOrder.from_frame(order.to_frame()).facts.data_interval.start
 
     assert found.utcoffset() == start.utcoffset()

@@ -18,8 +18,8 @@ from headway.testing.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
 from headway_worker.conclusion import conclude
-from headway_worker.log_file import Limits, LogFile
-from headway_worker.questions import Answer
+from headway_worker.log_file import LogFile, LogLimits
+from headway_worker.questions import TaskAnswer
 from headway_worker.scratch import ScratchFolders
 
 NOTHING: Any = None
@@ -42,7 +42,7 @@ class Scene:
     def __init__(self, folder: Path, clock: FakeClock) -> None:
         channel, self.channel = socket.socketpair()
         reins, self.reins = socket.socketpair()
-        log = LogFile(folder, Path("log"), Limits(2**20, 2**20), clock)
+        log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         child = Child(channel, reins, lambda _: None)
         self.attempt = Attempt(NOTHING, child, log, {}, ScratchFolders(folder).take("scratch"))
         self.attempt.cluster_grace = CLUSTER_GRACE
@@ -140,8 +140,8 @@ def test_an_attempt_learns_what_its_child_is_told(scene: Scene) -> None:
     class Questions:
         stop = Event()
 
-        def answer(self, _work: object, _question: Frame) -> Answer:
-            return Answer({"found": False})
+        def answer(self, _work: object, _question: Frame) -> TaskAnswer:
+            return TaskAnswer({"found": False})
 
     rang = Event()
     questions: Any = Questions()

@@ -7,8 +7,8 @@ from headway.db.attempts import AttemptKey, Report
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing.clock import FakeClock
-from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
+from headway_worker.chore import BackgroundCall
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.reporter import GATHER, Reporter
 
 
@@ -30,9 +30,9 @@ def reported() -> list[AttemptKey]:
 
 @pytest.fixture
 def reporter(
-    clerk: Clerk, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
+    clerk: WorkerDatabase, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
 ) -> Reporter[AttemptKey]:
-    sending: Chore[None] = Chore("report", threads, lambda: None, clock)
+    sending: BackgroundCall[None] = BackgroundCall("report", threads, lambda: None, clock)
     return Reporter(clerk, sending, reported.append)
 
 

@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from headway.runtime.forker import Child, Exit, ForkerError, Limits
+from headway.runtime.forker import Child, ChildLimits, Exit, ForkerError
 from headway.runtime.frames import send_frame
 from headway_worker.attempt import Attempt
 from headway_worker.scratch import ScratchFolders, remove_scratch
@@ -68,7 +68,7 @@ def test_an_attempt_that_cannot_be_started_leaves_no_folder_and_no_pipe(
     before = open_files()
 
     with pytest.raises((ForkerError, OSError)):
-        Attempt.start(None, program, forker, MagicMock(), scratch, Limits())
+        Attempt.start(None, program, forker, MagicMock(), scratch, ChildLimits())
 
     assert list(tmp_path.iterdir()) == []
     assert open_files() == before - (2 if fault == "pipe" else 0)

@@ -225,11 +225,11 @@ def test_a_connection_that_is_not_there_is_refused(spark: SparkService, claimed:
 
 
 def test_where_to_go_travels_as_plain_data(spark: SparkService, claimed: Claimed) -> None:
-    from headway_worker.spark.whereabouts import Whereabouts
+    from headway_worker.spark.whereabouts import SparkTarget
 
     for conn_id in ("spark_default", "lake", "cluster"):
         where = spark.locate(claimed, conn_id, for_session=True)
-        assert Whereabouts.from_frame(where.to_frame()) == where
+        assert SparkTarget.from_frame(where.to_frame()) == where
         assert where != replace(where, master="other")
 
 

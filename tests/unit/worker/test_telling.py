@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from headway.db.attempts import AttemptKey
-from headway.db.spark_work import Said
+from headway.db.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.testing.clock import FakeClock
-from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
-from headway_worker.spark.telling import Telling
+from headway_worker.chore import BackgroundCall
+from headway_worker.clerk import WorkerDatabase
+from headway_worker.spark.telling import FiguresWriter
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 HALF = SparkProgress(stages=1, tasks=4, tasks_done=2)
@@ -47,14 +47,14 @@ class Spark:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
+def said(monkeypatch: pytest.MonkeyPatch) -> list[SparkNews]:
     """What the clerk was given, in the order of the attempts."""
-    found: list[Said] = []
+    found: list[SparkNews] = []
 
-    def tell(_clerk: Clerk, said: Sequence[Said]) -> None:
+    def tell(_clerk: WorkerDatabase, said: Sequence[SparkNews]) -> None:
         found.extend(sorted(said, key=lambda it: it.key.task_instance_id))
 
-    monkeypatch.setattr(Clerk, "tell", tell)
+    monkeypatch.setattr(WorkerDatabase, "tell", tell)
     return found
 
 
@@ -62,7 +62,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
 class Desk:
     """A telling whose chores are done at once, or fail, as the test says."""
 
-    telling: Telling
+    telling: FiguresWriter
     threads: Any
     spark: Spark
     clock: FakeClock
@@ -78,7 +78,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(threads: Any, clerk: Clerk, clock: FakeClock, tmp_path: Path, said: list[Said]) -> Desk:
+def desk(
+    threads: Any, clerk: WorkerDatabase, clock: FakeClock, tmp_path: Path, said: list[SparkNews]
+) -> Desk:
     threads.calls = []
     submit = threads.submit
 
@@ -88,8 +90,8 @@ def desk(threads: Any, clerk: Clerk, clock: FakeClock, tmp_path: Path, said: lis
 
     threads.submit = submitted
     spark: Any = Spark(tmp_path)
-    chore: Chore[list[AttemptKey]] = Chore("tell", threads, lambda: None, clock)
-    return Desk(Telling(clerk, spark, chore, clock), threads, spark, clock)
+    chore: BackgroundCall[list[AttemptKey]] = BackgroundCall("tell", threads, lambda: None, clock)
+    return Desk(FiguresWriter(clerk, spark, chore, clock), threads, spark, clock)
 
 
 def log(folder: Path, *events: dict[str, Any]) -> None:
@@ -109,7 +111,7 @@ END = {"Event": "SparkListenerJobEnd", "Job ID": 0}
 
 
 def test_progress_of_all_attempts_is_saved_at_once_and_the_latest_only(
-    desk: Desk, keys: list[AttemptKey], said: list[Said]
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews]
 ) -> None:
     desk.telling.note(keys[0], HALF)
     desk.telling.note(keys[0], DONE)
@@ -118,12 +120,12 @@ def test_progress_of_all_attempts_is_saved_at_once_and_the_latest_only(
     desk.pass_on()
     desk.pass_on()
 
-    assert said == [Said(key=keys[0], progress=DONE), Said(key=keys[1], progress=HALF)]
+    assert said == [SparkNews(key=keys[0], progress=DONE), SparkNews(key=keys[1], progress=HALF)]
     assert not desk.telling.pending
 
 
 def test_what_could_not_be_saved_is_saved_later_unless_there_is_news(
-    desk: Desk, keys: list[AttemptKey], said: list[Said]
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews]
 ) -> None:
     desk.telling.note(keys[0], HALF)
     desk.telling.note(keys[1], HALF)
@@ -134,11 +136,11 @@ def test_what_could_not_be_saved_is_saved_later_unless_there_is_news(
 
     desk.pass_on(60)
 
-    assert said == [Said(key=keys[0], progress=DONE), Said(key=keys[1], progress=HALF)]
+    assert said == [SparkNews(key=keys[0], progress=DONE), SparkNews(key=keys[1], progress=HALF)]
 
 
 def test_figures_that_an_attempt_tells_itself_go_with_its_progress(
-    desk: Desk, keys: list[AttemptKey], said: list[Said]
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews]
 ) -> None:
     figures = SparkFigures(jobs=1, tasks=4)
     desk.telling.note(keys[0], HALF)
@@ -148,12 +150,12 @@ def test_figures_that_an_attempt_tells_itself_go_with_its_progress(
 
     desk.pass_on()
 
-    assert said == [Said(key=keys[0], progress=DONE, figures=figures)]
+    assert said == [SparkNews(key=keys[0], progress=DONE, figures=figures)]
     assert not desk.telling.pending
 
 
 def test_figures_that_could_not_be_saved_are_saved_later(
-    desk: Desk, keys: list[AttemptKey], said: list[Said]
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews]
 ) -> None:
     figures = SparkFigures(jobs=1, tasks=4)
     desk.telling.note(keys[0], figures)
@@ -164,11 +166,11 @@ def test_figures_that_could_not_be_saved_are_saved_later(
 
     desk.pass_on(60)
 
-    assert said == [Said(key=keys[0], progress=DONE, figures=figures)]
+    assert said == [SparkNews(key=keys[0], progress=DONE, figures=figures)]
 
 
 def test_figures_are_saved_when_the_log_is_complete_and_the_place_kept_until_then(
-    desk: Desk, keys: list[AttemptKey], said: list[Said], tmp_path: Path
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews], tmp_path: Path
 ) -> None:
     log(tmp_path, START)
     desk.telling.end(keys[0], SESSION)
@@ -179,24 +181,24 @@ def test_figures_are_saved_when_the_log_is_complete_and_the_place_kept_until_the
     log(tmp_path, END)
     desk.pass_on()
 
-    assert said == [Said(key=keys[0], figures=SparkFigures(jobs=1))]
+    assert said == [SparkNews(key=keys[0], figures=SparkFigures(jobs=1))]
     assert desk.spark.left == [keys[0]]
     assert desk.spark.ended == [keys[0]]
     assert not desk.telling.pending
 
 
 def test_a_job_that_never_seems_to_end_is_not_waited_for(
-    desk: Desk, keys: list[AttemptKey], said: list[Said], tmp_path: Path
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews], tmp_path: Path
 ) -> None:
     log(tmp_path, START)
     desk.telling.end(keys[0], SESSION)
     desk.pass_on(10)
 
-    assert said == [Said(key=keys[0], figures=SparkFigures(jobs=1))]
+    assert said == [SparkNews(key=keys[0], figures=SparkFigures(jobs=1))]
 
 
 def test_of_a_server_elsewhere_or_dead_nothing_is_known(
-    desk: Desk, keys: list[AttemptKey], said: list[Said]
+    desk: Desk, keys: list[AttemptKey], said: list[SparkNews]
 ) -> None:
     desk.spark.folder = None
     desk.telling.end(keys[0], SESSION)

@@ -6,9 +6,9 @@ import pytest
 from headway.db.attempts import AttemptKey
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
-from headway_worker.tenure import Renewal, Tenure
+from headway_worker.chore import BackgroundCall
+from headway_worker.clerk import WorkerDatabase
+from headway_worker.tenure import LeaseKeeper, Renewal
 
 HELD = 15.0
 """Lease duration less kill grace: for how long a grant lets an attempt run."""
@@ -23,14 +23,16 @@ class Threads(Protocol):
 
 @pytest.fixture
 def tenure(
-    clerk: Clerk, worker_settings: WorkerSettings, clock: FakeClock, threads: Executor
-) -> Tenure[AttemptKey]:
-    renewal: Chore[Renewal[AttemptKey]] = Chore("renew", threads, lambda: None, clock)
-    return Tenure(clerk, worker_settings, clock, renewal)
+    clerk: WorkerDatabase, worker_settings: WorkerSettings, clock: FakeClock, threads: Executor
+) -> LeaseKeeper[AttemptKey]:
+    renewal: BackgroundCall[Renewal[AttemptKey]] = BackgroundCall(
+        "renew", threads, lambda: None, clock
+    )
+    return LeaseKeeper(clerk, worker_settings, clock, renewal)
 
 
 def test_an_attempt_ends_before_its_lease_can(
-    tenure: Tenure[AttemptKey], clock: FakeClock, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
 
@@ -41,7 +43,7 @@ def test_an_attempt_ends_before_its_lease_can(
 
 
 def test_what_was_never_granted_or_is_forgotten_must_not_run(
-    tenure: Tenure[AttemptKey], keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.forget(keys[0])
@@ -52,7 +54,7 @@ def test_what_was_never_granted_or_is_forgotten_must_not_run(
 
 
 def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
-    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     clock.advance(4)
@@ -68,7 +70,7 @@ def test_a_renewal_counts_from_when_it_was_asked_for_not_from_its_answer(
 
 
 def test_one_that_was_given_away_ends_at_once_and_the_others_go_on(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     for key in keys:
         tenure.grant(key, since=0)
@@ -80,7 +82,7 @@ def test_one_that_was_given_away_ends_at_once_and_the_others_go_on(
 
 
 def test_while_the_database_is_away_time_runs_out(
-    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     while clock.monotonic() < HELD:
@@ -95,7 +97,7 @@ def test_while_the_database_is_away_time_runs_out(
 
 
 def test_one_that_ended_meanwhile_stays_forgotten(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
@@ -107,7 +109,7 @@ def test_one_that_ended_meanwhile_stays_forgotten(
 
 
 def test_one_that_was_claimed_after_the_question_is_not_judged_by_its_answer(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
@@ -119,7 +121,7 @@ def test_one_that_was_claimed_after_the_question_is_not_judged_by_its_answer(
 
 
 def test_it_renews_at_every_heartbeat_even_with_nothing_to_renew(
-    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, threads: Threads
 ) -> None:
     """A renewal is the worker's own heartbeat as well."""
     for _ in range(8):
@@ -132,7 +134,7 @@ def test_it_renews_at_every_heartbeat_even_with_nothing_to_renew(
 
 
 def test_one_that_is_told_to_stop_is_this_workers_until_it_is_forgotten(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     for key in keys[:2]:
         tenure.grant(key, since=0)
@@ -148,7 +150,7 @@ def test_one_that_is_told_to_stop_is_this_workers_until_it_is_forgotten(
 
 
 def test_one_that_ended_meanwhile_is_not_told_to_stop_any_more(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
@@ -160,7 +162,7 @@ def test_one_that_ended_meanwhile_is_not_told_to_stop_any_more(
 
 
 def test_a_notice_has_leases_renewed_at_once(
-    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     """So that one which is to stop stops soon, and not at the next heartbeat."""
     tenure.step([])
@@ -176,7 +178,7 @@ def test_a_notice_has_leases_renewed_at_once(
 
 
 def test_a_renewal_brings_that_the_worker_is_to_drain(
-    tenure: Tenure[AttemptKey], threads: Threads
+    tenure: LeaseKeeper[AttemptKey], threads: Threads
 ) -> None:
     tenure.step(())
     assert not tenure.drain
@@ -187,7 +189,7 @@ def test_a_renewal_brings_that_the_worker_is_to_drain(
 
 
 def test_the_moment_to_pass_down_moves_with_each_renewal(
-    tenure: Tenure[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], clock: FakeClock, threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     assert tenure.until(keys[0]) == HELD
@@ -204,7 +206,7 @@ def test_the_moment_to_pass_down_moves_with_each_renewal(
 
 
 def test_a_renewal_that_failed_moves_nothing(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     tenure.grant(keys[0], since=0)
     tenure.step(keys[:1])
@@ -215,7 +217,7 @@ def test_a_renewal_that_failed_moves_nothing(
 
 
 def test_one_that_was_given_away_keeps_its_moment(
-    tenure: Tenure[AttemptKey], threads: Threads, keys: list[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey], threads: Threads, keys: list[AttemptKey]
 ) -> None:
     """It ends at once, and what others share with it has until then."""
     tenure.grant(keys[0], since=0)

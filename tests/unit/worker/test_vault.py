@@ -8,14 +8,14 @@ import pytest
 from headway.db import delivery
 from headway.db.delivery import Delivered
 from headway.domain.errors import ConflictError, SecretError
-from headway.domain.secret_kind import Kind
-from headway.domain.variable import Variable, to_text
+from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import StoredVariable, to_text
 from headway.runtime.keyring import KeyRing, new_key
 from headway.runtime.secret_settings import Provided
-from headway_worker.vault import Vault
+from headway_worker.vault import SecretResolver
 
 KEYS = KeyRing((new_key(),))
-STORED = KEYS.seal("variable", "v", to_text(Variable(key="v", value="stored")))
+STORED = KEYS.seal("variable", "v", to_text(StoredVariable(key="v", value="stored")))
 CLAIMED: Any = type("Claimed", (), {"key": None, "dag_id": "etl"})()
 
 Answer = Callable[[Delivered | None], None]
@@ -46,8 +46,8 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
 def read(environment: dict[str, str]) -> object:
     engine: Any = NoDatabase()
-    vault = Vault(engine, Provided(environment, None), lambda: KEYS)
-    return vault.read(CLAIMED, Kind.VARIABLE, "v")
+    vault = SecretResolver(engine, Provided(environment, None), lambda: KEYS)
+    return vault.read(CLAIMED, SecretKind.VARIABLE, "v")
 
 
 HERE = {"HEADWAY_VAR_V": "here"}
@@ -56,15 +56,15 @@ HERE = {"HEADWAY_VAR_V": "here"}
 def test_granted_the_environment_comes_before_the_database(answer: Answer) -> None:
     answer(Delivered(granted=True, present=True, sealed=STORED))
 
-    assert read(HERE) == Variable(key="v", value="here")
-    assert read({}) == Variable(key="v", value="stored")
+    assert read(HERE) == StoredVariable(key="v", value="here")
+    assert read({}) == StoredVariable(key="v", value="stored")
 
 
 def test_granted_there_may_be_nothing_of_that_name(answer: Answer) -> None:
     answer(Delivered(granted=True, present=False, sealed=None))
 
     assert read({}) is None
-    assert read(HERE) == Variable(key="v", value="here")
+    assert read(HERE) == StoredVariable(key="v", value="here")
 
 
 @pytest.mark.parametrize("environment", [{}, HERE])

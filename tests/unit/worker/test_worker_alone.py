@@ -24,14 +24,14 @@ from headway.testing.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew
 from headway_worker.claims import Claims
-from headway_worker.clerk import Clerk, Work
-from headway_worker.launcher import Launcher
-from headway_worker.log_file import Limits, LogFile
+from headway_worker.clerk import AttemptWork, WorkerDatabase
+from headway_worker.launcher import ForkServers
+from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.questions import Questions
 from headway_worker.scratch import ScratchFolders
 from headway_worker.supply import Code
-from headway_worker.vault import Vault
-from headway_worker.worker import Means, Worker
+from headway_worker.vault import SecretResolver
+from headway_worker.worker import Worker, WorkerParts
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python")
@@ -42,7 +42,7 @@ DAG = DagSpec(
     timezone="UTC",
     tasks=(TASK,),
 )
-WORK = Work(
+WORK = AttemptWork(
     Claimed(
         key=AttemptKey(1, 1, UUID(int=1)),
         dag_run_id=1,
@@ -76,33 +76,35 @@ def nothing_listens() -> Any:
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     """What the worker has taken to the database."""
     found: list[Report] = []
-    monkeypatch.setattr(Clerk, "report", lambda _clerk, reports: found.extend(reports))
-    monkeypatch.setattr(Clerk, "renew", MagicMock())
-    monkeypatch.setattr(Clerk, "any_queued", lambda _clerk: False)
+    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: found.extend(reports))
+    monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: False)
     return found
 
 
 @pytest.fixture
-def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) -> Launcher:
+def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) -> ForkServers:
     """One that finds no fork server."""
     logs = MagicMock()
-    logs.open = lambda _key: LogFile(tmp_path, Path("log"), Limits(2**20, 2**20), clock)
-    return Launcher(nothing_listens, worker_settings, logs, ScratchFolders(tmp_path), clock)
+    logs.open = lambda _key: LogFile(tmp_path, Path("log"), LogLimits(2**20, 2**20), clock)
+    return ForkServers(nothing_listens, worker_settings, logs, ScratchFolders(tmp_path), clock)
 
 
 @pytest.fixture
 def worker(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
-    launcher: Launcher,
+    launcher: ForkServers,
     reported: list[Report],
 ) -> Iterator[Worker]:
     outside = MagicMock()
     outside.logs.return_value = []
     questions = Questions(clerk, vault, outside, clock, Event())
-    worker = Worker(Means(clerk, questions, outside, launcher, Pace()), worker_settings, clock)
+    worker = Worker(
+        WorkerParts(clerk, questions, outside, launcher, Pace()), worker_settings, clock
+    )
     yield worker
     worker.close()
 
@@ -147,7 +149,7 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
     worker: Worker,
     reported: list[Report],
     clock: FakeClock,
-    launcher: Launcher,
+    launcher: ForkServers,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server has died after the attempt was claimed."""
@@ -155,7 +157,9 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
     monkeypatch.setattr(
         Claims,
         "collect",
-        lambda claims: brought.pop() if isinstance(claims.clerk, Clerk) and brought else [],
+        lambda claims: (
+            brought.pop() if isinstance(claims.clerk, WorkerDatabase) and brought else []
+        ),
     )
     clock.advance(1)
 
@@ -167,7 +171,7 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
 
 @pytest.mark.regression
 def test_the_log_of_an_attempt_that_finds_no_fork_server_says_so(
-    launcher: Launcher, tmp_path: Path
+    launcher: ForkServers, tmp_path: Path
 ) -> None:
     with pytest.raises(ForkerError, match="nobody listens"):
         launcher.launch(WORK, 0.0)
@@ -196,19 +200,21 @@ def test_an_attempt_is_not_reported_when_its_lease_is_over(
 @pytest.mark.regression
 @pytest.mark.parametrize("work", [WORK, CALLBACK], ids=["attempt", "callback"])
 def test_values_of_a_mapped_task_are_handed_on_page_by_page(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
-    work: Work | CallbackWork,
+    work: AttemptWork | CallbackWork,
 ) -> None:
     left = {0: "a", 2: "b", 5: "c"}
 
-    def page(_clerk: Clerk, claimed: object, task_id: str, key: str, after: int) -> dict[int, Any]:
+    def page(
+        _clerk: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
+    ) -> dict[int, Any]:
         assert (claimed, task_id, key) == (work.claimed, "m", "k")
         return dict([it for it in left.items() if it[0] > after][:2])
 
-    monkeypatch.setattr(Clerk, "pull_xcoms", page)
+    monkeypatch.setattr(WorkerDatabase, "pull_xcoms", page)
     questions = Questions(clerk, vault, MagicMock(), clock, Event())
 
     def ask(after: int) -> Frame:

@@ -18,17 +18,17 @@ from headway.testing.clock import FakeClock
 from headway.testing.metrics import observed, value
 from headway_worker.attempt import MOST_READING
 from headway_worker.claims import Claims
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
-from headway_worker.tenure import Tenure
-from headway_worker.vault import Vault
-from headway_worker.worker import Means, Worker
+from headway_worker.tenure import LeaseKeeper
+from headway_worker.vault import SecretResolver
+from headway_worker.worker import Worker, WorkerParts
 
 
 def new_worker(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     given: WorkerSettings,
     clock: FakeClock,
     outside: MagicMock,
@@ -36,13 +36,13 @@ def new_worker(
 ) -> Worker:
     """Return a worker whose Spark, and whose launcher unless one is given, is `outside`."""
     questions = Questions(clerk, vault, outside, clock, Event())
-    return Worker(Means(clerk, questions, outside, launcher or outside, Pace()), given, clock)
+    return Worker(WorkerParts(clerk, questions, outside, launcher or outside, Pace()), given, clock)
 
 
 @pytest.mark.parametrize("flood", [True, False])
 def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -69,7 +69,7 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     monkeypatch.setattr(Worker, "_watch", wait)
     outside = MagicMock()
     worker = new_worker(clerk, vault, worker_settings, clock, outside)
-    monkeypatch.setattr(Clerk, "renew", MagicMock())
+    monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
 
     worker.step()
     worker.close()
@@ -78,8 +78,8 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
 
 
 def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -89,7 +89,7 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
     outside.hold.assert_called_once_with(worker._tenure.until)
     worker._attempts[key] = attempt
     worker._tenure.grant(key, since=7)
-    monkeypatch.setattr(Tenure, "step", lambda _tenure, _keys: True)
+    monkeypatch.setattr(LeaseKeeper, "step", lambda _tenure, _keys: True)
     monkeypatch.setattr(Worker, "_watch", MagicMock())
     monkeypatch.setattr(Worker, "_enforce", MagicMock(side_effect=InterruptedError))
 
@@ -102,8 +102,8 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
 
 
 def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -114,7 +114,7 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
     worker = new_worker(clerk, vault, worker_settings, clock, outside)
     monkeypatch.setattr(Claims, "collect", lambda it: [work] if it.clerk is clerk else [])
     monkeypatch.setattr(Worker, "_watch", MagicMock(side_effect=InterruptedError))
-    monkeypatch.setattr(Clerk, "renew", MagicMock())
+    monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
     before = observed(CLAIM_LATENCY)
 
     with pytest.raises(InterruptedError):
@@ -126,8 +126,8 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
 
 @pytest.mark.regression
 def test_what_attempts_print_takes_a_part_of_a_step_only(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
 ) -> None:
@@ -163,8 +163,8 @@ def test_what_attempts_print_takes_a_part_of_a_step_only(
 
 
 def test_to_read_the_slots_does_not_look_for_a_fork_server(
-    clerk: Clerk,
-    vault: Vault,
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -172,7 +172,7 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
     """The page is read in a thread that ends: a fork server begun there would end with it."""
     launcher = MagicMock(ready=MagicMock(return_value=True))
     worker = new_worker(clerk, vault, worker_settings, clock, MagicMock(), launcher)
-    monkeypatch.setattr(Clerk, "renew", MagicMock())
+    monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
     monkeypatch.setattr(Claims, "collect", lambda _claims: [])
     worker.step()
     looked, total = launcher.ready.call_count, worker_settings.slots

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headway.domain.spark_work import SparkFigures
-from headway_worker.spark.events import Tally
-from headway_worker.spark.ledger import Ledger
+from headway_worker.spark.events import EventLogTally
+from headway_worker.spark.ledger import EventLog
 
 ONE, TWO = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -55,8 +55,8 @@ def task(stage: int, milliseconds: int = 10, reason: str = "Success", peak: int 
     )
 
 
-def tally(*lines: bytes) -> Tally:
-    made = Tally()
+def tally(*lines: bytes) -> EventLogTally:
+    made = EventLogTally()
     for each in lines:
         made.add(each)
     return made
@@ -95,7 +95,7 @@ def test_each_session_has_its_own_sums() -> None:
 
 
 def test_all_jobs_may_be_of_one_owner() -> None:
-    found = Tally("me")
+    found = EventLogTally("me")
     untagged = line("JobStart", **{"Job ID": 0, "Stage IDs": [0], "Properties": {}})
     for each in (untagged, job(1, TWO, 1), task(0), task(1), stage_end(0), job_end(0)):
         found.add(each)
@@ -150,7 +150,7 @@ def test_a_ledger_goes_on_where_it_was_and_removes_what_is_read(tmp_path: Path) 
     folder.mkdir(parents=True)
     (folder / "appstatus_local-1.inprogress").touch()
     first, second, tenth = (folder / f"events_{number}_local-1" for number in (1, 2, 10))
-    ledger = Ledger(tmp_path)
+    ledger = EventLog(tmp_path)
     assert ledger.read().figures(ONE) == SparkFigures()
 
     first.write_bytes(job(0, ONE, 0) + task(0)[:20])
@@ -174,7 +174,7 @@ def test_a_ledger_reads_later_what_it_cannot_read_now(
     folder.mkdir(parents=True)
     (folder / "events_1_local-1").write_bytes(job(0, ONE, 0) + task(0))
     (folder / "events_2_local-1").write_bytes(task(0))
-    ledger = Ledger(tmp_path)
+    ledger = EventLog(tmp_path)
 
     def fail(*_: object) -> None:
         raise error("not now")

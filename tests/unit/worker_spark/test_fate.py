@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from headway.db.spark_work import Earlier
+from headway.db.spark_work import EarlierAttempt
 from headway.domain.states import Outcome
 from headway_worker.spark.earlier import prior_of
 from headway_worker.spark.fate import (
-    Fate,
-    Prior,
+    AppOutcome,
+    PriorApp,
     Step,
     first_step,
     kubernetes_status,
@@ -35,18 +35,18 @@ REPORT = """Application Report :
 @pytest.mark.parametrize(
     ("state", "final", "expected"),
     [
-        ("NEW", "UNDEFINED", Fate.RUNNING),
-        ("SUBMITTED", "UNDEFINED", Fate.RUNNING),
-        ("ACCEPTED", "UNDEFINED", Fate.RUNNING),
-        ("RUNNING", "UNDEFINED", Fate.RUNNING),
-        ("FINISHED", "SUCCEEDED", Fate.SUCCEEDED),
-        ("FINISHED", "FAILED", Fate.FAILED),
-        ("FINISHED", "KILLED", Fate.FAILED),
-        ("FAILED", "FAILED", Fate.FAILED),
-        ("KILLED", "KILLED", Fate.FAILED),
+        ("NEW", "UNDEFINED", AppOutcome.RUNNING),
+        ("SUBMITTED", "UNDEFINED", AppOutcome.RUNNING),
+        ("ACCEPTED", "UNDEFINED", AppOutcome.RUNNING),
+        ("RUNNING", "UNDEFINED", AppOutcome.RUNNING),
+        ("FINISHED", "SUCCEEDED", AppOutcome.SUCCEEDED),
+        ("FINISHED", "FAILED", AppOutcome.FAILED),
+        ("FINISHED", "KILLED", AppOutcome.FAILED),
+        ("FAILED", "FAILED", AppOutcome.FAILED),
+        ("KILLED", "KILLED", AppOutcome.FAILED),
     ],
 )
-def test_a_report_of_yarn(state: str, final: str, expected: Fate) -> None:
+def test_a_report_of_yarn(state: str, final: str, expected: AppOutcome) -> None:
     told = yarn_report(REPORT.format(state=state, final=final, progress="10%", why="because"))
 
     assert (told.fate, told.why) == (expected, f"{state}, {final}. because")
@@ -55,12 +55,12 @@ def test_a_report_of_yarn(state: str, final: str, expected: Fate) -> None:
 def test_yarn_does_not_know_the_application() -> None:
     text = "26/11/21 WARN\nApplication with id 'application_1_2' doesn't exist in RM or Timeline."
 
-    assert yarn_report(text).fate is Fate.ABSENT
+    assert yarn_report(text).fate is AppOutcome.ABSENT
 
 
 @pytest.mark.parametrize("text", ["", "Connecting to ResourceManager at rm:8032\nrefused"])
 def test_yarn_does_not_answer(text: str) -> None:
-    assert yarn_report(text).fate is Fate.UNKNOWN
+    assert yarn_report(text).fate is AppOutcome.UNKNOWN
 
 
 def test_a_list_of_yarn() -> None:
@@ -90,14 +90,14 @@ Application status (driver):
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
-        ("Pending", Fate.RUNNING),
-        ("Running", Fate.RUNNING),
-        ("Succeeded", Fate.SUCCEEDED),
-        ("Failed", Fate.FAILED),
-        ("Unknown", Fate.UNKNOWN),
+        ("Pending", AppOutcome.RUNNING),
+        ("Running", AppOutcome.RUNNING),
+        ("Succeeded", AppOutcome.SUCCEEDED),
+        ("Failed", AppOutcome.FAILED),
+        ("Unknown", AppOutcome.UNKNOWN),
     ],
 )
-def test_the_phase_of_a_pod(phase: str, expected: Fate) -> None:
+def test_the_phase_of_a_pod(phase: str, expected: AppOutcome) -> None:
     told = kubernetes_status(STATUS.format(phase=phase, code=137, reason="OOMKilled"))
 
     assert (told.fate, told.why) == (expected, f"{phase}. 137 OOMKilled")
@@ -105,17 +105,17 @@ def test_the_phase_of_a_pod(phase: str, expected: Fate) -> None:
 
 @pytest.mark.parametrize("text", ["Application not found.", "No applications found."])
 def test_a_pod_that_is_not_there(text: str) -> None:
-    assert kubernetes_status(f"INFO\n{text}\n").fate is Fate.ABSENT
+    assert kubernetes_status(f"INFO\n{text}\n").fate is AppOutcome.ABSENT
 
 
 def test_kubernetes_does_not_answer() -> None:
-    assert kubernetes_status("java.net.ConnectException").fate is Fate.UNKNOWN
+    assert kubernetes_status("java.net.ConnectException").fate is AppOutcome.UNKNOWN
 
 
 def attempt(
     number: int, outcome: str | None, *, is_called_off: bool = False, **handle: str
-) -> Earlier:
-    return Earlier(
+) -> EarlierAttempt:
+    return EarlierAttempt(
         number,
         outcome,
         handle,
@@ -130,7 +130,7 @@ def test_the_last_attempt_in_cluster_mode_is_asked_about() -> None:
     second = attempt(2, "lost", mode="cluster", tag="b")
     third = attempt(3, "failed", kind="connect", session_id="c")
 
-    assert prior_of([first, second, third]) == Prior(second.handle, Outcome.LOST)
+    assert prior_of([first, second, third]) == PriorApp(second.handle, Outcome.LOST)
     assert prior_of([third]) is None
     assert prior_of([]) is None
 
@@ -139,7 +139,9 @@ def test_a_success_has_settled_what_came_before() -> None:
     lost, success = attempt(1, "lost", mode="cluster"), attempt(2, "success", mode="cluster")
 
     assert prior_of([lost, success]) is None
-    assert prior_of([success, attempt(3, None, mode="cluster")]) == Prior({"mode": "cluster"}, None)
+    assert prior_of([success, attempt(3, None, mode="cluster")]) == PriorApp(
+        {"mode": "cluster"}, None
+    )
 
 
 def test_what_was_seen_to_end_is_settled_but_for_what_it_may_have_done_by_a_time_out() -> None:
@@ -147,7 +149,7 @@ def test_what_was_seen_to_end_is_settled_but_for_what_it_may_have_done_by_a_time
     late = attempt(1, "timed_out", mode="cluster", ended="yes")
 
     assert prior_of([lost, attempt(2, "cancelled", mode="cluster", ended="yes")]) is None
-    assert prior_of([late]) == Prior(late.handle, Outcome.TIMED_OUT)
+    assert prior_of([late]) == PriorApp(late.handle, Outcome.TIMED_OUT)
     assert prior_of([replace(late, is_called_off=True)]) is None
 
 
@@ -157,8 +159,8 @@ def test_what_had_to_stop_had_to_whoever_minds_it_since(outcome: Outcome) -> Non
     ended = attempt(2, "lost", mode="cluster", stopped=str(outcome), ended="yes")
     first = attempt(1, str(outcome), mode="cluster")
 
-    assert prior_of([first, minded]) == Prior(minded.handle, outcome)
-    late = Prior(ended.handle, outcome) if outcome is Outcome.TIMED_OUT else None
+    assert prior_of([first, minded]) == PriorApp(minded.handle, outcome)
+    late = PriorApp(ended.handle, outcome) if outcome is Outcome.TIMED_OUT else None
     assert prior_of([first, ended]) == late
 
 
@@ -167,7 +169,7 @@ def test_a_submission_in_client_mode_has_asked_about_what_came_before() -> None:
     near = attempt(2, "failed", kind="submit", tag="b")
 
     assert prior_of([lost, near]) is None
-    assert prior_of([near, lost]) == Prior(lost.handle, Outcome.LOST)
+    assert prior_of([near, lost]) == PriorApp(lost.handle, Outcome.LOST)
 
 
 @pytest.mark.parametrize("outcome", ["lost", "failed", "timed_out"])
@@ -178,9 +180,9 @@ def test_what_a_user_has_called_off_counts_as_cancelled_however_it_ended(outcome
 
     prior = prior_of([one])
 
-    assert prior == Prior(handle, Outcome.CANCELLED)
-    assert first_step(prior, Fate.RUNNING) is Step.KILL
-    assert first_step(prior, Fate.SUCCEEDED) is Step.SUBMIT
+    assert prior == PriorApp(handle, Outcome.CANCELLED)
+    assert first_step(prior, AppOutcome.RUNNING) is Step.KILL
+    assert first_step(prior, AppOutcome.SUCCEEDED) is Step.SUBMIT
 
 
 LOST, FAILED, LATE, STOPPED = Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.CANCELLED
@@ -191,32 +193,32 @@ ARRIVED, SAVED = {"submitted": "yes"}, {"tag": "t"}
     ("fate", "outcome", "handle", "expected"),
     [
         # A worker died, or handed it back, or the task's process did not live to see the end.
-        (Fate.RUNNING, LOST, ARRIVED, Step.ATTACH),
-        (Fate.RUNNING, LOST, SAVED, Step.ATTACH),
-        (Fate.RUNNING, FAILED, ARRIVED, Step.ATTACH),
-        (Fate.SUCCEEDED, LOST, ARRIVED, Step.TAKE),
-        (Fate.SUCCEEDED, FAILED, ARRIVED, Step.TAKE),
-        (Fate.FAILED, LOST, ARRIVED, Step.SUBMIT),
-        (Fate.FAILED, FAILED, ARRIVED, Step.SUBMIT),
+        (AppOutcome.RUNNING, LOST, ARRIVED, Step.ATTACH),
+        (AppOutcome.RUNNING, LOST, SAVED, Step.ATTACH),
+        (AppOutcome.RUNNING, FAILED, ARRIVED, Step.ATTACH),
+        (AppOutcome.SUCCEEDED, LOST, ARRIVED, Step.TAKE),
+        (AppOutcome.SUCCEEDED, FAILED, ARRIVED, Step.TAKE),
+        (AppOutcome.FAILED, LOST, ARRIVED, Step.SUBMIT),
+        (AppOutcome.FAILED, FAILED, ARRIVED, Step.SUBMIT),
         # Between the save of the handle and the answer of the cluster nothing may have arrived.
-        (Fate.ABSENT, LOST, SAVED, Step.SUBMIT),
-        (Fate.ABSENT, FAILED, SAVED, Step.SUBMIT),
-        (Fate.ABSENT, LOST, ARRIVED, Step.REFUSE),
-        (Fate.ABSENT, FAILED, {"application_id": "application_1_2"}, Step.REFUSE),
+        (AppOutcome.ABSENT, LOST, SAVED, Step.SUBMIT),
+        (AppOutcome.ABSENT, FAILED, SAVED, Step.SUBMIT),
+        (AppOutcome.ABSENT, LOST, ARRIVED, Step.REFUSE),
+        (AppOutcome.ABSENT, FAILED, {"application_id": "application_1_2"}, Step.REFUSE),
         # It had to stop.
-        (Fate.RUNNING, LATE, ARRIVED, Step.KILL),
-        (Fate.RUNNING, STOPPED, ARRIVED, Step.KILL),
-        (Fate.SUCCEEDED, LATE, ARRIVED, Step.TAKE),
-        (Fate.SUCCEEDED, STOPPED, ARRIVED, Step.SUBMIT),
-        (Fate.FAILED, STOPPED, ARRIVED, Step.SUBMIT),
-        (Fate.ABSENT, LATE, ARRIVED, Step.SUBMIT),
-        (Fate.ABSENT, STOPPED, ARRIVED, Step.SUBMIT),
+        (AppOutcome.RUNNING, LATE, ARRIVED, Step.KILL),
+        (AppOutcome.RUNNING, STOPPED, ARRIVED, Step.KILL),
+        (AppOutcome.SUCCEEDED, LATE, ARRIVED, Step.TAKE),
+        (AppOutcome.SUCCEEDED, STOPPED, ARRIVED, Step.SUBMIT),
+        (AppOutcome.FAILED, STOPPED, ARRIVED, Step.SUBMIT),
+        (AppOutcome.ABSENT, LATE, ARRIVED, Step.SUBMIT),
+        (AppOutcome.ABSENT, STOPPED, ARRIVED, Step.SUBMIT),
         # Whoever does not know does nothing.
-        (Fate.UNKNOWN, LOST, ARRIVED, None),
-        (Fate.UNKNOWN, STOPPED, SAVED, None),
+        (AppOutcome.UNKNOWN, LOST, ARRIVED, None),
+        (AppOutcome.UNKNOWN, STOPPED, SAVED, None),
     ],
 )
 def test_what_a_new_attempt_does_first(
-    fate: Fate, outcome: Outcome, handle: dict[str, str], expected: Step | None
+    fate: AppOutcome, outcome: Outcome, handle: dict[str, str], expected: Step | None
 ) -> None:
-    assert first_step(Prior(handle, outcome), fate) == expected
+    assert first_step(PriorApp(handle, outcome), fate) == expected

@@ -12,11 +12,11 @@ from headway.db.attempts import AttemptKey
 from headway.domain.errors import EmbeddedError
 from headway.testing.clock import FakeClock
 from headway_worker.spark import fleet as module
-from headway_worker.spark.fleet import Fleet
-from headway_worker.spark.wear import Limits
+from headway_worker.spark.fleet import ServerFleet
+from headway_worker.spark.wear import RecyclingLimits
 
 ONE, TWO, THREE = (AttemptKey(number, 1, UUID(int=number)) for number in (1, 2, 3))
-LIMITS = Limits(attempts=2, memory_bytes=1000, idle=60, silence=30)
+LIMITS = RecyclingLimits(attempts=2, memory_bytes=1000, idle=60, silence=30)
 
 
 @dataclass
@@ -82,16 +82,18 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def fleet(yard: Yard, clock: FakeClock) -> Fleet:
-    return Fleet(yard.start, LIMITS, clock)
+def fleet(yard: Yard, clock: FakeClock) -> ServerFleet:
+    return ServerFleet(yard.start, LIMITS, clock)
 
 
-def test_attempts_share_a_server(fleet: Fleet, yard: Yard) -> None:
+def test_attempts_share_a_server(fleet: ServerFleet, yard: Yard) -> None:
     assert fleet.board(ONE) is fleet.board(TWO)
     assert len(yard.servers) == 1
 
 
-def test_a_server_that_has_died_is_replaced_for_the_next_attempt(fleet: Fleet, yard: Yard) -> None:
+def test_a_server_that_has_died_is_replaced_for_the_next_attempt(
+    fleet: ServerFleet, yard: Yard
+) -> None:
     fleet.board(ONE)
     yard.servers[0].alive = False
 
@@ -102,7 +104,7 @@ def test_a_server_that_has_died_is_replaced_for_the_next_attempt(fleet: Fleet, y
     assert fleet.of(TWO) is second
 
 
-def test_a_worn_server_drains_once_its_successor_listens(fleet: Fleet, yard: Yard) -> None:
+def test_a_worn_server_drains_once_its_successor_listens(fleet: ServerFleet, yard: Yard) -> None:
     fleet.board(ONE)
     fleet.board(TWO)
     yard.listens = False
@@ -126,7 +128,7 @@ def test_a_worn_server_drains_once_its_successor_listens(fleet: Fleet, yard: Yar
     assert fourth.pid == 2
 
 
-def test_a_server_that_has_grown_is_replaced(fleet: Fleet, yard: Yard) -> None:
+def test_a_server_that_has_grown_is_replaced(fleet: ServerFleet, yard: Yard) -> None:
     fleet.board(ONE)
     yard.memory = 1001
 
@@ -139,7 +141,7 @@ def test_a_server_that_has_grown_is_replaced(fleet: Fleet, yard: Yard) -> None:
 
 
 def test_a_successor_that_cannot_start_leaves_the_worn_one_in_place(
-    fleet: Fleet, yard: Yard
+    fleet: ServerFleet, yard: Yard
 ) -> None:
     fleet.board(ONE)
     fleet.board(TWO)
@@ -154,7 +156,7 @@ def test_a_successor_that_cannot_start_leaves_the_worn_one_in_place(
     assert [server.cleared for server in yard.servers[:2]] == [False, True]
 
 
-def test_a_server_that_nobody_uses_stops(fleet: Fleet, yard: Yard, clock: FakeClock) -> None:
+def test_a_server_that_nobody_uses_stops(fleet: ServerFleet, yard: Yard, clock: FakeClock) -> None:
     fleet.board(ONE)
     clock.advance(100)
     fleet.tend()
@@ -172,7 +174,7 @@ def test_a_server_that_nobody_uses_stops(fleet: Fleet, yard: Yard, clock: FakeCl
 
 
 def test_a_server_that_does_not_answer_is_killed(
-    fleet: Fleet, yard: Yard, clock: FakeClock
+    fleet: ServerFleet, yard: Yard, clock: FakeClock
 ) -> None:
     fleet.board(ONE)
     clock.advance(6)
@@ -191,7 +193,7 @@ def test_a_server_that_does_not_answer_is_killed(
 
 
 def test_a_server_that_starts_may_be_silent_for_a_while(
-    fleet: Fleet, yard: Yard, clock: FakeClock
+    fleet: ServerFleet, yard: Yard, clock: FakeClock
 ) -> None:
     yard.listens = False
     fleet.board(ONE)
@@ -206,7 +208,7 @@ def test_a_server_that_starts_may_be_silent_for_a_while(
     assert not yard.servers[0].alive
 
 
-def test_nothing_is_left_of_a_server_that_has_died(fleet: Fleet, yard: Yard) -> None:
+def test_nothing_is_left_of_a_server_that_has_died(fleet: ServerFleet, yard: Yard) -> None:
     fleet.board(ONE)
     yard.servers[0].alive = False
     assert not yard.servers[0].cleared
@@ -217,7 +219,7 @@ def test_nothing_is_left_of_a_server_that_has_died(fleet: Fleet, yard: Yard) -> 
     assert fleet.is_empty
 
 
-def test_nothing_is_left_when_the_worker_ends(fleet: Fleet, yard: Yard) -> None:
+def test_nothing_is_left_when_the_worker_ends(fleet: ServerFleet, yard: Yard) -> None:
     fleet.board(ONE)
 
     fleet.close(grace=0)
@@ -227,7 +229,7 @@ def test_nothing_is_left_when_the_worker_ends(fleet: Fleet, yard: Yard) -> None:
 
 
 def test_a_server_ends_by_itself_with_the_first_of_the_attempts_that_work_there(
-    fleet: Fleet,
+    fleet: ServerFleet,
 ) -> None:
     moments = {ONE: 10.0, TWO: 12.0}
     fleet.hold(lambda key: moments.get(key, 0.0))
@@ -246,7 +248,7 @@ def test_a_server_ends_by_itself_with_the_first_of_the_attempts_that_work_there(
     assert server.until == inf
 
 
-def test_an_attempt_that_is_over_does_not_end_the_server_of_others(fleet: Fleet) -> None:
+def test_an_attempt_that_is_over_does_not_end_the_server_of_others(fleet: ServerFleet) -> None:
     fleet.hold(lambda key: 9.0 if key == ONE else 0.0)
     server: Any = fleet.board(ONE)
     fleet.board(TWO)  # which had ended while it was given its place

@@ -12,7 +12,7 @@ from headway.runtime import settings
 from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.spark.leftovers import Leftovers
+from headway_worker.spark.leftovers import SessionCleanup
 
 KEY = AttemptKey(7, 1, UUID(int=1))
 
@@ -87,17 +87,19 @@ def tenure() -> Tenure:
 
 
 @pytest.fixture
-def leftovers(spark: Any, tenure: Any, clock: FakeClock) -> Leftovers:
+def leftovers(spark: Any, tenure: Any, clock: FakeClock) -> SessionCleanup:
     given = settings.read(WorkerSettings, spark_detached_timeout=300, kill_grace=5)
-    return Leftovers(spark, tenure, given, clock)
+    return SessionCleanup(spark, tenure, given, clock)
 
 
-def test_nothing_is_under_way_of_an_attempt_that_has_left_nothing(leftovers: Leftovers) -> None:
+def test_nothing_is_under_way_of_an_attempt_that_has_left_nothing(
+    leftovers: SessionCleanup,
+) -> None:
     assert not leftovers.under_way(KEY)
     assert leftovers.problem(KEY) is None
 
 
-def test_it_is_under_way_until_the_end_is_certain(leftovers: Leftovers, spark: Spark) -> None:
+def test_it_is_under_way_until_the_end_is_certain(leftovers: SessionCleanup, spark: Spark) -> None:
     leftovers.begin(KEY, "s")
     leftovers.begin(KEY, "s")
     leftovers.step()
@@ -114,7 +116,7 @@ def test_it_is_under_way_until_the_end_is_certain(leftovers: Leftovers, spark: S
 
 
 def test_a_server_that_does_not_answer_is_asked_again(
-    leftovers: Leftovers, spark: Spark, clock: FakeClock
+    leftovers: SessionCleanup, spark: Spark, clock: FakeClock
 ) -> None:
     leftovers.begin(KEY, "s")
     spark.children[0].exit = Exit(code=1)
@@ -131,7 +133,7 @@ def test_a_server_that_does_not_answer_is_asked_again(
     assert not leftovers.under_way(KEY)
 
 
-def test_what_died_with_its_server_has_ended(leftovers: Leftovers, spark: Spark) -> None:
+def test_what_died_with_its_server_has_ended(leftovers: SessionCleanup, spark: Spark) -> None:
     spark.gone = True
     leftovers.begin(KEY, "s")
 
@@ -140,7 +142,7 @@ def test_what_died_with_its_server_has_ended(leftovers: Leftovers, spark: Spark)
 
 
 def test_a_server_of_the_workers_own_that_never_obeys_is_killed(
-    leftovers: Leftovers, spark: Spark, clock: FakeClock
+    leftovers: SessionCleanup, spark: Spark, clock: FakeClock
 ) -> None:
     spark.down = True
     leftovers.begin(KEY, "s", patience=5)
@@ -161,7 +163,11 @@ def test_a_server_of_the_workers_own_that_never_obeys_is_killed(
 
 @pytest.mark.parametrize(("patience", "seconds"), [(None, 300), (5, 5), (1000, 300)])
 def test_a_server_elsewhere_that_does_not_answer_is_given_up(
-    leftovers: Leftovers, spark: Spark, clock: FakeClock, patience: float | None, seconds: float
+    leftovers: SessionCleanup,
+    spark: Spark,
+    clock: FakeClock,
+    patience: float | None,
+    seconds: float,
 ) -> None:
     spark.own, spark.down = False, True
     leftovers.begin(KEY, "s", patience)
@@ -176,7 +182,9 @@ def test_a_server_elsewhere_that_does_not_answer_is_given_up(
     assert f"session s could not be ended: for {seconds} s" in str(leftovers.problem(KEY))
 
 
-def test_a_session_opened_meanwhile_is_ended_as_well(leftovers: Leftovers, spark: Spark) -> None:
+def test_a_session_opened_meanwhile_is_ended_as_well(
+    leftovers: SessionCleanup, spark: Spark
+) -> None:
     leftovers.begin(KEY, "s")
     spark.children[0].exit = Exit(code=0)
     leftovers.step()
@@ -189,7 +197,7 @@ def test_a_session_opened_meanwhile_is_ended_as_well(leftovers: Leftovers, spark
 
 @pytest.mark.parametrize("lost_after", [0, 3, 18])
 def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_out(
-    leftovers: Leftovers, spark: Spark, tenure: Tenure, clock: FakeClock, lost_after: float
+    leftovers: SessionCleanup, spark: Spark, tenure: Tenure, clock: FakeClock, lost_after: float
 ) -> None:
     """However long the process that asks it to end the session is still waiting for that."""
     leftovers.begin(KEY, "s")
@@ -210,7 +218,7 @@ def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_
 
 
 def test_no_server_elsewhere_is_killed_for_an_attempt_that_was_lost(
-    leftovers: Leftovers, spark: Spark, tenure: Tenure, clock: FakeClock
+    leftovers: SessionCleanup, spark: Spark, tenure: Tenure, clock: FakeClock
 ) -> None:
     spark.own = False
     tenure.lost.add(KEY)

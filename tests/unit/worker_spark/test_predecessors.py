@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway.db.spark_work import Earlier
+from headway.db.spark_work import EarlierAttempt
 from headway.runtime.forker import Exit
 from headway.runtime.frames import Frame
 from headway.testing.clock import FakeClock
@@ -18,11 +18,11 @@ from headway_worker.questions import Questions
 from headway_worker.spark import earlier as module
 from headway_worker.spark.attempt import when_settled
 from headway_worker.spark.connection import SparkConnection, SparkKind
-from headway_worker.spark.whereabouts import Whereabouts
+from headway_worker.spark.whereabouts import SparkTarget
 
 ASKED: Frame = {"ask": "spark", "conn_id": "far", "session": True}
 THERE = {"kind": "connect", "url": "sc://far:15002", "user": "headway", "session_id": "s-1"}
-FAR = Earlier(
+FAR = EarlierAttempt(
     1,
     "lost",
     {**THERE, "conn_id": "far"},
@@ -64,18 +64,18 @@ class Spark:
         self.released.append(session_id)
         return Child(Exit(code=0) if self.answers else None)
 
-    def locate(self, _claimed: object, conn_id: str, *, for_session: bool) -> Whereabouts:
-        return Whereabouts(connection=self.connection(None, conn_id), master="local[2]")
+    def locate(self, _claimed: object, conn_id: str, *, for_session: bool) -> SparkTarget:
+        return SparkTarget(connection=self.connection(None, conn_id), master="local[2]")
 
 
 @dataclass
 class Clerk:
     """Finds what an earlier attempt has left, which is long ago when the test says so."""
 
-    found: list[Earlier]
+    found: list[EarlierAttempt]
     settings: Any = field(default_factory=lambda: SimpleNamespace(spark_detached_timeout=300.0))
 
-    def earlier(self, _claimed: object) -> list[Earlier]:
+    def earlier(self, _claimed: object) -> list[EarlierAttempt]:
         return self.found
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headway.db.spark_work import Earlier
-from headway_worker.spark.earlier import Remedy, remedy
+from headway.db.spark_work import EarlierAttempt
+from headway_worker.spark.earlier import PriorAppRemedy, remedy
 
 OWN = {"kind": "connect", "process": "boot-1/7/99"}
 REMOTE = {"kind": "connect", "url": "sc://far:15002"}
@@ -12,19 +12,19 @@ REMOTE = {"kind": "connect", "url": "sc://far:15002"}
 @pytest.mark.parametrize(
     ("handle", "outcome", "worker_is_dead", "expected"),
     [
-        (OWN, "failed", False, Remedy.NOTHING),
-        (OWN, "failed", True, Remedy.NOTHING),
-        (OWN, "lost", False, Remedy.NOTHING),
-        (OWN, "lost", True, Remedy.KILL),
-        (REMOTE, "failed", False, Remedy.RELEASE),
-        (REMOTE, "lost", True, Remedy.RELEASE),
-        ({"kind": "submit"}, "lost", True, Remedy.NOTHING),
+        (OWN, "failed", False, PriorAppRemedy.NOTHING),
+        (OWN, "failed", True, PriorAppRemedy.NOTHING),
+        (OWN, "lost", False, PriorAppRemedy.NOTHING),
+        (OWN, "lost", True, PriorAppRemedy.KILL),
+        (REMOTE, "failed", False, PriorAppRemedy.RELEASE),
+        (REMOTE, "lost", True, PriorAppRemedy.RELEASE),
+        ({"kind": "submit"}, "lost", True, PriorAppRemedy.NOTHING),
     ],
 )
 def test_the_remedy(
-    handle: dict[str, str], outcome: str, worker_is_dead: bool, expected: Remedy
+    handle: dict[str, str], outcome: str, worker_is_dead: bool, expected: PriorAppRemedy
 ) -> None:
-    earlier = Earlier(
+    earlier = EarlierAttempt(
         1,
         outcome,
         handle,

@@ -18,7 +18,7 @@ from headway.testing.finalized import Finalized
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings, Submitted
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import Fate, Prior, Told
+from headway_worker.spark.fate import AppOutcome, AppReport, PriorApp
 from headway_worker.spark.remote import RemoteRun, ToldToStop
 
 APPLICATION = SparkApplication(application="job.py", deploy_mode="cluster")
@@ -31,7 +31,7 @@ PRIOR: Handle = {
     "application_id": "application_1_1",
 }
 ENDED = {**PRIOR, "ended": "yes"}
-Answer = Fate | Callable[[], Fate]
+Answer = AppOutcome | Callable[[], AppOutcome]
 
 
 @dataclass
@@ -39,17 +39,17 @@ class FakeCluster:
     """Tells one fate after the other; the last one stays.  Killing moves on to `after_kill`."""
 
     fates: list[Answer]
-    after_kill: Fate = Fate.FAILED
+    after_kill: AppOutcome = AppOutcome.FAILED
     asked: list[Handle] = field(default_factory=list)
     killed: list[Handle] = field(default_factory=list)
 
     def check(self) -> None:
         pass
 
-    def ask(self, handle: Handle) -> Told:
+    def ask(self, handle: Handle) -> AppReport:
         self.asked.append(handle)
         answer = self.fates.pop(0) if len(self.fates) > 1 else self.fates[0]
-        return Told(answer() if callable(answer) else answer, "so it says")
+        return AppReport(answer() if callable(answer) else answer, "so it says")
 
     def kill(self, handle: Handle) -> None:
         self.killed.append(handle)
@@ -77,7 +77,7 @@ class FakeSubmission(Submission):
 @dataclass
 class Scene:
     fates: list[Answer]
-    prior: Prior | None = None
+    prior: PriorApp | None = None
     code: int = 0
     before_end: Callable[[], None] = lambda: None
     application: SparkApplication = APPLICATION
@@ -107,7 +107,7 @@ class Scene:
     def _before_end(self) -> None:
         self.before_end()
 
-    def run(self, prior: Callable[[], Prior | None] | None = None) -> "Scene":
+    def run(self, prior: Callable[[], PriorApp | None] | None = None) -> "Scene":
         RemoteRun(
             submission=self.submission,
             cluster=self.cluster,
@@ -120,16 +120,16 @@ class Scene:
         return self
 
 
-def earlier(outcome: Outcome = Outcome.LOST, **more: str) -> Prior:
-    return Prior({**PRIOR, **more}, outcome)
+def earlier(outcome: Outcome = Outcome.LOST, **more: str) -> PriorApp:
+    return PriorApp({**PRIOR, **more}, outcome)
 
 
-def interrupted() -> Fate:
+def interrupted() -> AppOutcome:
     raise ToldToStop
 
 
 def test_a_handle_is_saved_before_and_after_the_submission() -> None:
-    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED]).run()
+    scene = Scene([AppOutcome.RUNNING, AppOutcome.RUNNING, AppOutcome.SUCCEEDED]).run()
 
     before, known, after = scene.handles
     assert (before["mode"], before["master"]) == ("cluster", "yarn")
@@ -141,22 +141,33 @@ def test_a_handle_is_saved_before_and_after_the_submission() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fate", "message"), [(Fate.FAILED, "has failed: so it says"), (Fate.ABSENT, "is gone")]
+    ("fate", "message"),
+    [(AppOutcome.FAILED, "has failed: so it says"), (AppOutcome.ABSENT, "is gone")],
 )
-def test_an_application_that_does_not_succeed_fails_the_attempt(fate: Fate, message: str) -> None:
+def test_an_application_that_does_not_succeed_fails_the_attempt(
+    fate: AppOutcome, message: str
+) -> None:
     with pytest.raises(SparkError, match=f"application application_1_2 {message}"):
-        Scene([Fate.RUNNING, fate]).run()
+        Scene([AppOutcome.RUNNING, fate]).run()
 
 
 def test_a_cluster_that_is_silent_for_a_while_is_asked_again() -> None:
-    scene = Scene([Fate.UNKNOWN, Fate.UNKNOWN, Fate.RUNNING, Fate.UNKNOWN, Fate.SUCCEEDED]).run()
+    scene = Scene(
+        [
+            AppOutcome.UNKNOWN,
+            AppOutcome.UNKNOWN,
+            AppOutcome.RUNNING,
+            AppOutcome.UNKNOWN,
+            AppOutcome.SUCCEEDED,
+        ]
+    ).run()
 
     assert len(scene.submission.submitted) == 1
     assert sum("does not answer" in line for line in scene.said) == 3
 
 
 def test_a_cluster_that_stays_silent_fails_the_attempt_and_kills_nothing() -> None:
-    scene = Scene([Fate.RUNNING, Fate.UNKNOWN])
+    scene = Scene([AppOutcome.RUNNING, AppOutcome.UNKNOWN])
 
     with pytest.raises(SparkError, match="the next attempt asks again"):
         scene.run()
@@ -165,19 +176,19 @@ def test_a_cluster_that_stays_silent_fails_the_attempt_and_kills_nothing() -> No
 
 def test_spark_submit_fails_and_nothing_has_arrived() -> None:
     with pytest.raises(SparkError, match=r"spark-submit of job\.py exited with 1") as caught:
-        Scene([Fate.ABSENT], code=1).run()
+        Scene([AppOutcome.ABSENT], code=1).run()
 
     assert "  it broke" in str(caught.value)
 
 
 def test_spark_submit_fails_after_the_application_has_arrived() -> None:
-    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED], code=1).run()
+    scene = Scene([AppOutcome.RUNNING, AppOutcome.RUNNING, AppOutcome.SUCCEEDED], code=1).run()
 
     assert len(scene.submission.submitted) == 1
 
 
 def test_a_running_application_of_an_earlier_attempt_is_waited_for() -> None:
-    scene = Scene([Fate.RUNNING, Fate.RUNNING, Fate.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.RUNNING, AppOutcome.RUNNING, AppOutcome.SUCCEEDED], earlier()).run()
 
     assert scene.submission.submitted == []
     assert scene.handles == [PRIOR]
@@ -185,39 +196,39 @@ def test_a_running_application_of_an_earlier_attempt_is_waited_for() -> None:
 
 
 def test_a_success_of_an_earlier_attempts_application_is_taken() -> None:
-    scene = Scene([Fate.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.SUCCEEDED], earlier()).run()
 
     assert (scene.submission.submitted, scene.cluster.killed) == ([], [])
     assert scene.handles == [PRIOR]  # so that a success of this attempt settles it
 
 
 def test_a_failure_of_an_earlier_attempts_application_is_followed_by_another_one() -> None:
-    scene = Scene([Fate.FAILED, Fate.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.FAILED, AppOutcome.SUCCEEDED], earlier()).run()
 
     assert len(scene.submission.submitted) == 1
 
 
 def test_an_application_that_never_arrived_is_submitted() -> None:
     handle = {name: value for name, value in PRIOR.items() if name != "application_id"}
-    scene = Scene([Fate.ABSENT, Fate.SUCCEEDED], Prior(handle, Outcome.LOST)).run()
+    scene = Scene([AppOutcome.ABSENT, AppOutcome.SUCCEEDED], PriorApp(handle, Outcome.LOST)).run()
 
     assert len(scene.submission.submitted) == 1
 
 
 def test_an_application_that_vanished_is_refused_and_only_once() -> None:
-    scene = Scene([Fate.ABSENT], earlier())
+    scene = Scene([AppOutcome.ABSENT], earlier())
 
     with pytest.raises(AirflowFailException, match="clear the task to submit it again"):
         scene.run()
     assert scene.submission.submitted == []
     assert scene.handles == [PRIOR, {**PRIOR, "refused": "yes"}]
 
-    cleared = Scene([Fate.SUCCEEDED], Prior(scene.handles[-1], Outcome.FAILED)).run()
+    cleared = Scene([AppOutcome.SUCCEEDED], PriorApp(scene.handles[-1], Outcome.FAILED)).run()
     assert len(cleared.submission.submitted) == 1
 
 
 def test_nothing_is_submitted_while_nobody_tells_what_became_of_the_last_one() -> None:
-    scene = Scene([Fate.UNKNOWN], earlier())
+    scene = Scene([AppOutcome.UNKNOWN], earlier())
 
     with pytest.raises(SparkError, match="so nothing is submitted now"):
         scene.run()
@@ -226,10 +237,10 @@ def test_nothing_is_submitted_while_nobody_tells_what_became_of_the_last_one() -
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
 def test_one_that_had_to_stop_is_killed_before_the_next_is_submitted(outcome: Outcome) -> None:
-    scene = Scene([Fate.RUNNING], earlier(outcome))
+    scene = Scene([AppOutcome.RUNNING], earlier(outcome))
 
     def succeed() -> None:
-        scene.cluster.fates = [Fate.SUCCEEDED]
+        scene.cluster.fates = [AppOutcome.SUCCEEDED]
 
     scene.before_end = succeed
     scene.run()
@@ -239,13 +250,13 @@ def test_one_that_had_to_stop_is_killed_before_the_next_is_submitted(outcome: Ou
 
 
 def test_a_stop_kills_the_application_and_waits_until_it_has_ended() -> None:
-    scene = Scene([Fate.RUNNING, interrupted])
-    scene.cluster.after_kill = Fate.RUNNING
+    scene = Scene([AppOutcome.RUNNING, interrupted])
+    scene.cluster.after_kill = AppOutcome.RUNNING
     kills: list[int] = []
 
     def kill(handle: Handle) -> None:
         kills.append(len(kills))
-        scene.cluster.fates = [Fate.FAILED if len(kills) == 4 else Fate.RUNNING]
+        scene.cluster.fates = [AppOutcome.FAILED if len(kills) == 4 else AppOutcome.RUNNING]
 
     scene.cluster.kill = kill  # type: ignore[method-assign]
 
@@ -257,7 +268,7 @@ def test_a_stop_kills_the_application_and_waits_until_it_has_ended() -> None:
 
 
 def test_a_stop_while_spark_submit_runs_kills_what_may_have_arrived() -> None:
-    scene = Scene([Fate.RUNNING])
+    scene = Scene([AppOutcome.RUNNING])
 
     def stop() -> None:
         raise ToldToStop
@@ -282,7 +293,7 @@ def test_what_an_earlier_attempt_has_left_is_this_ones_before_anything_is_asked(
     outcome: Outcome | None,
 ) -> None:
     """So whatever ends this attempt is known of that application, too."""
-    scene = Scene([interrupted], Prior(PRIOR, outcome))
+    scene = Scene([interrupted], PriorApp(PRIOR, outcome))
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
@@ -291,7 +302,7 @@ def test_what_an_earlier_attempt_has_left_is_this_ones_before_anything_is_asked(
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
 def test_what_had_to_stop_stays_the_earlier_attempts(outcome: Outcome) -> None:
-    scene = Scene([interrupted], Prior(PRIOR, outcome))
+    scene = Scene([interrupted], PriorApp(PRIOR, outcome))
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
@@ -301,9 +312,9 @@ def test_what_had_to_stop_stays_the_earlier_attempts(outcome: Outcome) -> None:
 
 def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application() -> None:
     """SIGTERM while the worker looks for what was left; it must not get lost, nor the answer."""
-    scene = Scene([Fate.RUNNING])
+    scene = Scene([AppOutcome.RUNNING])
 
-    def answer() -> Prior:
+    def answer() -> PriorApp:
         signal.raise_signal(signal.SIGTERM)
         return earlier()
 
@@ -314,33 +325,35 @@ def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application
 
 
 def test_a_stop_that_comes_while_an_object_is_finalized_is_heard() -> None:
-    def asked() -> Fate:
+    def asked() -> AppOutcome:
         Finalized(lambda: signal.raise_signal(signal.SIGTERM))
         Event().wait(300)
-        return Fate.FAILED
+        return AppOutcome.FAILED
 
     with pytest.raises(SparkError, match="told to stop"):
         Scene([asked]).run()
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, None])
-@pytest.mark.parametrize("fate", [Fate.RUNNING, Fate.SUCCEEDED, Fate.FAILED, Fate.ABSENT])
+@pytest.mark.parametrize(
+    "fate", [AppOutcome.RUNNING, AppOutcome.SUCCEEDED, AppOutcome.FAILED, AppOutcome.ABSENT]
+)
 @pytest.mark.parametrize("application", [APPLICATION, NEAR])
 def test_one_that_is_called_off_ends_what_an_earlier_one_has_left_and_nothing_else(
-    application: SparkApplication, fate: Fate, outcome: Outcome | None
+    application: SparkApplication, fate: AppOutcome, outcome: Outcome | None
 ) -> None:
     """It needs nobody to stop it for that, and takes nothing for its own success."""
-    scene = Scene([fate], Prior(PRIOR, outcome), application=application, called_off=True)
+    scene = Scene([fate], PriorApp(PRIOR, outcome), application=application, called_off=True)
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
-    assert scene.cluster.killed == ([PRIOR] if fate is Fate.RUNNING else [])
+    assert scene.cluster.killed == ([PRIOR] if fate is AppOutcome.RUNNING else [])
     assert (scene.submission.submitted, scene.handles) == ([], [ENDED])
 
 
 @pytest.mark.parametrize("prior", [None, earlier(refused="yes")])
-def test_one_that_is_called_off_has_nothing_to_do(prior: Prior | None) -> None:
-    scene = Scene([Fate.RUNNING], prior, called_off=True)
+def test_one_that_is_called_off_has_nothing_to_do(prior: PriorApp | None) -> None:
+    scene = Scene([AppOutcome.RUNNING], prior, called_off=True)
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
@@ -348,7 +361,7 @@ def test_one_that_is_called_off_has_nothing_to_do(prior: Prior | None) -> None:
 
 
 def test_one_that_is_called_off_does_not_say_that_it_ended_while_nobody_can_tell() -> None:
-    scene = Scene([Fate.UNKNOWN], earlier(), called_off=True)
+    scene = Scene([AppOutcome.UNKNOWN], earlier(), called_off=True)
 
     with pytest.raises(SparkError, match="The cluster does not tell"):
         scene.run()
@@ -356,14 +369,16 @@ def test_one_that_is_called_off_does_not_say_that_it_ended_while_nobody_can_tell
 
 
 def test_a_stop_that_comes_with_the_answer_that_there_is_none_submits_nothing() -> None:
-    scene = Scene([Fate.RUNNING])
+    scene = Scene([AppOutcome.RUNNING])
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run(lambda: signal.raise_signal(signal.SIGTERM))
     assert (scene.cluster.killed, scene.submission.submitted) == ([], [])
 
 
-@pytest.mark.parametrize("fates", [[Fate.RUNNING, Fate.SUCCEEDED], [Fate.SUCCEEDED]])
+@pytest.mark.parametrize(
+    "fates", [[AppOutcome.RUNNING, AppOutcome.SUCCEEDED], [AppOutcome.SUCCEEDED]]
+)
 def test_nothing_is_submitted_in_client_mode_beside_an_earlier_attempts_application(
     fates: list[Answer],
 ) -> None:
@@ -373,15 +388,17 @@ def test_nothing_is_submitted_in_client_mode_beside_an_earlier_attempts_applicat
 
 
 @pytest.mark.parametrize("prior", [None, earlier(), earlier(refused="yes")])
-def test_client_mode_submits_when_nothing_of_an_earlier_attempt_runs(prior: Prior | None) -> None:
-    scene = Scene([Fate.FAILED], prior, application=NEAR).run()
+def test_client_mode_submits_when_nothing_of_an_earlier_attempt_runs(
+    prior: PriorApp | None,
+) -> None:
+    scene = Scene([AppOutcome.FAILED], prior, application=NEAR).run()
 
     (handle,) = scene.submission.submitted
     assert set(handle) == {"kind", "tag"}
 
 
 def test_client_mode_has_an_earlier_attempts_application_killed_that_had_to_stop() -> None:
-    scene = Scene([Fate.RUNNING], earlier(Outcome.CANCELLED), application=NEAR).run()
+    scene = Scene([AppOutcome.RUNNING], earlier(Outcome.CANCELLED), application=NEAR).run()
 
     assert scene.cluster.killed == [PRIOR]
     assert len(scene.submission.submitted) == 1
@@ -392,7 +409,7 @@ def test_a_driver_here_gets_signals_as_ever() -> None:
     before = signal.getsignal(signal.SIGTERM)
     found: list[object] = []
     scene = Scene(
-        [Fate.FAILED], application=NEAR, before_end=lambda: found.append(signal.getsignal(15))
+        [AppOutcome.FAILED], application=NEAR, before_end=lambda: found.append(signal.getsignal(15))
     )
 
     scene.run()
@@ -401,4 +418,4 @@ def test_a_driver_here_gets_signals_as_ever() -> None:
 
 def test_client_mode_fails_as_spark_submit_does() -> None:
     with pytest.raises(SparkError, match=r"spark-submit of job\.py exited with 1"):
-        Scene([Fate.ABSENT], code=1, application=NEAR).run()
+        Scene([AppOutcome.ABSENT], code=1, application=NEAR).run()

@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from headway_worker.spark.wear import BESIDE_HEAP, Condition, Fate, Limits, fate, memory_limit
+from headway_worker.spark.wear import (
+    BESIDE_HEAP,
+    RecyclingDecision,
+    RecyclingLimits,
+    ServerCondition,
+    fate,
+    memory_limit,
+)
 
-LIMITS = Limits(attempts=10, memory_bytes=1000, idle=60, silence=30)
-WELL = Condition(
+LIMITS = RecyclingLimits(attempts=10, memory_bytes=1000, idle=60, silence=30)
+WELL = ServerCondition(
     alive=True, is_replaced=False, served=3, present=1, memory_bytes=500, unused=0, silent=0
 )
 
@@ -15,30 +22,30 @@ WELL = Condition(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({}, Fate.STAY),
-        ({"alive": False, "silent": 99}, Fate.FORGET),
-        ({"silent": 30}, Fate.KILL),
-        ({"silent": 29.9}, Fate.STAY),
-        ({"served": 10}, Fate.REPLACE),
-        ({"served": 9}, Fate.STAY),
-        ({"memory_bytes": 1001}, Fate.REPLACE),
-        ({"memory_bytes": 1000}, Fate.STAY),
-        ({"served": 10, "is_replaced": True}, Fate.STAY),
-        ({"served": 10, "is_replaced": True, "present": 0}, Fate.STOP),
-        ({"unused": 60}, Fate.STAY),
-        ({"unused": 60, "present": 0}, Fate.STOP),
-        ({"unused": 59.9, "present": 0}, Fate.STAY),
-        ({"unused": 60, "present": 0, "silent": 30}, Fate.KILL),
+        ({}, RecyclingDecision.STAY),
+        ({"alive": False, "silent": 99}, RecyclingDecision.FORGET),
+        ({"silent": 30}, RecyclingDecision.KILL),
+        ({"silent": 29.9}, RecyclingDecision.STAY),
+        ({"served": 10}, RecyclingDecision.REPLACE),
+        ({"served": 9}, RecyclingDecision.STAY),
+        ({"memory_bytes": 1001}, RecyclingDecision.REPLACE),
+        ({"memory_bytes": 1000}, RecyclingDecision.STAY),
+        ({"served": 10, "is_replaced": True}, RecyclingDecision.STAY),
+        ({"served": 10, "is_replaced": True, "present": 0}, RecyclingDecision.STOP),
+        ({"unused": 60}, RecyclingDecision.STAY),
+        ({"unused": 60, "present": 0}, RecyclingDecision.STOP),
+        ({"unused": 59.9, "present": 0}, RecyclingDecision.STAY),
+        ({"unused": 60, "present": 0, "silent": 30}, RecyclingDecision.KILL),
     ],
 )
-def test_the_fate_of_a_server(change: dict[str, float], expected: Fate) -> None:
+def test_the_fate_of_a_server(change: dict[str, float], expected: RecyclingDecision) -> None:
     assert fate(replace(WELL, **change), LIMITS) is expected  # type: ignore[arg-type]
 
 
 def test_zero_seconds_of_idleness_are_for_ever() -> None:
     idle = replace(WELL, present=0, unused=10**9)
 
-    assert fate(idle, replace(LIMITS, idle=0)) is Fate.STAY
+    assert fate(idle, replace(LIMITS, idle=0)) is RecyclingDecision.STAY
 
 
 @pytest.mark.parametrize(

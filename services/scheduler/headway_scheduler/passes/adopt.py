@@ -10,7 +10,7 @@ from headway.db import charges, events, handles, leases, processes
 from headway.db.events import Event
 from headway.db.leases import LostAttempt
 from headway.db.processes import DeadProcess
-from headway.decide.lost import Followed, is_storm, what_follows
+from headway.decide.lost import FollowedAttempt, is_storm, what_follows
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
 from headway.domain.states import TaskState
@@ -101,7 +101,7 @@ def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -
     for it in lost:
         leaves = it.left is not None
         match what_follows(it.losses, it.on_lost, leaves=leaves, stop_to=it.stop_to):
-            case Followed(stop_to):
+            case FollowedAttempt(stop_to):
                 followed.append((it, stop_to))
             case Next() as following:
                 ended.append((it, following))

@@ -15,16 +15,16 @@ from headway.db.events import Event
 from headway.db.processes import Identity
 from headway.db.runs import NewRuns
 from headway.decide.due import MOST_ROLLED, due
-from headway.decide.due_plan import Due, Passed, Rules
+from headway.decide.due_plan import DueRuns, ScheduleRules, SkippedInterval
 from headway.decide.graph import DagGraph
-from headway.domain.catchup import PassedFor
+from headway.domain.catchup import SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
 from headway.runtime.interrupt import computed, interrupted
 from headway.runtime.seam import nothing
 from headway.timetables.base import DagRunInfo
-from headway_scheduler.replacing import Cancelled, cancel_unfinished, tell_ended
+from headway_scheduler.replacing import ReplacedRuns, cancel_unfinished, tell_ended
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Decided(NamedTuple):
 
     dag: DueDag
     graph: DagGraph
-    plan: Due
+    plan: DueRuns
 
     def new(self, infos: Sequence[DagRunInfo], *, long: bool) -> NewRuns:
         """Return runs of the DAG's schedule, by their short names or the `long` ones."""
@@ -154,14 +154,14 @@ def _decided(
 def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decided:
     try:
         with interrupted(LONGEST_PLAN, f"It takes more than {LONGEST_PLAN:g} s to tell its runs."):
-            plan = due(graph.timetable, dag.standing, Rules.of(graph.dag), now, at_most)
+            plan = due(graph.timetable, dag.standing, ScheduleRules.of(graph.dag), now, at_most)
     except TimetableError as error:
         log.exception("action=unschedulable dag=%s: its timetable fails", dag.dag_id)
-        plan = Due([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])
+        plan = DueRuns([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])
     return Decided(dag, graph, plan)
 
 
-def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> list[Cancelled]:
+def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> list[ReplacedRuns]:
     """Tell the runs to end that make way for others; return which.
 
     Their workers act on it, so it must not be lost: the transaction waits for the disk.
@@ -182,14 +182,18 @@ def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> No
             covered, run_id = it.plan.covers.get(run.run_after, []), created.get((dag_id, run))
             if run_id is None:  # what is not known of stands in its way
                 first = run.data_interval.start
-                conflicts.append(Passed(first, covered[-1] if covered else run, PassedFor.CONFLICT))
+                conflicts.append(
+                    SkippedInterval(first, covered[-1] if covered else run, SkipReason.CONFLICT)
+                )
             elif covered:
                 passed.cover(conn, dag_id, run_id, covered)
                 _tell_of_rollup(conn, me, dag_id, run_id, covered)
         _leave_out(conn, me, dag_id, conflicts)
 
 
-def _leave_out(conn: Connection, me: Identity, dag_id: str, left_out: Sequence[Passed]) -> None:
+def _leave_out(
+    conn: Connection, me: Identity, dag_id: str, left_out: Sequence[SkippedInterval]
+) -> None:
     for it in left_out:
         end = it.last.data_interval.end
         details = {"reason": it.reason, "from": it.first.isoformat(), "to": end.isoformat()}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from headway.db import expiry, processes
-from headway.decide.retention import Place, Portion, portion
-from headway.domain.retention import Kind
+from headway.decide.retention import RetentionCursor, RetentionPortion, portion
+from headway.domain.retention import RetainedKind
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 
@@ -24,7 +24,7 @@ MOST: Final = 1000
 class Expired:
     """What was to go, and how many rows of it went."""
 
-    portion: Portion
+    portion: RetentionPortion
     removed: int
 
     @property
@@ -35,9 +35,9 @@ class Expired:
 
 def expire(
     replica: Replica,
-    kind: Kind,
+    kind: RetainedKind,
     seconds: float,
-    place: Place,
+    place: RetentionCursor,
     before_commit: Callable[[], None] = nothing,
 ) -> Expired:
     """Remove the next rows of a kind that ended more than so many seconds ago."""

@@ -40,7 +40,7 @@ def start_runs(
             if not locked:
                 return 0
             taken += locked
-            free = runs.free_lanes(conn, locked)
+            free = runs.free_run_slots(conn, locked)
             queued = runs.queued(conn, free, now, limit, scope)
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
             found = starting.lock_queued(conn, ids, scope)

@@ -8,13 +8,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db import callback_claims, notification_claims, processes
-from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback, Due
+from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback, DueWork
 from headway.db.engine import reader
 from headway.db.notification_claims import ClaimedNotification, NotificationKey
 from headway.db.processes import Identity
 from headway.domain.errors import HeadwayError
 from headway.domain.spec import DagSpec
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
 
@@ -38,14 +38,14 @@ class NotificationWork:
 
 
 @dataclass(slots=True)
-class CallbackClerk:
+class CallbackDatabase:
     """Claim, renew and report callbacks and notifications, as `clerk` does it with attempts.
 
     What a look has found tells the claim that follows it what to claim.
     """
 
-    clerk: Clerk
-    _due: Due = field(init=False, default=Due(callbacks=True, notifications=True))
+    clerk: WorkerDatabase
+    _due: DueWork = field(init=False, default=DueWork(callbacks=True, notifications=True))
 
     @property
     def slots(self) -> int:

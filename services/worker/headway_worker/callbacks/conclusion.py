@@ -2,10 +2,10 @@
 
 from headway.db.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
-from headway_worker.conclusion import Ending, explain, storable
+from headway_worker.conclusion import ProcessEnd, explain, storable
 
 
-def conclude(key: CallbackKey, ending: Ending, timeout: float) -> CallbackReport | None:
+def conclude(key: CallbackKey, ending: ProcessEnd, timeout: float) -> CallbackReport | None:
     """Return the report of a callback's end; None when its claim is to run out instead.
 
     Whatever its functions do, it has ended then.  It is begun again only if its process was

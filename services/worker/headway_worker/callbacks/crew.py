@@ -19,13 +19,13 @@ from headway.runtime.forker import ForkerError
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackClerk, CallbackWork, NotificationWork
+from headway_worker.callbacks.clerk import CallbackDatabase, CallbackWork, NotificationWork
 from headway_worker.callbacks.conclusion import conclude
-from headway_worker.chore import RETRYING, Chore
+from headway_worker.chore import RETRYING, BackgroundCall
 from headway_worker.claims import Claims
-from headway_worker.launcher import Launcher
+from headway_worker.launcher import ForkServers
 from headway_worker.reporter import Reporter
-from headway_worker.tenure import Renewal, Tenure
+from headway_worker.tenure import LeaseKeeper, Renewal
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def one_thread(name: str) -> Executor:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WorkerHost:
     """What a crew shares with its worker; `ring` wakes the thread that waits on `selector`."""
 
     settings: WorkerSettings
@@ -54,12 +54,12 @@ class Surroundings:
 class CallbackCrew:
     """Call `step` again and again, always from the thread that owns the launcher."""
 
-    clerk: CallbackClerk
-    launcher: Launcher
-    around: Surroundings
-    claiming: Chore[list[CallWork]] = field(init=False)
+    clerk: CallbackDatabase
+    launcher: ForkServers
+    around: WorkerHost
+    claiming: BackgroundCall[list[CallWork]] = field(init=False)
     _claims: Claims[CallWork] = field(init=False)
-    _tenure: Tenure[CallbackKey] = field(init=False)
+    _tenure: LeaseKeeper[CallbackKey] = field(init=False)
     _reporter: Reporter[CallbackKey] = field(init=False)
     _threads: list[Executor] = field(init=False)
     _running: dict[CallbackKey, Attempt[CallWork]] = field(default_factory=dict)
@@ -71,13 +71,15 @@ class CallbackCrew:
         names = ("callback claim", "callback renew", "callback report")
         self._threads = [around.new_thread(name) for name in names]
         claims, renewals, reports = self._threads
-        self.claiming = Chore("claim callbacks", claims, around.ring, clock)
+        self.claiming = BackgroundCall("claim callbacks", claims, around.ring, clock)
         self._claims = Claims(self.clerk, self.claiming, clock, around.pace)
-        renewal: Chore[Renewal[CallbackKey]] = Chore(
+        renewal: BackgroundCall[Renewal[CallbackKey]] = BackgroundCall(
             "renew callbacks", renewals, around.ring, clock
         )
-        self._tenure = Tenure(self.clerk, around.settings, clock, renewal)
-        reporting: Chore[None] = Chore("report callbacks", reports, around.ring, clock)
+        self._tenure = LeaseKeeper(self.clerk, around.settings, clock, renewal)
+        reporting: BackgroundCall[None] = BackgroundCall(
+            "report callbacks", reports, around.ring, clock
+        )
         self._reporter = Reporter(self.clerk, reporting, self._tenure.forget)
 
     @property

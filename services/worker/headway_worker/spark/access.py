@@ -19,20 +19,20 @@ from headway.sdk.bundle_code import BundleCode
 from headway.sdk.exceptions import RefusedException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.classic import close_driver, explain_driver, open_driver, watch_driver
-from headway_worker.spark.cluster import Clusters
+from headway_worker.spark.cluster import ClusterToolsByKind
 from headway_worker.spark.connection import SparkConnection, spark_connection
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import Prior
+from headway_worker.spark.fate import PriorApp
 from headway_worker.spark.modules import send_bundle
 from headway_worker.spark.progress import ProgressMeter
 from headway_worker.spark.remote import PATIENCE, PATIENCE_OF_ENDING, RemoteRun
 from headway_worker.spark.server import ConnectServer, ServerSettings
 from headway_worker.spark.session import SERVER_IS_GONE, close_session, open_session
 from headway_worker.spark.submit import completed
-from headway_worker.spark.watch import Watch, Watcher
-from headway_worker.spark.whereabouts import Locate, Whereabouts, whereabouts
+from headway_worker.spark.watch import DriverWatch, DriverWatcher
+from headway_worker.spark.whereabouts import Locate, SparkTarget, whereabouts
 
 AnySession: TypeAlias = SparkSession | ConnectSession
 
@@ -58,16 +58,16 @@ class SparkAccess:
     code: BundleCode
     scratch: Path
     environment: Mapping[str, str]
-    prior: Callable[[], Prior | None]
+    prior: Callable[[], PriorApp | None]
     title: str = "headway"
     called_off: bool = False
     on_progress: Callable[[SparkProgress], None] = lambda _progress: None
     on_figures: Callable[[SparkFigures], None] = lambda _figures: None
     _session: AnySession | None = field(default=None, init=False)
-    _watch: Watch = field(init=False)
+    _watch: DriverWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        self._watch = Watch(Watcher(self.on_progress, self.on_figures))
+        self._watch = DriverWatch(DriverWatcher(self.on_progress, self.on_figures))
 
     def spark_session(self, conn_id: str) -> AnySession:
         """Return the attempt's own session, opened at the first call.
@@ -103,11 +103,11 @@ class SparkAccess:
             self.attempt_key,
             self._keeping(where),
             sys.stdout.buffer,
-            Watcher(self.on_progress, self.on_figures),
+            DriverWatcher(self.on_progress, self.on_figures),
         )
         RemoteRun(
             submission=submission,
-            cluster=Clusters(settings, application),
+            cluster=ClusterToolsByKind(settings, application),
             prior=self.prior,
             say=say,
             clock=SystemClock(),
@@ -135,19 +135,19 @@ class SparkAccess:
         if self.called_off:
             raise SparkError("The attempt was told to stop before it began: it gets no Spark.")
 
-    def _keeping(self, where: Whereabouts) -> OnHandle:
+    def _keeping(self, where: SparkTarget) -> OnHandle:
         """Return what keeps a handle, together with the name of its connection."""
         conn_id = where.connection.conn_id
         return lambda handle: self.on_handle({**handle, "conn_id": conn_id})
 
-    def _open_driver(self, where: Whereabouts) -> AnySession:
+    def _open_driver(self, where: SparkTarget) -> AnySession:
         settings = self._submit_settings(where)
         self._session = session = open_driver(settings, self.attempt_key, self._keeping(where))
         send_bundle(session, self.code, self.scratch)
         watch_driver(session, self._watch)
         return session
 
-    def _submit_settings(self, where: Whereabouts) -> SubmitSettings:
+    def _submit_settings(self, where: SparkTarget) -> SubmitSettings:
         if where.java_home is None:
             raise RefusedException(_no_submission(where.connection))
         return SubmitSettings(
@@ -191,7 +191,7 @@ class LocalSpark:
             self._server.stop()
             self._server = None
 
-    def _locate(self, conn_id: str, for_session: bool) -> Whereabouts:
+    def _locate(self, conn_id: str, for_session: bool) -> SparkTarget:
         connection = spark_connection(conn_id, self._connections(conn_id))
         return whereabouts(
             connection,

@@ -13,10 +13,10 @@ from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.facts import RunFacts
-from headway_worker.order import Order
+from headway_worker.order import TaskOrder
 from headway_worker.spark.access import SparkAccess, say
-from headway_worker.spark.fate import Prior
-from headway_worker.spark.whereabouts import Whereabouts
+from headway_worker.spark.fate import PriorApp
+from headway_worker.spark.whereabouts import SparkTarget
 
 _ALWAYS_RUNNING: Final = Event()
 _ASKING: Final = Pace(retry_first=1.0, retry_longest=10.0)
@@ -44,7 +44,7 @@ def title_of(facts: RunFacts) -> str:
 
 
 def spark_of(
-    order: Order,
+    order: TaskOrder,
     code: BundleCode,
     ask: Callable[[Frame], Frame],
     tell: Callable[[Frame], None],
@@ -54,21 +54,21 @@ def spark_of(
     Its worker is told of progress and figures, which needs no answer.
     """
 
-    def locate(conn_id: str, for_session: bool) -> Whereabouts:
+    def locate(conn_id: str, for_session: bool) -> SparkTarget:
         question = {"ask": "spark", "conn_id": conn_id, "session": for_session}
-        return Whereabouts.from_frame(when_settled(lambda: ask(question), say, SystemClock()))
+        return SparkTarget.from_frame(when_settled(lambda: ask(question), say, SystemClock()))
 
     def save_handle(handle: Handle) -> None:
         ask({"ask": "save_handle", "handle": dict(handle)})
 
-    def prior() -> Prior | None:
+    def prior() -> PriorApp | None:
         if order.facts.try_number == 1:
             return None  # nobody need be asked what was before it
         answer = ask({"ask": "prior_handle"})
         if not answer["found"]:
             return None
         outcome = answer["outcome"]
-        return Prior(answer["handle"], None if outcome is None else Outcome(outcome))
+        return PriorApp(answer["handle"], None if outcome is None else Outcome(outcome))
 
     return SparkAccess(
         locate=locate,

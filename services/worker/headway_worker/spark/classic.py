@@ -22,7 +22,7 @@ from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.errors import OF_THE_CONNECTION, SparkError, for_memory, how_it_ended
 from headway_worker.spark.installation import CLIENT_VARIABLES
 from headway_worker.spark.submit import new_tag, own_driver, properties, with_free_port
-from headway_worker.spark.watch import Watch
+from headway_worker.spark.watch import DriverWatch
 
 # What the worker's own Connect server has too, so that a task means the same on either.
 _DEFAULTS: Final = {
@@ -66,7 +66,7 @@ def open_driver(settings: SubmitSettings, attempt_key: str, on_handle: OnHandle)
     return spark
 
 
-def watch_driver(spark: SparkSession, watch: Watch) -> None:
+def watch_driver(spark: SparkSession, watch: DriverWatch) -> None:
     """Have the driver watched, if it has a web interface."""
     address = spark.sparkContext.uiWebUrl
     if address is not None:
@@ -96,7 +96,7 @@ def explain_driver(error: str) -> str | None:
     )
 
 
-def close_driver(spark: SparkSession, watch: Watch) -> None:
+def close_driver(spark: SparkSession, watch: DriverWatch) -> None:
     """Stop the session and its driver; one that has died is no error.
 
     First its own account of its jobs is waited for, and read.

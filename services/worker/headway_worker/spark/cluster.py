@@ -11,19 +11,25 @@ from headway.domain.handle import Handle
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties
-from headway_worker.spark.fate import Fate, Told, kubernetes_status, yarn_list, yarn_report
+from headway_worker.spark.fate import (
+    AppOutcome,
+    AppReport,
+    kubernetes_status,
+    yarn_list,
+    yarn_report,
+)
 
 _SECONDS: Final = 120.0
 """After which a tool is taken to hang, and killed."""
 
 
-class Cluster(Protocol):
+class ClusterTools(Protocol):
     """What a cluster is asked of the application that a handle names."""
 
     def check(self) -> None:
         """Refuse, before anything is submitted, what could not be asked about afterwards."""
 
-    def ask(self, handle: Handle) -> Told:
+    def ask(self, handle: Handle) -> AppReport:
         """Return what became of it; `unknown` when the cluster does not answer."""
 
     def kill(self, handle: Handle) -> None:
@@ -31,7 +37,7 @@ class Cluster(Protocol):
 
 
 @dataclass(slots=True)
-class Clusters:
+class ClusterToolsByKind:
     """The clusters that handles name, each asked by its own tool with what a task has given."""
 
     settings: SubmitSettings
@@ -43,7 +49,7 @@ class Clusters:
         if self.settings.master == "yarn":
             yarn_program(self.settings.of_programs())
 
-    def ask(self, handle: Handle) -> Told:
+    def ask(self, handle: Handle) -> AppReport:
         """Return what became of the application; `unknown` when the cluster does not answer."""
         return self._of(handle).ask(handle)
 
@@ -66,7 +72,7 @@ class Kubernetes:
     settings: SubmitSettings
     application: SparkApplication
 
-    def ask(self, handle: Handle) -> Told:
+    def ask(self, handle: Handle) -> AppReport:
         """Return what became of the driver's pod."""
         return kubernetes_status(self._run("--status", handle))
 
@@ -92,13 +98,13 @@ class Yarn:
     application: SparkApplication
     _logged_in: bool = field(default=False, init=False)
 
-    def ask(self, handle: Handle) -> Told:
+    def ask(self, handle: Handle) -> AppReport:
         """Return what became of the application, found by its tag if its id is not known."""
         application_id = self._id(handle)
-        if isinstance(application_id, Told):
+        if isinstance(application_id, AppReport):
             return application_id
         told = yarn_report(self._run("-status", application_id))
-        self._logged_in = self._logged_in and told.fate is not Fate.UNKNOWN
+        self._logged_in = self._logged_in and told.fate is not AppOutcome.UNKNOWN
         return told
 
     def kill(self, handle: Handle) -> None:
@@ -107,15 +113,19 @@ class Yarn:
         if isinstance(application_id, str):
             self._run("-kill", application_id)
 
-    def _id(self, handle: Handle) -> str | Told:
+    def _id(self, handle: Handle) -> str | AppReport:
         if "application_id" in handle:
             return handle["application_id"]
         output = self._run("-list", "-appStates", "ALL", "-appTags", handle["tag"])
         found = yarn_list(output)
         if found is None:
             self._logged_in = False
-            return Told(Fate.UNKNOWN, output.strip()[-500:])
-        return found[0] if found else Told(Fate.ABSENT, f"None has the tag {handle['tag']}.")
+            return AppReport(AppOutcome.UNKNOWN, output.strip()[-500:])
+        return (
+            found[0]
+            if found
+            else AppReport(AppOutcome.ABSENT, f"None has the tag {handle['tag']}.")
+        )
 
     def _run(self, *arguments: str) -> str:
         environment = self.settings.of_programs()

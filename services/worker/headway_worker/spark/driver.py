@@ -14,14 +14,14 @@ from uuid import uuid4
 
 from headway.domain.handle import CLUSTER, Handle, OnHandle
 from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import tethered
+from headway.runtime.tether import dies_with_parent
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.errors import OF_THE_TASK, SparkError, for_memory, how_it_ended
-from headway_worker.spark.events import Tally
+from headway_worker.spark.events import EventLogTally
 from headway_worker.spark.installation import driver_environment, spark_home
-from headway_worker.spark.ledger import FOLDER, Ledger
+from headway_worker.spark.ledger import FOLDER, EventLog
 from headway_worker.spark.rest import Announcement
 from headway_worker.spark.submit import (
     build_command,
@@ -34,7 +34,7 @@ from headway_worker.spark.submit import (
     render_properties,
     watched,
 )
-from headway_worker.spark.watch import ALL, Watch, Watcher
+from headway_worker.spark.watch import ALL, DriverWatch, DriverWatcher
 
 _LINES_SHOWN: Final = 20
 _LEVEL: Final = "spark.log.level"
@@ -117,7 +117,7 @@ class Submission:
     attempt_key: str
     on_handle: OnHandle
     output: IO[bytes]
-    watcher: Watcher = field(default_factory=Watcher)
+    watcher: DriverWatcher = field(default_factory=DriverWatcher)
 
     def run(self, application: SparkApplication) -> None:
         """Submit the application and wait until it has ended; SparkError unless it succeeds.
@@ -134,7 +134,9 @@ class Submission:
         command = self._prepare(application, handle["tag"])
         self.on_handle(handle)
         with (
-            closing(Watch(self.watcher, Ledger(self.settings.scratch, Tally(ALL)))) as watch,
+            closing(
+                DriverWatch(self.watcher, EventLog(self.settings.scratch, EventLogTally(ALL)))
+            ) as watch,
             ExitStack() as ending,
         ):
             with uninterrupted():
@@ -163,7 +165,7 @@ class Submission:
         self, command: Sequence[str], application: SparkApplication
     ) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            tethered(command, on_death=signal.SIGKILL),
+            dies_with_parent(command, on_death=signal.SIGKILL),
             env=self._environment(application),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -181,7 +183,7 @@ class Submission:
         return environment
 
     def _follow(
-        self, process: "subprocess.Popen[bytes]", handle: Handle, watch: Watch, *, quiet: bool
+        self, process: "subprocess.Popen[bytes]", handle: Handle, watch: DriverWatch, *, quiet: bool
     ) -> Submitted:
         """Copy what the driver prints until it has ended; if `quiet`, without Spark's chatter."""
         announcement = Announcement()

@@ -9,15 +9,15 @@ from threading import Event
 from typing import Final
 
 from headway.db.attempts import Claimed
-from headway.db.spark_work import Earlier
+from headway.db.spark_work import EarlierAttempt
 from headway.domain.errors import HeadwayError
 from headway.domain.handle import CLUSTER
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
-from headway_worker.clerk import Clerk
+from headway_worker.clerk import WorkerDatabase
 from headway_worker.spark.connection import SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint
-from headway_worker.spark.fate import Prior
+from headway_worker.spark.fate import PriorApp
 from headway_worker.spark.identity import kill, may_live
 from headway_worker.spark.service import SparkService
 
@@ -27,7 +27,7 @@ _PATIENCE: Final = 20.0
 _LOOK_SECONDS: Final = 0.05
 
 
-class Remedy(StrEnum):
+class PriorAppRemedy(StrEnum):
     """What is to be done about an earlier attempt."""
 
     NOTHING = "nothing"
@@ -38,7 +38,7 @@ class Remedy(StrEnum):
     """Its server is no worker's own, and must be told."""
 
 
-def remedy(earlier: Earlier) -> Remedy:
+def remedy(earlier: EarlierAttempt) -> PriorAppRemedy:
     """Return what is to be done.
 
     A worker reports an attempt only when nothing of it is left on the worker's own server.  One
@@ -46,14 +46,14 @@ def remedy(earlier: Earlier) -> Remedy:
     the server's nanny has killed the server by then.
     """
     if earlier.handle.get("kind") != "connect":
-        return Remedy.NOTHING
+        return PriorAppRemedy.NOTHING
     if "process" not in earlier.handle:
-        return Remedy.RELEASE
+        return PriorAppRemedy.RELEASE
     was_lost = earlier.outcome == Outcome.LOST
-    return Remedy.KILL if was_lost and earlier.worker_is_dead else Remedy.NOTHING
+    return PriorAppRemedy.KILL if was_lost and earlier.worker_is_dead else PriorAppRemedy.NOTHING
 
 
-def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
+def prior_of(earlier: Sequence[EarlierAttempt]) -> PriorApp | None:
     """Return the last of these attempts, the oldest of which is first, that was in cluster mode.
 
     None if one since, or that one itself, has succeeded, or has seen to the end of what it had:
@@ -68,13 +68,13 @@ def prior_of(earlier: Sequence[Earlier]) -> Prior | None:
         if "ended" in each.handle and outcome is not Outcome.TIMED_OUT:
             return None
         if each.handle.get("mode") == CLUSTER:
-            return Prior(each.handle, outcome)
+            return PriorApp(each.handle, outcome)
         if each.handle.get("kind") == "submit":
             return None
     return None
 
 
-def _outcome(each: Earlier) -> Outcome | None:
+def _outcome(each: EarlierAttempt) -> Outcome | None:
     if each.is_called_off:
         return Outcome.CANCELLED
     if "stopped" in each.handle:
@@ -83,10 +83,10 @@ def _outcome(each: Earlier) -> Outcome | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Predecessors:
+class PriorApps:
     """See to it that nothing of the attempts before runs on a Connect server; it takes seconds."""
 
-    clerk: Clerk
+    clerk: WorkerDatabase
     spark: SparkService
     clock: Clock
 
@@ -97,17 +97,17 @@ class Predecessors:
         """
         for each in self.clerk.earlier(claimed):
             match remedy(each):
-                case Remedy.KILL:
+                case PriorAppRemedy.KILL:
                     problem = self._kill(each)
-                case Remedy.RELEASE:
+                case PriorAppRemedy.RELEASE:
                     problem = self._release(claimed, each)
-                case Remedy.NOTHING:
+                case PriorAppRemedy.NOTHING:
                     problem = None
             if problem is not None:
                 return _told(each, problem)
         return None
 
-    def _kill(self, each: Earlier) -> str | None:
+    def _kill(self, each: EarlierAttempt) -> str | None:
         """End a server of which the worker is dead; of one on another machine the lease tells."""
         process, never = each.handle["process"], Event()
         kill(process)
@@ -118,7 +118,7 @@ class Predecessors:
             self.clock.wait(never, _LOOK_SECONDS)
         return None
 
-    def _release(self, claimed: Claimed, each: Earlier) -> str | None:
+    def _release(self, claimed: Claimed, each: EarlierAttempt) -> str | None:
         """Have its session ended; one of long ago has ended by itself, whatever comes of that."""
         problem = self._ask(claimed, each.handle)
         if problem is None:
@@ -149,7 +149,7 @@ class Predecessors:
         return None if exited and exited.succeeded else "the server does not answer"
 
 
-def _told(each: Earlier, problem: str) -> str:
+def _told(each: EarlierAttempt, problem: str) -> str:
     where, session = each.handle.get("url", "a worker's own"), each.handle.get("session_id")
     return (
         f"Attempt {each.attempt} of this task may still run in Spark ({where}, session {session}): "

@@ -29,7 +29,7 @@ class _Session:
 
 
 @dataclass(slots=True)
-class Tally:
+class EventLogTally:
     """The figures of the sessions of one server, event by event.
 
     Where `owner` is given, all jobs are of that one, whatever their tags.

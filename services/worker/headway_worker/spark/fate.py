@@ -17,7 +17,7 @@ _PHASE: Final = re.compile(r"^\s*phase: *(\w+)", re.MULTILINE)
 _REASON: Final = re.compile(r"^\s*(?:termination reason|exit code): *(.*)", re.MULTILINE)
 
 
-class Fate(StrEnum):
+class AppOutcome(StrEnum):
     """What became of an application.  `absent` is that the cluster knows of none."""
 
     RUNNING = "running"
@@ -27,19 +27,19 @@ class Fate(StrEnum):
     UNKNOWN = "unknown"
 
 
-ENDED: Final = frozenset({Fate.SUCCEEDED, Fate.FAILED, Fate.ABSENT})
+ENDED: Final = frozenset({AppOutcome.SUCCEEDED, AppOutcome.FAILED, AppOutcome.ABSENT})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AppReport:
     """What a cluster tells of an application, with its own words on why."""
 
-    fate: Fate
+    fate: AppOutcome
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Prior:
+class PriorApp:
     """The handle of an earlier attempt in cluster mode, and how that attempt ended.
 
     `cancelled` is also one that a user has stopped or cleared, whatever came of it.
@@ -74,38 +74,38 @@ class Step(StrEnum):
     REFUSE = "refuse"
 
 
-def first_step(prior: Prior, fate: Fate) -> Step | None:
+def first_step(prior: PriorApp, fate: AppOutcome) -> Step | None:
     """Return what to do about an earlier attempt's application; None is to ask again later.
 
     One that nobody has told to stop goes on, and its success counts.  After a time-out, or a
     stop or a clear by a user, it must have ended; what it then was counts only after a time-out.
     """
     match fate:
-        case Fate.UNKNOWN:
+        case AppOutcome.UNKNOWN:
             return None
-        case Fate.RUNNING:
+        case AppOutcome.RUNNING:
             return Step.KILL if prior.stopped else Step.ATTACH
-        case Fate.SUCCEEDED:
+        case AppOutcome.SUCCEEDED:
             return Step.SUBMIT if prior.outcome is Outcome.CANCELLED else Step.TAKE
-        case Fate.ABSENT if prior.submitted and not prior.stopped:
+        case AppOutcome.ABSENT if prior.submitted and not prior.stopped:
             return Step.REFUSE
     return Step.SUBMIT
 
 
-def yarn_report(output: str) -> Told:
+def yarn_report(output: str) -> AppReport:
     """Read what `yarn application -status` prints."""
     state, final = _STATE.search(output), _FINAL_STATE.search(output)
     if state is None or final is None:
         known = "doesn't exist in RM" not in output
-        return Told(Fate.UNKNOWN if known else Fate.ABSENT, _last_line(output))
+        return AppReport(AppOutcome.UNKNOWN if known else AppOutcome.ABSENT, _last_line(output))
     why = _DIAGNOSTICS.search(output)
     if state[1] in ("FAILED", "KILLED"):
-        fate = Fate.FAILED
+        fate = AppOutcome.FAILED
     elif state[1] != "FINISHED":
-        fate = Fate.RUNNING
+        fate = AppOutcome.RUNNING
     else:
-        fate = Fate.SUCCEEDED if final[1] == "SUCCEEDED" else Fate.FAILED
-    return Told(fate, f"{state[1]}, {final[1]}. {why[1] if why else ''}".strip())
+        fate = AppOutcome.SUCCEEDED if final[1] == "SUCCEEDED" else AppOutcome.FAILED
+    return AppReport(fate, f"{state[1]}, {final[1]}. {why[1] if why else ''}".strip())
 
 
 def yarn_list(output: str) -> tuple[str, ...] | None:
@@ -113,20 +113,20 @@ def yarn_list(output: str) -> tuple[str, ...] | None:
     return tuple(_LISTED.findall(output)) if "Total number of applications" in output else None
 
 
-def kubernetes_status(output: str) -> Told:
+def kubernetes_status(output: str) -> AppReport:
     """Read what `spark-submit --status` prints of a driver's pod."""
     phase = _PHASE.search(output)
     if phase is None:
         gone = "Application not found." in output or "No applications found." in output
-        return Told(Fate.ABSENT if gone else Fate.UNKNOWN, _last_line(output))
-    phases: Mapping[str, Fate] = {
-        "Pending": Fate.RUNNING,
-        "Running": Fate.RUNNING,
-        "Succeeded": Fate.SUCCEEDED,
-        "Failed": Fate.FAILED,
+        return AppReport(AppOutcome.ABSENT if gone else AppOutcome.UNKNOWN, _last_line(output))
+    phases: Mapping[str, AppOutcome] = {
+        "Pending": AppOutcome.RUNNING,
+        "Running": AppOutcome.RUNNING,
+        "Succeeded": AppOutcome.SUCCEEDED,
+        "Failed": AppOutcome.FAILED,
     }
     reasons = " ".join(_REASON.findall(output))
-    return Told(phases.get(phase[1], Fate.UNKNOWN), f"{phase[1]}. {reasons}".strip())
+    return AppReport(phases.get(phase[1], AppOutcome.UNKNOWN), f"{phase[1]}. {reasons}".strip())
 
 
 def _last_line(output: str) -> str:

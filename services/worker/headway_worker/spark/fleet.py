@@ -13,7 +13,7 @@ from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock
 from headway_worker.spark.pulse import answers, resident_bytes
 from headway_worker.spark.server import ConnectServer
-from headway_worker.spark.wear import Condition, Fate, Limits, fate
+from headway_worker.spark.wear import RecyclingDecision, RecyclingLimits, ServerCondition, fate
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def _for_ever(_key: AttemptKey) -> float:
 
 
 @dataclass(slots=True)
-class _Berth:
+class _ServerSlot:
     """A server with the attempts that have been sent to it.  Times are monotonic.
 
     Attempts in `working` may have something running there.
@@ -49,7 +49,7 @@ class _Berth:
 
 
 @dataclass(slots=True)
-class Fleet:
+class ServerFleet:
     """Keep one server warm for new attempts.
 
     `start` begins to start one.  Call `board` and `tend` in one thread, which lives as long
@@ -57,11 +57,11 @@ class Fleet:
     """
 
     start: Callable[[], ConnectServer]
-    limits: Limits
+    limits: RecyclingLimits
     clock: Clock
-    _current: _Berth | None = None
-    _coming: _Berth | None = None
-    _leaving: list[_Berth] = field(default_factory=list)
+    _current: _ServerSlot | None = None
+    _coming: _ServerSlot | None = None
+    _leaving: list[_ServerSlot] = field(default_factory=list)
     _until: Callable[[AttemptKey], float] = _for_ever
     _lock: Lock = field(default_factory=Lock)
 
@@ -133,15 +133,15 @@ class Fleet:
         self._settle_coming()
         for berth in self._all():
             match fate(self._condition(berth), self.limits):
-                case Fate.FORGET:
+                case RecyclingDecision.FORGET:
                     self._forget(berth, "has died")
-                case Fate.KILL:
+                case RecyclingDecision.KILL:
                     berth.server.stop(grace=0)
                     self._forget(berth, "did not answer and was killed")
-                case Fate.STOP:
+                case RecyclingDecision.STOP:
                     berth.server.stop(_STOP_GRACE)
                     self._forget(berth, "was not needed any more")
-                case Fate.REPLACE if self._coming is None and not self._leaving:
+                case RecyclingDecision.REPLACE if self._coming is None and not self._leaving:
                     self._replace(berth)
                 case _:
                     pass
@@ -152,18 +152,18 @@ class Fleet:
             berth.server.stop(grace)
             berth.server.clear()
 
-    def _all(self) -> list[_Berth]:
+    def _all(self) -> list[_ServerSlot]:
         return [berth for berth in (self._current, self._coming, *self._leaving) if berth]
 
-    def _hold(self, berth: _Berth) -> None:
+    def _hold(self, berth: _ServerSlot) -> None:
         moments = [self._until(key) for key in berth.working]
         berth.server.hold_until(min(filter(None, moments), default=inf))
 
-    def _new(self) -> _Berth:
+    def _new(self) -> _ServerSlot:
         now = self.clock.monotonic()
-        return _Berth(self.start(), now, now, now, now)
+        return _ServerSlot(self.start(), now, now, now, now)
 
-    def _replace(self, berth: _Berth) -> None:
+    def _replace(self, berth: _ServerSlot) -> None:
         log.info("action=replace_spark pid=%d served=%d", berth.server.pid, berth.served)
         try:
             self._coming = self._new()
@@ -187,14 +187,14 @@ class Fleet:
                     self._leaving.append(self._current)
                 self._current, self._coming = self._coming, None
 
-    def _condition(self, berth: _Berth) -> Condition:
+    def _condition(self, berth: _ServerSlot) -> ServerCondition:
         now = self.clock.monotonic()
         alive = berth.server.is_alive()
         if alive and now - berth.looked_at >= _LOOK_EVERY:
             berth.looked_at = now
             if _is_well(berth, now):
                 berth.answered_at = self.clock.monotonic()
-        return Condition(
+        return ServerCondition(
             alive=alive,
             is_replaced=berth.is_replaced,
             served=berth.served,
@@ -208,7 +208,7 @@ class Fleet:
         if self._current is not None:
             self._forget(self._current, "has died")
 
-    def _forget(self, berth: _Berth, why: str) -> None:
+    def _forget(self, berth: _ServerSlot, why: str) -> None:
         log.info("action=end_spark pid=%d served=%d: it %s", berth.server.pid, berth.served, why)
         with self._lock:
             if berth is self._current:
@@ -220,7 +220,7 @@ class Fleet:
         berth.server.clear()
 
 
-def _is_well(berth: _Berth, now: float) -> bool:
+def _is_well(berth: _ServerSlot, now: float) -> bool:
     """Return whether a server answers; one that is starting need not yet."""
     port = berth.server.port
     if port is None:

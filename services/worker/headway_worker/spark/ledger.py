@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway_worker.spark.events import Tally
+from headway_worker.spark.events import EventLogTally
 
 log = logging.getLogger(__name__)
 
@@ -26,14 +26,14 @@ def ledger_conf(scratch: Path) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Ledger:
+class EventLog:
     """What the log says so far; files that Spark has done with are removed when they are read.
 
     What cannot be read is read later, if ever.  Use it in one thread.
     """
 
     scratch: Path
-    tally: Tally = field(default_factory=Tally)
+    tally: EventLogTally = field(default_factory=EventLogTally)
     _read: dict[Path, int] = field(default_factory=dict)
 
     @property
@@ -41,7 +41,7 @@ class Ledger:
         """Whether there is a log at all."""
         return any((self.scratch / FOLDER).glob("*/events_*"))
 
-    def read(self) -> Tally:
+    def read(self) -> EventLogTally:
         """Take what has been added to the log, whole lines only; return the sums."""
         try:
             files = sorted((self.scratch / FOLDER).glob("*/events_*"), key=_number)

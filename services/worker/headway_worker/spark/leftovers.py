@@ -9,7 +9,7 @@ from headway.runtime.clock import Clock
 from headway.runtime.forker import Child, ForkerError
 from headway.runtime.settings import WorkerSettings
 from headway_worker.spark.service import SparkService
-from headway_worker.tenure import Tenure
+from headway_worker.tenure import LeaseKeeper
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ That of an attempt that was lost gets half of `kill_grace`, if that is less, as 
 
 
 @dataclass(slots=True)
-class _Case:
+class _EndingSession:
     session_id: str
     since: float
     patience: float
@@ -34,7 +34,7 @@ class _Case:
 
 
 @dataclass(slots=True)
-class Leftovers:
+class SessionCleanup:
     """End the sessions of attempts, and know which have ended for certain.
 
     One on a server elsewhere that cannot be asked is given up after `spark_detached_timeout`.
@@ -44,10 +44,10 @@ class Leftovers:
     """
 
     spark: SparkService
-    tenure: Tenure[AttemptKey]
+    tenure: LeaseKeeper[AttemptKey]
     settings: WorkerSettings
     clock: Clock
-    _cases: dict[AttemptKey, _Case] = field(default_factory=dict)
+    _cases: dict[AttemptKey, _EndingSession] = field(default_factory=dict)
 
     def begin(self, key: AttemptKey, session_id: str, patience: float | None = None) -> None:
         """Begin to end a session of an attempt, unless that has begun.
@@ -59,7 +59,7 @@ class Leftovers:
             self.forget(key)
             longest, now = self.settings.spark_detached_timeout, self.clock.monotonic()
             seconds = longest if patience is None else min(patience, longest)
-            self._cases[key] = _Case(session_id, now, seconds, kill_at=now + _OBEDIENCE)
+            self._cases[key] = _EndingSession(session_id, now, seconds, kill_at=now + _OBEDIENCE)
             self._look(key, self._cases[key])
 
     def step(self) -> None:
@@ -93,7 +93,7 @@ class Leftovers:
         for key in list(self._cases):
             self.forget(key)
 
-    def _look(self, key: AttemptKey, case: _Case) -> None:
+    def _look(self, key: AttemptKey, case: _EndingSession) -> None:
         if case.ended or case.given_up:
             return
         self._enforce(key, case)
@@ -111,7 +111,7 @@ class Leftovers:
             return
         self._go_on(key, case, now)
 
-    def _enforce(self, key: AttemptKey, case: _Case) -> None:
+    def _enforce(self, key: AttemptKey, case: _EndingSession) -> None:
         """Kill a server of the worker's own that does not obey in time."""
         now = self.clock.monotonic()
         if self.tenure.has_ended(key):
@@ -119,7 +119,7 @@ class Leftovers:
         if now >= case.kill_at and self.spark.is_own(key):
             self.spark.kill_server(key)
 
-    def _go_on(self, key: AttemptKey, case: _Case, now: float) -> None:
+    def _go_on(self, key: AttemptKey, case: _EndingSession, now: float) -> None:
         """Ask, or ask again; one elsewhere that does not answer in time is given up."""
         if not self.spark.is_own(key) and now - case.since >= case.patience:
             case.given_up = True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headway.domain.connection import Connection
 from headway.domain.names import check_key
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 from headway.embedded.java import find_java_home
 from headway.runtime import settings
 from headway.runtime.scrub import scrubbed_environment
@@ -29,5 +29,5 @@ def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
 
 
 def _connection(conn_id: str) -> Connection | None:
-    found = provided_here().find(Kind.CONNECTION, check_key("connection", conn_id))
+    found = provided_here().find(SecretKind.CONNECTION, check_key("connection", conn_id))
     return found if isinstance(found, Connection) else None

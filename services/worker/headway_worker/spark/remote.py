@@ -27,10 +27,10 @@ from headway.runtime.clock import Clock
 from headway.runtime.unraisable import raised_again
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
-from headway_worker.spark.cluster import Cluster
+from headway_worker.spark.cluster import ClusterTools
 from headway_worker.spark.driver import Submission
 from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import ENDED, Fate, Prior, Step, Told, first_step
+from headway_worker.spark.fate import ENDED, AppOutcome, AppReport, PriorApp, Step, first_step
 from headway_worker.spark.submit import new_tag, placed, submission_id
 
 PATIENCE: Final = 600.0
@@ -57,8 +57,8 @@ class RemoteRun:
     """
 
     submission: Submission
-    cluster: Cluster
-    prior: Callable[[], Prior | None]
+    cluster: ClusterTools
+    prior: Callable[[], PriorApp | None]
     say: Callable[[str], None]
     clock: Clock
     called_off: bool = False
@@ -109,7 +109,7 @@ class RemoteRun:
         """Tell whoever minds the application that it need not be minded any more."""
         self.submission.on_handle({**handle, "ended": "yes"})
 
-    def _prior(self, handles: list[Handle]) -> Prior | None:
+    def _prior(self, handles: list[Handle]) -> PriorApp | None:
         """Return what an earlier attempt has left, which is to be ended if this one must stop.
 
         It becomes this attempt's own, so that its end, whichever it is, is of that application
@@ -123,7 +123,7 @@ class RemoteRun:
         self.submission.on_handle(handles[-1])
         return prior
 
-    def _has_done(self, prior: Prior, application: SparkApplication) -> bool:
+    def _has_done(self, prior: PriorApp, application: SparkApplication) -> bool:
         """Whether the application of an earlier attempt has done what this one is for."""
         step = self._first_step(prior)
         if step not in (Step.TAKE, Step.ATTACH):
@@ -142,13 +142,13 @@ class RemoteRun:
         handles.append(handle)
         ended = self.submission.submit(application, handle)
         handles.append(ended.handle)
-        if ended.code != 0 and self.cluster.ask(ended.handle).fate is not Fate.RUNNING:
+        if ended.code != 0 and self.cluster.ask(ended.handle).fate is not AppOutcome.RUNNING:
             raise SparkError(ended.failure(application))
         handle = {**ended.handle, "submitted": "yes"}
         self.submission.on_handle(handle)
         self._await_end(handle, application)
 
-    def _first_step(self, prior: Prior) -> Step:
+    def _first_step(self, prior: PriorApp) -> Step:
         told, name = self._answer(prior.handle), name_of(prior.handle)
         step = first_step(prior, told.fate)
         self.say(f"An earlier attempt has left {name}: {told.fate}. {told.why}".strip())
@@ -176,23 +176,23 @@ class RemoteRun:
                 self.say(f"{name}: {told.why}")
                 before = told.why
             match told.fate:
-                case Fate.SUCCEEDED:
+                case AppOutcome.SUCCEEDED:
                     return
-                case Fate.FAILED:
+                case AppOutcome.FAILED:
                     raise SparkError(f"{name} has failed: {told.why}")
-                case Fate.ABSENT:
+                case AppOutcome.ABSENT:
                     raise SparkError(f"{name} is gone: somebody has deleted it. {told.why}")
-                case Fate.UNKNOWN:
+                case AppOutcome.UNKNOWN:
                     raise SparkError(
                         f"For {self.patience:g} s the cluster has not told how {name} is; the next "
                         f"attempt asks again. It says: {told.why}"
                     )
             self._wait(application.status_poll_interval)
 
-    def _answer(self, handle: Handle) -> Told:
+    def _answer(self, handle: Handle) -> AppReport:
         """Return what the cluster tells, asking again while it does not answer."""
         deadline, pause = self.clock.monotonic() + self.patience, 1.0
-        while (told := self.cluster.ask(handle)).fate is Fate.UNKNOWN:
+        while (told := self.cluster.ask(handle)).fate is AppOutcome.UNKNOWN:
             if self.clock.monotonic() >= deadline:
                 break
             self.say(f"The cluster does not answer; it is asked again. {told.why}")
@@ -200,7 +200,7 @@ class RemoteRun:
             pause = min(2 * pause, 30.0)
         return told
 
-    def _end(self, handle: Handle) -> Told:
+    def _end(self, handle: Handle) -> AppReport:
         """Have the application killed, and wait until the cluster says that it has ended."""
         name = name_of(handle)
         self.say(f"Killing {name}.")

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final, Self
 
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError, Limits
+from headway.runtime.forker import Child, ChildLimits, ChildSpec, Forker, ForkerError
 from headway.runtime.masking import Masker
 from headway_worker.spark.daemons import marked_python
 from headway_worker.spark.endpoint import ConnectEndpoint
@@ -220,7 +220,7 @@ class ConnectServer:
             target=_BECOME,
             argument={"command": server_command(settings), "environment": environment},
             directory=str(settings.scratch),
-            limits=Limits(until=inf),
+            limits=ChildLimits(until=inf),
         )
         reading, writing = os.pipe()
         output = os.fdopen(reading, "rb", buffering=0)

@@ -23,17 +23,17 @@ from headway.runtime.loop import Pace
 from headway.runtime.masking import Masker
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.runtime import DEFAULT_SPARK
-from headway_worker.clerk import Work
+from headway_worker.clerk import AttemptWork
 from headway_worker.forkers import spark_fork_server
 from headway_worker.spark.connection import SparkConnection, SparkKind, spark_connection
 from headway_worker.spark.daemons import end_marked
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
-from headway_worker.spark.fleet import Fleet
+from headway_worker.spark.fleet import ServerFleet
 from headway_worker.spark.installation import spark_home
 from headway_worker.spark.ledger import ledger_conf
 from headway_worker.spark.server import ConnectServer, ServerSettings
-from headway_worker.spark.wear import Limits, memory_limit
-from headway_worker.spark.whereabouts import Whereabouts, whereabouts
+from headway_worker.spark.wear import RecyclingLimits, memory_limit
+from headway_worker.spark.whereabouts import SparkTarget, whereabouts
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +61,13 @@ class SparkService:
     _forker: Forker | None = None
     _failures: int = 0
     _not_before: float = 0.0
-    _fleet: Fleet = field(init=False)
+    _fleet: ServerFleet = field(init=False)
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
     _endpoints: dict[AttemptKey, ConnectEndpoint] = field(default_factory=dict)
     _closing: bool = False
 
     def __post_init__(self) -> None:
-        self._fleet = Fleet(self._start_server, _limits(self.settings), self.clock)
+        self._fleet = ServerFleet(self._start_server, _limits(self.settings), self.clock)
         SPARK_SESSIONS.read_by(lambda: len(self._endpoints))
 
     def forker_ready(self) -> bool:
@@ -91,13 +91,13 @@ class SparkService:
         self.forker_ready()
         self.forker()
 
-    def foresee(self, work: Work) -> None:
+    def foresee(self, work: AttemptWork) -> None:
         """Begin to start the worker's own server, if an attempt is going to need it."""
         named = work.task.arguments.get("conn_id")
         conn_id = named if isinstance(named, str) else DEFAULT_SPARK
         self._threads.submit(self._warm_up, work.claimed, conn_id)
 
-    def locate(self, claimed: Claimed, conn_id: str, *, for_session: bool) -> Whereabouts:
+    def locate(self, claimed: Claimed, conn_id: str, *, for_session: bool) -> SparkTarget:
         """Return where the Spark of a connection is, once its server listens, if it must.
 
         SecretError when an attempt may not use that connection; EmbeddedError when there is
@@ -273,8 +273,8 @@ def _mark(key: AttemptKey) -> str:
     return f"{key.task_instance_id}-{key.attempt}"
 
 
-def _limits(settings: WorkerSettings) -> Limits:
-    return Limits(
+def _limits(settings: WorkerSettings) -> RecyclingLimits:
+    return RecyclingLimits(
         attempts=settings.spark_server_attempts,
         memory_bytes=memory_limit(settings.spark_server_memory_bytes, settings.spark_driver_memory),
         idle=settings.spark_server_idle,

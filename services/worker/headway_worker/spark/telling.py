@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from headway.db.attempts import AttemptKey
-from headway.db.spark_work import Said
+from headway.db.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.metrics.worker import SPARK_BYTES, SPARK_EXECUTOR_SECONDS, SPARK_TASKS
 from headway.runtime.clock import Clock
-from headway_worker.chore import Chore
-from headway_worker.clerk import Clerk
-from headway_worker.spark.ledger import Ledger
+from headway_worker.chore import BackgroundCall
+from headway_worker.clerk import WorkerDatabase
+from headway_worker.spark.ledger import EventLog
 from headway_worker.spark.service import SparkService
 
 EVERY: Final = 0.5
@@ -24,7 +24,7 @@ _LONGEST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _EndedSession:
     """An attempt that is over: its session, the folder of its server, and since when."""
 
     session_id: str
@@ -33,20 +33,20 @@ class _Ended:
 
 
 @dataclass(slots=True)
-class Telling:
+class FiguresWriter:
     """Save progress while it is news, and the final figures once they are known.
 
     An attempt keeps its place on the server until its figures have been saved.
     """
 
-    clerk: Clerk
+    clerk: WorkerDatabase
     spark: SparkService
-    chore: Chore[list[AttemptKey]]
+    chore: BackgroundCall[list[AttemptKey]]
     clock: Clock
-    _news: dict[AttemptKey, Said] = field(default_factory=dict)
-    _sent: dict[AttemptKey, Said] = field(default_factory=dict)
-    _ended: dict[AttemptKey, _Ended] = field(default_factory=dict)
-    _ledgers: dict[Path, Ledger] = field(default_factory=dict)
+    _news: dict[AttemptKey, SparkNews] = field(default_factory=dict)
+    _sent: dict[AttemptKey, SparkNews] = field(default_factory=dict)
+    _ended: dict[AttemptKey, _EndedSession] = field(default_factory=dict)
+    _ledgers: dict[Path, EventLog] = field(default_factory=dict)
 
     @property
     def pending(self) -> bool:
@@ -55,7 +55,7 @@ class Telling:
 
     def note(self, key: AttemptKey, news: SparkProgress | SparkFigures) -> None:
         """Take what an attempt says itself: how far it is, or what its own driver took."""
-        said = self._news.get(key) or Said(key=key)
+        said = self._news.get(key) or SparkNews(key=key)
         if isinstance(news, SparkFigures):
             self._news[key] = replace(said, figures=news)
         else:
@@ -68,7 +68,7 @@ class Telling:
         if session_id is None or scratch is None:
             self.spark.leave(key)
         else:
-            self._ended[key] = _Ended(session_id, scratch, self.clock.monotonic())
+            self._ended[key] = _EndedSession(session_id, scratch, self.clock.monotonic())
 
     def step(self) -> None:
         """Collect what was saved, and begin to save what is new."""
@@ -89,12 +89,12 @@ class Telling:
             self.chore.begin(lambda: self._save(news, ended), every=EVERY)
 
     def _save(
-        self, news: Mapping[AttemptKey, Said], ended: Mapping[AttemptKey, _Ended]
+        self, news: Mapping[AttemptKey, SparkNews], ended: Mapping[AttemptKey, _EndedSession]
     ) -> list[AttemptKey]:
         figures = self._figures(ended)
-        from_logs = {key: Said(key=key, figures=it) for key, it in figures.items()}
+        from_logs = {key: SparkNews(key=key, figures=it) for key, it in figures.items()}
         said = [
-            _merged(news.get(key, Said(key=key)), from_logs.get(key))
+            _merged(news.get(key, SparkNews(key=key)), from_logs.get(key))
             for key in news.keys() | from_logs.keys()
         ]
         if said:
@@ -106,10 +106,10 @@ class Telling:
             self._ledgers[ended[key].scratch].tally.forget(ended[key].session_id)
         return list(figures)
 
-    def _figures(self, ended: Mapping[AttemptKey, _Ended]) -> dict[AttemptKey, SparkFigures]:
+    def _figures(self, ended: Mapping[AttemptKey, _EndedSession]) -> dict[AttemptKey, SparkFigures]:
         """Read the logs as far as they go; return the figures of whom is over for certain."""
         present = {*self.spark.logs(), *(it.scratch for it in ended.values())}
-        self._ledgers = {path: self._ledgers.get(path) or Ledger(path) for path in present}
+        self._ledgers = {path: self._ledgers.get(path) or EventLog(path) for path in present}
         tallies = {path: ledger.read() for path, ledger in self._ledgers.items()}
         found = {}
         for key, it in ended.items():
@@ -132,7 +132,7 @@ def count(figures: SparkFigures | None) -> None:
     SPARK_BYTES.inc("spilled", by=figures.spilled_bytes)
 
 
-def _merged(before: Said, later: Said | None) -> Said:
+def _merged(before: SparkNews, later: SparkNews | None) -> SparkNews:
     """Return what is newest of both."""
     if later is None:
         return before

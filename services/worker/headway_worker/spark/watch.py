@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.clock import Clock, SystemClock
-from headway_worker.spark.ledger import Ledger
+from headway_worker.spark.ledger import EventLog
 from headway_worker.spark.progress import ProgressMeter
 from headway_worker.spark.rest import StageBook, StageKey
 
@@ -36,7 +36,7 @@ _UNREACHABLE: Final = (OSError, HTTPException, ValueError, KeyError, TypeError, 
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class DriverWatcher:
     """Who is told how far drivers are, and what they took in the end."""
 
     on_progress: Callable[[SparkProgress], None] = lambda _progress: None
@@ -45,15 +45,15 @@ class Watcher:
 
 
 @dataclass(slots=True)
-class Watch:
+class DriverWatch:
     """One driver, which is asked by a thread of its own from `begin` to `close`.
 
     Where it keeps a log for the `ledger`, all of whose jobs count for ALL, its figures are
     taken from that, for they are complete only there if it ends by itself.
     """
 
-    watcher: Watcher
-    ledger: Ledger | None = None
+    watcher: DriverWatcher
+    ledger: EventLog | None = None
     _book: StageBook = field(default_factory=StageBook)
     _has_answered: bool = False
     _thread: Thread | None = None

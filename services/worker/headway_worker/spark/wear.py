@@ -10,7 +10,7 @@ BESIDE_HEAP: Final = 2 * 2**30
 _UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-class Fate(StrEnum):
+class RecyclingDecision(StrEnum):
     """What is to become of a server."""
 
     STAY = "stay"
@@ -23,7 +23,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RecyclingLimits:
     """What a server may be used for: attempts, bytes of memory, seconds without any attempt.
 
     Zero seconds of idleness are for ever.  After `silence` seconds without an answer it is
@@ -37,7 +37,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ServerCondition:
     """How a server stands: attempts served so far and present ones, memory in bytes, seconds."""
 
     alive: bool
@@ -61,15 +61,19 @@ def _bytes(size: str) -> int:
     return int(number) * _UNITS[unit] if number.isdecimal() else 0
 
 
-def fate(condition: Condition, limits: Limits) -> Fate:
+def fate(condition: ServerCondition, limits: RecyclingLimits) -> RecyclingDecision:
     """Return what becomes of a server that stands so."""
     if not condition.alive:
-        return Fate.FORGET
+        return RecyclingDecision.FORGET
     if condition.silent >= limits.silence:
-        return Fate.KILL
+        return RecyclingDecision.KILL
     if condition.present == 0 and condition.is_replaced:
-        return Fate.STOP
+        return RecyclingDecision.STOP
     if condition.present == 0 and 0 < limits.idle <= condition.unused:
-        return Fate.STOP
+        return RecyclingDecision.STOP
     is_worn = condition.served >= limits.attempts or condition.memory_bytes > limits.memory_bytes
-    return Fate.REPLACE if is_worn and not condition.is_replaced else Fate.STAY
+    return (
+        RecyclingDecision.REPLACE
+        if is_worn and not condition.is_replaced
+        else RecyclingDecision.STAY
+    )

@@ -11,7 +11,7 @@ from headway_worker.spark.endpoint import ConnectEndpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whereabouts:
+class SparkTarget:
     """The connection, and what of this worker goes with it.
 
     `endpoint` is there for whoever asked for a session.  `java_home` is there unless the
@@ -38,7 +38,7 @@ class Whereabouts:
         return self.connection.secrets() | ({token} if token else frozenset())
 
     @classmethod
-    def from_frame(cls, frame: Frame) -> "Whereabouts":
+    def from_frame(cls, frame: Frame) -> "SparkTarget":
         """Return what `to_frame` made the data of."""
         java_home, endpoint = frame["java_home"], frame["endpoint"]
         return cls(
@@ -54,16 +54,16 @@ def whereabouts(
     java_home: Callable[[], Path],
     embedded: Callable[[], ConnectEndpoint] | None,
     master: str,
-) -> Whereabouts:
+) -> SparkTarget:
     """Return where the Spark of a connection is; EmbeddedError when the worker's own is not.
 
     `embedded` says where the worker's own server listens, for whoever wants a session.
     """
     if connection.kind is SparkKind.CONNECT:
         endpoint = ConnectEndpoint.of(connection)
-        return Whereabouts(connection=connection, master=master, endpoint=endpoint)
+        return SparkTarget(connection=connection, master=master, endpoint=endpoint)
     own = connection.kind is SparkKind.EMBEDDED and embedded is not None
-    return Whereabouts(
+    return SparkTarget(
         connection=connection,
         master=master,
         java_home=java_home(),
@@ -71,5 +71,5 @@ def whereabouts(
     )
 
 
-Locate: TypeAlias = Callable[[str, bool], Whereabouts]
+Locate: TypeAlias = Callable[[str, bool], SparkTarget]
 """Says where the Spark of a connection is; for a session it waits until the server listens."""

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, identity, moment, one_of
-from headway.domain.backfill import Direction, Fate, Reprocess
+from headway.domain.backfill import DateDecision, Direction, Reprocess
 
 Table(
     "backfill",
@@ -64,7 +64,7 @@ Table(
     # What the run is called that the date has, or is in its way: another one may be, later.
     Column("run_id", Text),
     Column("dag_run_id", BigInteger, ForeignKey("dag_run.id", ondelete="SET NULL")),
-    CheckConstraint(one_of("fate", Fate), name="fate_check"),
+    CheckConstraint(one_of("fate", DateDecision), name="fate_check"),
     PrimaryKeyConstraint("backfill_id", "position"),
     Index("backfill_date_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
     Index(

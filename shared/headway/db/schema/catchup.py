@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, moment, one_of
-from headway.domain.catchup import PassedFor
+from headway.domain.catchup import SkipReason
 
 Table(
     "passed_interval",
@@ -30,7 +30,7 @@ Table(
     Column("dag_run_id", BigInteger, ForeignKey("dag_run.id", ondelete="CASCADE")),
     moment("at", now=True),
     PrimaryKeyConstraint("dag_id", "interval_end", "schedule_date", "interval_start"),
-    CheckConstraint(one_of("reason", PassedFor), name="reason_check"),
+    CheckConstraint(one_of("reason", SkipReason), name="reason_check"),
     CheckConstraint("(reason = 'rollup') = (dag_run_id IS NOT NULL)", name="run_check"),
     Index("passed_interval_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
     comment="Intervals of a schedule without a run of their own, and the run that covers them.",

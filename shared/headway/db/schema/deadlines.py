@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, identity, moment, one_of
-from headway.domain.deadline import DeadlineReference
+from headway.domain.deadline import DeadlineMoment
 from headway.domain.states import DeadlineState
 
 Table(
@@ -29,7 +29,7 @@ Table(
     Column("seconds", Double, nullable=False),
     Column("at", DateTime(timezone=True)),
     Column("backfills", Boolean, nullable=False),
-    CheckConstraint(one_of("reference", DeadlineReference), name="reference_check"),
+    CheckConstraint(one_of("reference", DeadlineMoment), name="reference_check"),
     CheckConstraint("(reference = 'fixed') = (at IS NOT NULL)", name="at_check"),
     Index(
         "dag_deadline_one",

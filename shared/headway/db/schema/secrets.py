@@ -3,9 +3,9 @@
 from sqlalchemy import CheckConstraint, Column, LargeBinary, PrimaryKeyConstraint, Table, Text, text
 
 from headway.db.schema.columns import METADATA, moment
-from headway.domain.secret_kind import Kind
+from headway.domain.secret_kind import SecretKind
 
-_KINDS = f"kind IN ({', '.join(repr(str(kind)) for kind in Kind)})"
+_KINDS = f"kind IN ({', '.join(repr(str(kind)) for kind in SecretKind)})"
 
 Table(
     "secret",

@@ -53,17 +53,17 @@ continue alike in all children unless the module reseeds them with
 
 from headway.runtime.forker.client import Forker
 from headway.runtime.forker.handle import Child
-from headway.runtime.forker.records import ChildSpec, Exit, ForkerError, Limits
+from headway.runtime.forker.records import ChildLimits, ChildSpec, Exit, ForkerError
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 __all__ = [
     "Child",
+    "ChildLimits",
     "ChildSpec",
     "Exit",
     "Forker",
     "ForkerError",
     "Isolation",
     "Layer",
-    "Limits",
     "Sandbox",
 ]

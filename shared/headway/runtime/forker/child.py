@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
 from headway.runtime.forker.linux import die_with, stand_back
-from headway.runtime.forker.records import ChildSpec, Limits
+from headway.runtime.forker.records import ChildLimits, ChildSpec
 from headway.runtime.forker.wire import close_all_but
 from headway.runtime.sandbox.confinement import Confinement
 from headway.runtime.sandbox.privileges import go_first
@@ -83,7 +83,7 @@ def _output(descriptor: int) -> TextIO:
     )
 
 
-def _apply(limits: Limits) -> None:
+def _apply(limits: ChildLimits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits.address_space_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (limits.address_space_bytes,) * 2)

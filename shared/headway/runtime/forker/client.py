@@ -15,7 +15,7 @@ from headway.runtime.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.handle import Child
 from headway.runtime.forker.hashes import with_fixed_hashes
-from headway.runtime.forker.peer import Peer, Program, Remote
+from headway.runtime.forker.peer import FoundForker, Peer, StartedForker
 from headway.runtime.forker.records import ChildSpec, ForkerError
 from headway.runtime.forker.wire import send_message
 from headway.runtime.frames import Frame, encode_frame, receive_frame
@@ -76,7 +76,7 @@ class Forker:
                 start_new_session=True,
             )
         what = f"importing {', '.join(preload) or 'nothing'}"
-        forker = cls(Program(process), control)
+        forker = cls(StartedForker(process), control)
         forker._greet(what, ready_seconds, _hello(sandbox, without, apart=apart))
         return forker
 
@@ -100,7 +100,7 @@ class Forker:
                 f"No fork server can be reached at {path}: {error.strerror}. "
                 "Start it with `headway forker`."
             ) from error
-        peer = Remote(control)
+        peer = FoundForker(control)
         forker = cls(peer, control)
         forker._greet("accepting", ready_seconds, _hello(sandbox, without, apart=apart))
         return forker

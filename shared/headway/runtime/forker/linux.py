@@ -49,7 +49,7 @@ def go_on_without_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
-class Process(NamedTuple):
+class ProcessEntry(NamedTuple):
     """Where a process stands among the others."""
 
     parent: int
@@ -59,7 +59,7 @@ class Process(NamedTuple):
     """What it has in memory; of what processes share since a fork, each has all."""
 
 
-def processes() -> dict[int, Process]:
+def processes() -> dict[int, ProcessEntry]:
     """Return all processes of this machine; nothing where /proc is not Linux's."""
     return dict(_processes()) if sys.platform == "linux" else {}
 
@@ -76,7 +76,7 @@ def native_threads() -> list[str]:
     return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
 
 
-def _processes() -> Iterator[tuple[int, Process]]:
+def _processes() -> Iterator[tuple[int, ProcessEntry]]:
     for entry in os.listdir("/proc"):  # noqa: PTH208 - a Path for each would double the time
         if not entry.isdigit():
             continue
@@ -88,7 +88,7 @@ def _processes() -> Iterator[tuple[int, Process]]:
         fields = stat.rpartition(b")")[2].split()
         yield (
             int(entry),
-            Process(int(fields[1]), int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE),
+            ProcessEntry(int(fields[1]), int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE),
         )
 
 

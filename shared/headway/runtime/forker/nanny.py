@@ -16,11 +16,11 @@ from typing import Final, NoReturn
 from headway.runtime.forker.child import run_child
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
-from headway.runtime.forker.nest import Room
+from headway.runtime.forker.nest import SandboxRoom
 from headway.runtime.forker.records import ChildSpec, Exit
 from headway.runtime.forker.tree import Kill, kill_namespace, kill_tree
 from headway.runtime.forker.wakeup import Wakeup
-from headway.runtime.forker.watch import Watch
+from headway.runtime.forker.watch import ChildWatch
 from headway.runtime.forker.wire import close_all, close_all_but, receive_message
 from headway.runtime.frames import Frame
 from headway.runtime.sandbox import namespaces
@@ -35,7 +35,7 @@ _OF_CHILD: Final = 3
 
 
 def run_nanny(
-    reins: int, lifeline: int, room: Room | None = None, *, apart: bool = False
+    reins: int, lifeline: int, room: SandboxRoom | None = None, *, apart: bool = False
 ) -> NoReturn:
     """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
 
@@ -65,7 +65,9 @@ def run_nanny(
 
 
 class _Nanny:
-    def __init__(self, reins: socket.socket, lifeline: int, room: Room | None, kill: Kill) -> None:
+    def __init__(
+        self, reins: socket.socket, lifeline: int, room: SandboxRoom | None, kill: Kill
+    ) -> None:
         self._reins = reins
         self._lifeline = lifeline
         self._room = room
@@ -113,12 +115,14 @@ class _Nanny:
             del files[:_OF_CHILD]
             watch.over(child, deadline)
 
-    def _watch(self, spec: ChildSpec) -> Watch:
+    def _watch(self, spec: ChildSpec) -> ChildWatch:
         if self._room is None:
-            return Watch(self._reins, self._lifeline, self._wakeup, self._kill, spec.limits)
+            return ChildWatch(self._reins, self._lifeline, self._wakeup, self._kill, spec.limits)
         processes = spec.sandbox.processes if spec.sandbox else None
         limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
-        return Watch(self._reins, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy)
+        return ChildWatch(
+            self._reins, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy
+        )
 
     def _confinement(self, spec: ChildSpec) -> Confinement | None:
         """Return the sandbox of the child; ValueError if it asks for one that is not to be had."""

@@ -20,7 +20,7 @@ _MOST_PREPARED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class SandboxHome:
     """What a forker gives to its nannies: the layers in force, a folder for scratch folders."""
 
     layers: frozenset[Layer]
@@ -29,10 +29,10 @@ class Nest:
     """Whether the nanny is in a user namespace, so that the kernel counts its processes alone."""
 
 
-class Room:
+class SandboxRoom:
     """A nanny's own part: where its children write, and the sandboxes that it has prepared."""
 
-    def __init__(self, nest: Nest, folder: Path) -> None:
+    def __init__(self, nest: SandboxHome, folder: Path) -> None:
         self._nest = nest
         self._folder = folder
         self._prepared: dict[Sandbox, Confinement] = {}
@@ -85,7 +85,7 @@ def make_folder() -> Path:
     return folder
 
 
-def fork_nanny(nest: Nest, run: Callable[[Nest], NoReturn]) -> int:
+def fork_nanny(nest: SandboxHome, run: Callable[[SandboxHome], NoReturn]) -> int:
     """Fork a process that calls `run`, the first of a new PID namespace if that is in force.
 
     Only children of a process that has asked for it are born in the namespace, so a

@@ -29,7 +29,7 @@ class Peer(Protocol):
         """Have it end at once."""
 
 
-class Program:
+class StartedForker:
     """A forker that this process has started."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -60,7 +60,7 @@ class Program:
         self._process.wait()
 
 
-class Remote:
+class FoundForker:
     """A server that the forker at a socket has forked for this process."""
 
     def __init__(self, control: socket.socket) -> None:

@@ -14,7 +14,7 @@ class ForkerError(HeadwayError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ChildLimits:
     """What a child may use; None leaves what the forker has.  No child dumps core.
 
     `processes`, with their threads, and `memory_bytes` are for its whole tree, which the nanny
@@ -50,7 +50,7 @@ class ChildSpec:
     argument: Mapping[str, object] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = "/"
-    limits: Limits = field(default_factory=Limits)
+    limits: ChildLimits = field(default_factory=ChildLimits)
     sandbox: Sandbox | None = None
 
     def to_frame(self) -> Frame:
@@ -68,7 +68,7 @@ class ChildSpec:
     def from_frame(cls, frame: Frame) -> "ChildSpec":
         """Return what `to_frame` made the data of."""
         sandbox = frame["sandbox"] and Sandbox.from_frame(frame["sandbox"])
-        return cls(**{**frame, "limits": Limits(**frame["limits"]), "sandbox": sandbox})
+        return cls(**{**frame, "limits": ChildLimits(**frame["limits"]), "sandbox": sandbox})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

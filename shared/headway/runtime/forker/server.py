@@ -16,7 +16,13 @@ from headway.runtime.clock import SystemClock
 from headway.runtime.forker.child import flush_output, prepare_output
 from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
-from headway.runtime.forker.nest import Nest, Room, fork_first, fork_nanny, make_folder
+from headway.runtime.forker.nest import (
+    SandboxHome,
+    SandboxRoom,
+    fork_first,
+    fork_nanny,
+    make_folder,
+)
 from headway.runtime.forker.records import Exit, ForkerError
 from headway.runtime.forker.tree import kill_descendants, kill_stopped, reap, see_off
 from headway.runtime.forker.wakeup import Wakeup
@@ -89,15 +95,15 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
             scratch.remove(nest.folder)
 
 
-def _make_nest(hello: Frame) -> tuple[Nest, Frame]:
+def _make_nest(hello: Frame) -> tuple[SandboxHome, Frame]:
     """Find out which layers of the sandbox hold here; return what nannies must know of it."""
     folder = make_folder()
     without = frozenset(map(Layer, hello["without"]))
     isolation = find_out(Sandbox.from_frame(hello["sandbox"]), without, folder)
-    return Nest(isolation.in_force, folder), isolation.to_frame()
+    return SandboxHome(isolation.in_force, folder), isolation.to_frame()
 
 
-class _Nanny(NamedTuple):
+class _NannyRecord(NamedTuple):
     """What is kept of a nanny: the reins, to be told its end, and its scratch folder."""
 
     reins: int
@@ -106,7 +112,7 @@ class _Nanny(NamedTuple):
 
 class _Server:
     def __init__(
-        self, control: socket.socket, nest: Nest | None, watched: int | None, *, apart: bool
+        self, control: socket.socket, nest: SandboxHome | None, watched: int | None, *, apart: bool
     ) -> None:
         become_subreaper()
         self._control = control
@@ -115,8 +121,8 @@ class _Server:
         self._watched = watched
         self._wakeup = Wakeup()
         self._lifeline, self._held = os.pipe()
-        self._nannies: dict[int, _Nanny] = {}
-        self._fallen: list[_Nanny] = []
+        self._nannies: dict[int, _NannyRecord] = {}
+        self._fallen: list[_NannyRecord] = []
         self._born = 0
 
     def run(self) -> None:
@@ -144,7 +150,7 @@ class _Server:
             self._fork(reins, self._nest if message[0]["sandbox"] else None)
         return True
 
-    def _fork(self, reins: int, nest: Nest | None) -> None:
+    def _fork(self, reins: int, nest: SandboxHome | None) -> None:
         self._born += 1
         folder = None if nest is None else nest.folder / str(self._born)
         try:
@@ -152,7 +158,7 @@ class _Server:
         except OSError as error:
             _report_lost(reins, f"The system refused to fork: {error.strerror}.")
             return
-        self._nannies[pid] = _Nanny(reins, folder)
+        self._nannies[pid] = _NannyRecord(reins, folder)
 
     def _fork_plain(self, reins: int) -> int:
         if self._apart:
@@ -165,11 +171,11 @@ class _Server:
             run_nanny(reins, self._lifeline)
         return pid
 
-    def _fork_nested(self, reins: int, nest: Nest) -> int:
+    def _fork_nested(self, reins: int, nest: SandboxHome) -> int:
         folder = nest.folder / str(self._born)
 
-        def run(nest: Nest) -> NoReturn:
-            run_nanny(reins, self._lifeline, Room(nest, folder))
+        def run(nest: SandboxHome) -> NoReturn:
+            run_nanny(reins, self._lifeline, SandboxRoom(nest, folder))
 
         return fork_nanny(nest, run)
 

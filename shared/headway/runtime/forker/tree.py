@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.forker.linux import Process, own_number, processes
+from headway.runtime.forker.linux import ProcessEntry, own_number, processes
 from headway.runtime.forker.wakeup import Wakeup
 
 _CLOCK: Final = SystemClock()
@@ -111,9 +111,9 @@ def kill_descendants(on_exit: OnExit, spared: Collection[int] = ()) -> None:
         on_exit(*os.waitpid(-1, 0))
 
 
-def _freeze(spared: Collection[int]) -> dict[int, Process]:
+def _freeze(spared: Collection[int]) -> dict[int, ProcessEntry]:
     """Stop all descendants, so that none of them forks while the others are killed."""
-    stopped: dict[int, Process] = {}
+    stopped: dict[int, ProcessEntry] = {}
     for _ in range(_MOST_PASSES):
         found = descendants(spared)
         new = {pid: found[pid] for pid in found.keys() - stopped.keys()}
@@ -124,13 +124,13 @@ def _freeze(spared: Collection[int]) -> dict[int, Process]:
     return stopped
 
 
-def descendants(spared: Collection[int] = ()) -> dict[int, Process]:
+def descendants(spared: Collection[int] = ()) -> dict[int, ProcessEntry]:
     """Return the descendants of this process that live, or wait to be buried."""
     known = processes()
     children: dict[int, list[int]] = {}
     for pid, process in known.items():
         children.setdefault(process.parent, []).append(pid)
-    found: dict[int, Process] = {}
+    found: dict[int, ProcessEntry] = {}
     waiting = [pid for pid in children.get(own_number(), ()) if pid not in spared]
     while waiting:
         pid = waiting.pop()
@@ -139,7 +139,7 @@ def descendants(spared: Collection[int] = ()) -> dict[int, Process]:
     return found
 
 
-def _signal_all(targets: Mapping[int, Process], number: signal.Signals) -> None:
+def _signal_all(targets: Mapping[int, ProcessEntry], number: signal.Signals) -> None:
     """Signal these processes, and their groups.
 
     A group gets its signal in one stroke, and with it a process that flees from

@@ -11,7 +11,7 @@ from typing import Final
 from headway.runtime.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.oom import oom_kills
-from headway.runtime.forker.records import Exit, Limits
+from headway.runtime.forker.records import ChildLimits, Exit
 from headway.runtime.forker.tree import Kill, descendants, kill_tree, reap, signal_group
 from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.wire import receive_message
@@ -19,14 +19,14 @@ from headway.runtime.frames import send_frame
 
 _CLOCK: Final = SystemClock()
 
-UNLIMITED: Final = Limits()
+UNLIMITED: Final = ChildLimits()
 
 _READ_SECONDS: Final = 1.0
 """How often a deadline is read at least.  The wait of `poll` does not count the time during which
 the machine is suspended: this is how late a nanny may be after that."""
 
 
-class Watch:
+class ChildWatch:
     """A nanny's watch over one child, and over how much it becomes."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Watch:
         lifeline: int,
         wakeup: Wakeup,
         kill: Kill = kill_tree,
-        limits: Limits = UNLIMITED,
+        limits: ChildLimits = UNLIMITED,
         tidy: Callable[[], None] = lambda: None,
     ) -> None:
         self._reins = reins

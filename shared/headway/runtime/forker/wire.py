@@ -1,9 +1,9 @@
 """Messages between supervisor, forker and nannies: a frame, and open files that go with it."""
 
 import os
-import socket
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from socket import recv_fds, send_fds, socket
 from typing import Final
 
 from headway.domain.errors import SerializationError
@@ -19,19 +19,19 @@ from headway.runtime.frames import (
 _MOST_FILES: Final = 4
 
 
-def send_message(sock: socket.socket, frame: bytes, files: Sequence[int] = ()) -> None:
+def send_message(sock: socket, frame: bytes, files: Sequence[int] = ()) -> None:
     """Send an encoded frame and copies of these descriptors; the sender keeps its own."""
-    sent = socket.send_fds(sock, [frame], files)
+    sent = send_fds(sock, [frame], files)
     sock.sendall(frame[sent:])
 
 
-def receive_message(sock: socket.socket) -> tuple[Frame, list[int]] | None:
+def receive_message(sock: socket) -> tuple[Frame, list[int]] | None:
     """Wait for a message; None when the other side has closed, or died within one.
 
     There are fewer files than were sent when this process may not open as many.
     """
     try:
-        header, files, _flags, _address = socket.recv_fds(sock, HEADER.size, _MOST_FILES)
+        header, files, _flags, _address = recv_fds(sock, HEADER.size, _MOST_FILES)
         if not header:
             return None
         header += receive_exactly(sock, HEADER.size - len(header)) or b""

@@ -8,9 +8,9 @@
 `asking` only by `headway health`.  Nothing here knows the database: it is given a function.
 """
 
-from headway.runtime.health.answers import Health, Phase
-from headway.runtime.health.check import Check
+from headway.runtime.health.answers import Health, ServicePhase
+from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import Looking
-from headway.runtime.health.progress import Progress
+from headway.runtime.health.progress import LoopProgress
 
-__all__ = ["Check", "Health", "Looking", "Phase", "Progress"]
+__all__ = ["Health", "HealthCheck", "Looking", "LoopProgress", "ServicePhase"]

@@ -7,12 +7,12 @@ from typing import Final
 
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
-from headway.runtime.health.check import Check
+from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import PATIENCE
-from headway.runtime.health.progress import Progress
+from headway.runtime.health.progress import LoopProgress
 
 
-class Phase(StrEnum):
+class ServicePhase(StrEnum):
     """What a service is at, until it is told to stop."""
 
     WAITING = "waiting for the database"
@@ -25,7 +25,7 @@ MOMENT: Final = 0.5
 """Seconds that /healthz waits for the database, where it asks at all."""
 
 
-def _unknown(_patience: float) -> list[Check]:
+def _unknown(_patience: float) -> list[HealthCheck]:
     return []
 
 
@@ -40,27 +40,27 @@ class Health:
 
     bell: Bell
     clock: Clock
-    database: Callable[[float], list[Check]] = _unknown
-    others: list[Callable[[], Check]] = field(default_factory=list)
-    phase: Phase = Phase.WAITING
+    database: Callable[[float], list[HealthCheck]] = _unknown
+    others: list[Callable[[], HealthCheck]] = field(default_factory=list)
+    phase: ServicePhase = ServicePhase.WAITING
     is_shown: bool = False
-    progress: Progress = field(init=False)
+    progress: LoopProgress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.clock)
+        self.progress = LoopProgress(self.clock)
 
     def begin(self) -> None:
         """Say that the process is registered, and makes ready for its loop."""
-        self.phase = Phase.STARTING
+        self.phase = ServicePhase.STARTING
         self.progress.move()
 
     def moved(self, rest: float = 0.0) -> None:
         """Say that the loop takes a step, or rests for so many seconds at the most."""
-        if self.phase is Phase.STARTING:
-            self.phase = Phase.RUNNING
+        if self.phase is ServicePhase.STARTING:
+            self.phase = ServicePhase.RUNNING
         self.progress.move(rest)
 
-    def alive(self) -> list[Check]:
+    def alive(self) -> list[HealthCheck]:
         """Tell whether the loop makes steps.
 
         One that makes none while the database does not answer may be waiting for it.  A new
@@ -71,11 +71,11 @@ class Health:
             return [loop]
         return [replace(loop, ok=True, found=f"{loop.found}; the database does not answer")]
 
-    def ready(self) -> list[Check]:
+    def ready(self) -> list[HealthCheck]:
         """Tell whether the process does what it is there for."""
         looks = [look() for look in self.others]
         return [self._service(), self.progress.check(), *looks, *self.database(PATIENCE)]
 
-    def _service(self) -> Check:
+    def _service(self) -> HealthCheck:
         phase = "stopping" if self.bell.stopped.is_set() else str(self.phase)
-        return Check("service", phase == Phase.RUNNING, phase)
+        return HealthCheck("service", phase == ServicePhase.RUNNING, phase)

@@ -5,13 +5,13 @@ from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from typing import Final
 
-from headway.runtime.health.check import Check, from_data
+from headway.runtime.health.check import HealthCheck, from_data
 
 PATIENCE: Final = 5.0
 """Seconds that an answer may take; a service gives one within three."""
 
 
-def ask(port: int, path: str) -> list[Check]:
+def ask(port: int, path: str) -> list[HealthCheck]:
     """Return the checks that the service at that port of this machine answers with.
 
     Where no service answers, that is the one check that is returned.
@@ -22,4 +22,4 @@ def ask(port: int, path: str) -> list[Check]:
             return from_data(json.loads(connection.getresponse().read()))
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        return [Check("endpoint", False, f"no answer at port {port}: {why}")]
+        return [HealthCheck("endpoint", False, f"no answer at port {port}: {why}")]

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """One thing that was looked at, whether it is as it must be, and what was found."""
 
     check: str
@@ -14,7 +14,7 @@ class Check:
     found: str
 
 
-def as_data(checks: Sequence[Check]) -> dict[str, Any]:
+def as_data(checks: Sequence[HealthCheck]) -> dict[str, Any]:
     """Return the checks as the plain data that /healthz and /readyz show."""
     return {
         "ok": all(it.ok for it in checks),
@@ -22,10 +22,10 @@ def as_data(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def from_data(data: Any) -> list[Check]:
+def from_data(data: Any) -> list[HealthCheck]:
     """Return what `as_data` made the data of; ValueError if it did not make it."""
     try:
         rows = [(it["check"], it["ok"], it["found"]) for it in data["checks"]]
     except (TypeError, KeyError) as error:
         raise ValueError("this is no answer of a service's health") from error
-    return [Check(str(name), ok is True, str(found)) for name, ok, found in rows]
+    return [HealthCheck(str(name), ok is True, str(found)) for name, ok, found in rows]

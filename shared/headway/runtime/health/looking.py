@@ -6,7 +6,7 @@ from threading import Event, Lock, Thread
 from typing import Final
 
 from headway.runtime.clock import Clock
-from headway.runtime.health.check import Check
+from headway.runtime.health.check import HealthCheck
 
 PATIENCE: Final = 2.0
 """Seconds that a look gets; who asks later hears at once that it has not ended."""
@@ -20,7 +20,7 @@ class _Look:
     began_at: float
     ended_at: float = 0.0
     ended: Event = field(default_factory=Event)
-    found: list[Check] = field(default_factory=list)
+    found: list[HealthCheck] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -31,18 +31,18 @@ class Looking:
     """
 
     name: str
-    look: Callable[[], list[Check]]
+    look: Callable[[], list[HealthCheck]]
     clock: Clock
     _lock: Lock = field(default_factory=Lock)
     _last: _Look | None = None
 
-    def __call__(self, patience: float = PATIENCE) -> list[Check]:
+    def __call__(self, patience: float = PATIENCE) -> list[HealthCheck]:
         """Return what the last look has found, or that it has not ended for so many seconds."""
         look = self._current()
         if self.clock.wait(look.ended, look.began_at + patience - self.clock.monotonic()):
             return look.found
         seconds = self.clock.monotonic() - look.began_at
-        return [Check(self.name, False, f"has not answered for {seconds:.1f} s")]
+        return [HealthCheck(self.name, False, f"has not answered for {seconds:.1f} s")]
 
     def _current(self) -> _Look:
         """Return the look that is under way or fresh, else one that begins now."""
@@ -55,7 +55,7 @@ class Looking:
             return last
 
     def _run(self, look: _Look) -> None:
-        look.found = [Check(self.name, False, "the look has failed; the log says why")]
+        look.found = [HealthCheck(self.name, False, "the look has failed; the log says why")]
         try:
             look.found = self.look()
         finally:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headway.runtime.clock import Clock
-from headway.runtime.health.check import Check
+from headway.runtime.health.check import HealthCheck
 
 STUCK_AFTER: Final = 120.0
 """Seconds without a sign of the loop after which it is stuck.
@@ -14,7 +14,7 @@ A step may wait 60 s for a fork server to start, and 30 s for a statement.
 
 
 @dataclass(slots=True)
-class Progress:
+class LoopProgress:
     """When the loop of this process was last heard of; any thread may tell or ask."""
 
     clock: Clock
@@ -28,8 +28,8 @@ class Progress:
         """Say that a step begins; or that one has ended, and that the loop rests for so long."""
         self._last = self.clock.monotonic(), rest
 
-    def check(self) -> Check:
+    def check(self) -> HealthCheck:
         """Tell whether the loop has moved within the bound, a rest that it announced aside."""
         moved_at, rest = self._last
         silent = self.clock.monotonic() - moved_at
-        return Check("loop", silent <= rest + self.bound, f"last moved {silent:.1f} s ago")
+        return HealthCheck("loop", silent <= rest + self.bound, f"last moved {silent:.1f} s ago")

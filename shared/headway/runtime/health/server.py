@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 
 from headway.domain.errors import SettingsError
 from headway.metrics.exposition import CONTENT_TYPE, Exposition
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.runtime.clock import Clock
 from headway.runtime.health.answers import Health
-from headway.runtime.health.check import Check, as_data
+from headway.runtime.health.check import HealthCheck, as_data
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log no request: probes come every few seconds."""
 
 
-def start(service: Service, port: int, health: Health) -> HealthServer:
+def start(service: ServiceKind, port: int, health: Health) -> HealthServer:
     """Serve at that port, which a setting of the service names, until the server is closed."""
     try:
         answer = partial(page_of, health, Exposition(service))
@@ -176,7 +176,7 @@ def start(service: Service, port: int, health: Health) -> HealthServer:
     return server
 
 
-def _checks(checks: list[Check]) -> Page:
+def _checks(checks: list[HealthCheck]) -> Page:
     data = as_data(checks)
     return _json(HTTPStatus.OK if data["ok"] else HTTPStatus.SERVICE_UNAVAILABLE, data)
 

@@ -17,7 +17,7 @@ does, however that happens.  Once the launcher lets go of the control, the stem 
 has forked, and leaves when nothing of it is left.
 """
 
-from headway.runtime.stem.client import Shoot, Stem, StemError
-from headway.runtime.stem.records import Order
+from headway.runtime.stem.client import Prefork, PreforkError, Service
+from headway.runtime.stem.records import ServiceOrder
 
-__all__ = ["Order", "Shoot", "Stem", "StemError"]
+__all__ = ["Prefork", "PreforkError", "Service", "ServiceOrder"]

@@ -15,8 +15,8 @@ from headway.runtime.clock import SystemClock
 from headway.runtime.forker.wire import receive_message, send_message
 from headway.runtime.frames import Frame, encode_frame
 from headway.runtime.starting import uninterrupted
-from headway.runtime.stem.records import Order
-from headway.runtime.tether import tethered
+from headway.runtime.stem.records import ServiceOrder
+from headway.runtime.tether import dies_with_parent
 
 _CLOCK: Final = SystemClock()
 _START_SECONDS: Final = 60.0
@@ -25,14 +25,14 @@ _START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 10.0
 
 
-class StemError(HeadwayError):
+class PreforkError(HeadwayError):
     """No program can be forked, because the stem does not start."""
 
 
-class Shoot:
+class Service:
     """A program that was forked, with what `subprocess.Popen` offers of one."""
 
-    def __init__(self, stem: "Stem", pid: int) -> None:
+    def __init__(self, stem: "Prefork", pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self._stem = stem
@@ -62,7 +62,7 @@ class Shoot:
         self.send_signal(signal.SIGKILL)
 
 
-class Stem:
+class Prefork:
     """A process that has imported `modules`, and what was forked from it; a context manager.
 
     It is started with the context, and anew by the next `fork` when it has died; all programs
@@ -73,7 +73,7 @@ class Stem:
     def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self._modules = modules
         self._environment = environment
-        self._shoots: dict[int, Shoot] = {}
+        self._shoots: dict[int, Service] = {}
         self._answer: Frame | None = None
 
     def __enter__(self) -> Self:
@@ -92,7 +92,7 @@ class Stem:
     ) -> None:
         self.close()
 
-    def fork(self, order: Order, output: int, gate: int | None = None) -> Shoot:
+    def fork(self, order: ServiceOrder, output: int, gate: int | None = None) -> Service:
         """Start a program that writes to the descriptor `output`.
 
         With a `gate`, the reading end of a pipe, it waits in `service.await_gate` for that's end.
@@ -106,7 +106,7 @@ class Stem:
             self._start()
             answer = self._ask(order, files)
         if answer is None:
-            raise StemError("The process that forks the services does not start; see above.")
+            raise PreforkError("The process that forks the services does not start; see above.")
         if "refused" in answer:
             raise OSError(answer["refused"])
         return self._shoots[answer["started"]]
@@ -143,7 +143,9 @@ class Stem:
         number = str(theirs.fileno())
         with theirs:
             self._process = subprocess.Popen(
-                tethered([sys.executable, "-m", "headway.runtime.stem", number, *self._modules]),
+                dies_with_parent(
+                    [sys.executable, "-m", "headway.runtime.stem", number, *self._modules]
+                ),
                 env=dict(self._environment),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -151,7 +153,7 @@ class Stem:
                 start_new_session=True,
             )
 
-    def _ask(self, order: Order, files: Sequence[int]) -> Frame | None:
+    def _ask(self, order: ServiceOrder, files: Sequence[int]) -> Frame | None:
         """Return what the stem answers to an order; None if it is dead, or does not answer."""
         with suppress(BrokenPipeError), uninterrupted():  # then it is not heard of, either
             send_message(self._control, encode_frame({"start": order.to_frame()}), files)
@@ -167,7 +169,7 @@ class Stem:
             self._shoots.pop(frame["ended"]).returncode = frame["code"]
             return
         if "started" in frame:
-            self._shoots[frame["started"]] = Shoot(self, frame["started"])
+            self._shoots[frame["started"]] = Service(self, frame["started"])
         self._answer = frame
 
     def _lose(self) -> None:

@@ -8,7 +8,7 @@ from headway.runtime.frames import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ServiceOrder:
     """A program to start: "package.module:function", its command line, its whole environment."""
 
     call: str

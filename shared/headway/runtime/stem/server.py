@@ -16,14 +16,14 @@ from headway.runtime.forker.wire import close_all, receive_message
 from headway.runtime.frames import Frame, send_frame
 from headway.runtime.linux import name_process
 from headway.runtime.service import GATE
-from headway.runtime.stem.records import Order
+from headway.runtime.stem.records import ServiceOrder
 from headway.runtime.tether import die_with_parent
 
 _END_SECONDS: Final = 5.0
 """Seconds that programs have to end which the launcher has not waited for."""
 
 
-def serve(control: socket.socket, modules: Iterable[str]) -> Order | None:
+def serve(control: socket.socket, modules: Iterable[str]) -> ServiceOrder | None:
     """Import the modules, then fork programs until the launcher is gone.
 
     In a program just forked it returns what that is to run; in the stem itself, None at the end.
@@ -33,16 +33,16 @@ def serve(control: socket.socket, modules: Iterable[str]) -> Order | None:
         importlib.import_module(module)
     gc.freeze()  # what is there now stays shared with all programs
     gc.enable()
-    return _Stem(control).run()
+    return _ServiceForks(control).run()
 
 
-class _Stem:
+class _ServiceForks:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._wakeup = Wakeup()
         self._living: set[int] = set()
 
-    def run(self) -> Order | None:
+    def run(self) -> ServiceOrder | None:
         events = select.poll()
         for source in (self._wakeup.fileno(), self._control.fileno()):
             events.register(source, select.POLLIN)
@@ -60,13 +60,13 @@ class _Stem:
                 if order is not None:
                     return order
 
-    def _obey(self, frame: Frame, files: list[int]) -> Order | None:
+    def _obey(self, frame: Frame, files: list[int]) -> ServiceOrder | None:
         """Do what the launcher says; return an order in the process that is to carry it out."""
         if "signal" in frame:
             if frame["pid"] in self._living:  # else the number may be another process's by now
                 os.kill(frame["pid"], frame["signal"])
             return None
-        order, stem = Order.from_frame(frame["start"]), os.getpid()
+        order, stem = ServiceOrder.from_frame(frame["start"]), os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
@@ -109,7 +109,7 @@ class _Stem:
         self._living.discard(pid)
 
 
-def _become(order: Order, files: Sequence[int]) -> None:
+def _become(order: ServiceOrder, files: Sequence[int]) -> None:
     """Take the environment of the program, its output, and its gate if there is one."""
     output, *gate = files
     os.dup2(output, 1)

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from headway.runtime.bell import Bell
-from headway.runtime.health import Check, Health, Phase
+from headway.runtime.health import Health, HealthCheck, ServicePhase
 from headway.runtime.health.progress import STUCK_AFTER
 from headway.testing.clock import FakeClock
 
-ANSWERS = Check("database", True, "answers")
-AWAY = Check("database", False, "Connection refused")
-NEWER = Check("schema", False, "is 9999; this release needs 0015")
+ANSWERS = HealthCheck("database", True, "answers")
+AWAY = HealthCheck("database", False, "Connection refused")
+NEWER = HealthCheck("schema", False, "is 9999; this release needs 0015")
 
 
-def health_with(*checks: Check) -> tuple[Health, FakeClock]:
+def health_with(*checks: HealthCheck) -> tuple[Health, FakeClock]:
     """A service whose loop has begun, and which finds these checks when it asks the database."""
     clock = FakeClock()
     health = Health(Bell(), clock, lambda _patience: list(checks))
@@ -23,12 +23,12 @@ def health_with(*checks: Check) -> tuple[Health, FakeClock]:
     return health, clock
 
 
-def verdict(checks: list[Check]) -> dict[str, bool]:
+def verdict(checks: list[HealthCheck]) -> dict[str, bool]:
     return {it.check: it.ok for it in checks}
 
 
 def test_a_service_whose_loop_moves_is_alive_whatever_the_database_does() -> None:
-    def ask(_patience: float) -> list[Check]:
+    def ask(_patience: float) -> list[HealthCheck]:
         raise AssertionError("the database was asked")
 
     health = Health(Bell(), FakeClock(), ask)
@@ -37,7 +37,7 @@ def test_a_service_whose_loop_moves_is_alive_whatever_the_database_does() -> Non
 
 
 @pytest.mark.parametrize("checks", [(ANSWERS,), (ANSWERS, NEWER), ()])
-def test_a_service_whose_loop_is_stuck_is_not_alive(checks: tuple[Check, ...]) -> None:
+def test_a_service_whose_loop_is_stuck_is_not_alive(checks: tuple[HealthCheck, ...]) -> None:
     health, clock = health_with(*checks)
 
     clock.advance(STUCK_AFTER + 1)
@@ -58,7 +58,7 @@ def test_a_loop_that_may_be_waiting_for_the_database_is_left_alone() -> None:
 def test_to_tell_that_it_is_alive_it_waits_for_no_database() -> None:
     waited: list[float] = []
 
-    def ask(patience: float) -> list[Check]:
+    def ask(patience: float) -> list[HealthCheck]:
         waited.append(patience)
         return [AWAY]
 
@@ -78,7 +78,7 @@ def test_a_service_that_runs_is_ready() -> None:
 
 
 def draining(health: Health) -> None:
-    health.phase = Phase.DRAINING
+    health.phase = ServicePhase.DRAINING
 
 
 def stopping(health: Health) -> None:
@@ -86,7 +86,7 @@ def stopping(health: Health) -> None:
 
 
 def lacking(health: Health) -> None:
-    health.others.append(lambda: Check("fork server", False, "is missing"))
+    health.others.append(lambda: HealthCheck("fork server", False, "is missing"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_makes_a_service_not_ready(
 
 @pytest.mark.parametrize(("checks", "wrong"), [((AWAY,), "database"), ((ANSWERS, NEWER), "schema")])
 def test_what_the_database_says_makes_a_service_not_ready(
-    checks: tuple[Check, ...], wrong: str
+    checks: tuple[HealthCheck, ...], wrong: str
 ) -> None:
     health, _ = health_with(*checks)
 

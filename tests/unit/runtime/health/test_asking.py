@@ -8,9 +8,9 @@ from threading import Thread
 
 import pytest
 
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.runtime.bell import Bell
-from headway.runtime.health import Check, Health
+from headway.runtime.health import Health, HealthCheck
 from headway.runtime.health.asking import ask
 from headway.runtime.health.server import start
 from headway.testing.clock import FakeClock
@@ -23,7 +23,7 @@ def stranger() -> Iterator[socket.socket]:
         yield listening
 
 
-def answered(stranger: socket.socket, words: bytes) -> list[Check]:
+def answered(stranger: socket.socket, words: bytes) -> list[HealthCheck]:
     """What `ask` makes of these words of another program."""
 
     def reply() -> None:
@@ -40,8 +40,10 @@ def answered(stranger: socket.socket, words: bytes) -> list[Check]:
 
 
 def test_the_checks_are_those_of_the_service() -> None:
-    health = Health(Bell(), FakeClock(), lambda _patience: [Check("database", False, "is away")])
-    with closing(start(Service.WORKER, 0, health)) as running:
+    health = Health(
+        Bell(), FakeClock(), lambda _patience: [HealthCheck("database", False, "is away")]
+    )
+    with closing(start(ServiceKind.WORKER, 0, health)) as running:
         assert ask(running.port, "/healthz") == health.alive()
         assert ask(running.port, "/readyz") == health.ready()
         assert not all(it.ok for it in health.ready())
@@ -53,7 +55,7 @@ def test_where_nobody_listens_that_is_the_check(stranger: socket.socket) -> None
 
     [check] = ask(port, "/healthz")
 
-    assert check == Check("endpoint", False, f"no answer at port {port}: Connection refused")
+    assert check == HealthCheck("endpoint", False, f"no answer at port {port}: Connection refused")
 
 
 @pytest.mark.parametrize(
@@ -77,5 +79,5 @@ def test_only_true_is_well(stranger: socket.socket) -> None:
     body = json.dumps({"ok": True, "checks": [{"check": "loop", "ok": "no", "found": ""}]})
 
     assert answered(stranger, b"HTTP/1.0 200 OK\r\n\r\n" + body.encode()) == [
-        Check("loop", False, "")
+        HealthCheck("loop", False, "")
     ]

@@ -8,12 +8,12 @@ from threading import Event
 import pytest
 
 from headway.runtime.clock import SystemClock
-from headway.runtime.health.check import Check
+from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import FRESH, Looking
 from headway.testing.clock import FakeClock
 
 LONG = 60.0
-GOOD = [Check("database", True, "answers")]
+GOOD = [HealthCheck("database", True, "answers")]
 
 
 class Slow:
@@ -23,7 +23,7 @@ class Slow:
         self.begun = 0
         self.go = Event()
 
-    def __call__(self) -> list[Check]:
+    def __call__(self) -> list[HealthCheck]:
         self.begun += 1
         assert self.go.wait(LONG)
         return GOOD
@@ -59,7 +59,7 @@ def slow() -> Iterator[Slow]:
 
 def test_what_was_found_is_told_to_all_who_ask_soon() -> None:
     clock, looks = Waiting(), iter(range(1000))
-    looking = Looking("database", lambda: [Check("database", True, str(next(looks)))], clock)
+    looking = Looking("database", lambda: [HealthCheck("database", True, str(next(looks)))], clock)
 
     found = [looking()[0].found, looking()[0].found]
     clock.advance(FRESH)
@@ -83,7 +83,10 @@ def test_one_that_hangs_is_not_waited_for_and_not_begun_again(slow: Slow) -> Non
     looking = Looking("database", slow, clock)
 
     first = looking()
-    assert (clock.passed, first) == (2.0, [Check("database", False, "has not answered for 2.0 s")])
+    assert (clock.passed, first) == (
+        2.0,
+        [HealthCheck("database", False, "has not answered for 2.0 s")],
+    )
 
     clock.passed = 30.0
     later = looking()
@@ -110,7 +113,7 @@ def test_a_look_that_fails_by_a_mistake_is_no_good_news(monkeypatch: pytest.Monk
     raised = Event()
     monkeypatch.setattr(threading, "excepthook", lambda _raised: raised.set())
 
-    def fail() -> list[Check]:
+    def fail() -> list[HealthCheck]:
         raise ValueError("bug")
 
     [check] = Looking("database", fail, SystemClock())(LONG)

@@ -1,12 +1,12 @@
 """When a loop counts as stuck."""
 
-from headway.runtime.health.progress import STUCK_AFTER, Progress
+from headway.runtime.health.progress import STUCK_AFTER, LoopProgress
 from headway.testing.clock import FakeClock
 
 
 def test_a_loop_that_is_not_heard_of_for_the_bound_is_stuck() -> None:
     clock = FakeClock()
-    progress = Progress(clock)
+    progress = LoopProgress(clock)
 
     clock.advance(STUCK_AFTER)
     assert progress.check().ok
@@ -19,7 +19,7 @@ def test_a_loop_that_is_not_heard_of_for_the_bound_is_stuck() -> None:
 
 def test_one_that_moves_is_not_stuck_any_more() -> None:
     clock = FakeClock()
-    progress = Progress(clock)
+    progress = LoopProgress(clock)
     clock.advance(10 * STUCK_AFTER)
 
     progress.move()
@@ -31,7 +31,7 @@ def test_one_that_moves_is_not_stuck_any_more() -> None:
 def test_a_rest_that_was_announced_does_not_count() -> None:
     """`scheduler_idle_sleep_time` may be any number of seconds."""
     clock = FakeClock()
-    progress = Progress(clock, bound=10)
+    progress = LoopProgress(clock, bound=10)
 
     progress.move(300)
     clock.advance(310)
@@ -43,7 +43,7 @@ def test_a_rest_that_was_announced_does_not_count() -> None:
 
 def test_a_rest_is_over_when_the_loop_moves() -> None:
     clock = FakeClock()
-    progress = Progress(clock, bound=10)
+    progress = LoopProgress(clock, bound=10)
     progress.move(300)
 
     progress.move()

@@ -13,17 +13,17 @@ from urllib.request import Request, urlopen
 import pytest
 
 from headway.domain.errors import SettingsError
-from headway.metrics.metric import Service
+from headway.metrics.metric import ServiceKind
 from headway.metrics.worker import LOG_BYTES_LOST
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
-from headway.runtime.health import Check, Health, server
+from headway.runtime.health import Health, HealthCheck, server
 from headway.runtime.health.server import HealthServer, Page, start
 from headway.testing.clock import FakeClock
 from headway.testing.metrics import total
 
 LONG = 60.0
-ANSWERS = Check("database", True, "answers")
+ANSWERS = HealthCheck("database", True, "answers")
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def health(clock: FakeClock) -> Health:
 
 @pytest.fixture
 def port(health: Health) -> Iterator[int]:
-    with closing(start(Service.WORKER, 0, health)) as running:
+    with closing(start(ServiceKind.WORKER, 0, health)) as running:
         yield running.port
 
 
@@ -159,7 +159,7 @@ def test_it_listens_at_every_address_of_the_machine(port: int) -> None:
 
 def test_a_port_that_is_taken_is_an_error_that_names_the_setting(port: int, health: Health) -> None:
     with pytest.raises(SettingsError) as caught:
-        start(Service.PARSER, port, health)
+        start(ServiceKind.PARSER, port, health)
 
     assert str(caught.value).startswith(
         f"HEADWAY_PARSER_HTTP_PORT: this process cannot listen at port {port}: Address already"

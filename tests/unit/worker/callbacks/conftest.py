@@ -20,15 +20,15 @@ from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import CallbackState, RunType
 from headway.runtime.forker import Exit
-from headway.runtime.log_lines import Source
+from headway.runtime.log_lines import LogSource
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.sdk.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork
-from headway_worker.callbacks.crew import CallbackCrew, Surroundings
-from headway_worker.log_file import Limits, LogFile
+from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
+from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.scratch import ScratchFolders
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal
@@ -158,7 +158,7 @@ class Town:
         self.children: dict[int, Child] = {}
         self.refusal: Exception | None = None
         self.is_ready = True
-        around = Surroundings(
+        around = WorkerHost(
             settings,
             self.clock,
             Pace(idle=1),
@@ -180,11 +180,11 @@ class Town:
         self.children[number] = Child()
         self.children[number].until = until
         child: Any = self.children[number]
-        log = LogFile(self.folder, Path(f"{number}.log"), Limits(2**20, 2**20), self.clock)
+        log = LogFile(self.folder, Path(f"{number}.log"), LogLimits(2**20, 2**20), self.clock)
         reading, writing = os.pipe()
         os.close(writing)
         scratch = ScratchFolders(self.folder).take(f"{number}-1")
-        made = Attempt(its, child, log, {reading: Source.STDOUT}, scratch)
+        made = Attempt(its, child, log, {reading: LogSource.STDOUT}, scratch)
         made.deadline = self.clock.monotonic() + self.settings.callback_timeout
         return made
 
