@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from headway.cli import terminal
 from headway.cli.main import app
+from headway.db import contents as stored_code
 from headway.db import versions
 from headway.db.versions import NewVersion
 from headway.domain.spec import DagSpec, MapInput
@@ -55,7 +56,7 @@ def put(engine: Engine, spec: DagSpec, commit: str | None = None, **files: bytes
         conn.execute(text("UPDATE dag SET version_id = NULL"))
         conn.execute(text("DELETE FROM dag_version WHERE manifest_hash = :it"), {"it": NO_CODE})
         by_hash = {content_hash(content): content for content in contents.values()}
-        versions.add_code(conn, {key: manifest}, by_hash)
+        stored_code.add_code(conn, {key: manifest}, by_hash)
         fingerprint = codec.fingerprint(encoded, key)
         new = NewVersion(spec, encoded, fingerprint, key, commit)
         version = versions.add(conn, [new])[spec.dag_id]

@@ -55,7 +55,7 @@ def add(conn: Connection, spec: DagSpec, code: bytes) -> int:
     files = {"dag.py": content_hash(code)}
     key, data = manifest_hash(files), codec.encode(spec)
     lock_dag(conn, spec.dag_id)
-    versions.add_code(conn, {key: files}, {content_hash(code): code})
+    contents.add_code(conn, {key: files}, {content_hash(code): code})
     fingerprint = codec.fingerprint(data, key)
     found = versions.find(conn, {spec.dag_id: fingerprint})
     found = found or versions.add(conn, [NewVersion(spec, data, fingerprint, key)])
@@ -194,7 +194,7 @@ def test_content_goes_with_the_last_version_that_had_it(
 
 def test_content_that_was_stored_lately_stays(engine: Engine, parser: Engine, me: Identity) -> None:
     with engine.begin() as conn:
-        versions.add_code(conn, {"m": {"a.py": "f"}}, {"f": b"content"})
+        contents.add_code(conn, {"m": {"a.py": "f"}}, {"f": b"content"})
         contents.add_definitions(conn, {"d": "{}"})
 
     prune(parser, me, 0.0, 1)
@@ -218,11 +218,11 @@ def test_a_full_batch_says_that_there_may_be_more(
 def test_what_a_parser_stores_again_is_not_pruned_under_it(engine: Engine, parser: Engine) -> None:
     """The parser has found the content, and has not entered yet who needs it."""
     with engine.begin() as conn:
-        versions.add_code(conn, {"m": {}}, {"f": b"content"})
+        contents.add_code(conn, {"m": {}}, {"f": b"content"})
         contents.add_definitions(conn, {"d": "{}"})
 
     with parser.begin() as storing:
-        versions.add_code(storing, {"m": {}}, {"f": b"content"})
+        contents.add_code(storing, {"m": {}}, {"f": b"content"})
         contents.add_definitions(storing, {"d": "{}"})
         with engine.begin() as conn:
             assert retention.prune_manifests(conn, 0, 100) == 0
@@ -236,7 +236,7 @@ def test_what_is_stored_again_after_long_is_young_again(engine: Engine, parser: 
     """So that it stays though its version is stored by a transaction of its own."""
     for _ in range(2):
         with parser.begin() as conn:
-            versions.add_code(conn, {"m": {}}, {"f": b"content"})
+            contents.add_code(conn, {"m": {}}, {"f": b"content"})
             contents.add_definitions(conn, {"d": "{}"})
         with engine.begin() as conn:
             assert retention.prune_manifests(conn, 3600, 100) == 0
@@ -297,7 +297,7 @@ def test_a_version_that_was_committed_before_the_lock_keeps_its_content(
     put(engine, 1)
     files = {"dag.py": content_hash(b"code")}
     with engine.begin() as conn:
-        versions.add_code(conn, {manifest_hash(files): files}, {content_hash(b"code"): b"code"})
+        contents.add_code(conn, {manifest_hash(files): files}, {content_hash(b"code"): b"code"})
     age(engine)
 
     with engine.begin() as conn:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.db import versions
+from headway.db import contents, versions
 from headway.db.versions import NewVersion
 from headway.domain.spec import TaskSpec
 from headway.domain.trigger_rules import TriggerRule
@@ -70,12 +70,12 @@ def test_a_dag_without_tasks_has_a_version(engine: Engine) -> None:
 def test_content_is_stored_once(engine: Engine) -> None:
     both = {"hash a": b"\x00binary", "hash b": b""}
     with engine.begin() as conn:
-        versions.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
-        versions.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
-        versions.add_code(conn, {"second": {"c.py": "hash a"}}, {"hash a": b"\x00binary"})
+        contents.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
+        contents.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
+        contents.add_code(conn, {"second": {"c.py": "hash a"}}, {"hash a": b"\x00binary"})
 
-        assert versions.manifest(conn, "second") == {"c.py": "hash a"}
-        assert versions.contents(conn, ["hash a", "hash b", "none"]) == both
+        assert contents.manifest(conn, "second") == {"c.py": "hash a"}
+        assert contents.contents(conn, ["hash a", "hash b", "none"]) == both
         assert versions.piece(conn, "hash a", 1, 3) == (b"bin", 7)
         assert versions.piece(conn, "hash a", 6, 3) == (b"y", 7)
         assert conn.scalar(text("SELECT count(*) FROM code_file")) == 2

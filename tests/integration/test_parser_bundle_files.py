@@ -45,7 +45,7 @@ def stored(engine: Engine) -> list[set[str] | None]:
     with engine.connect() as conn:
         for number in conn.scalars(text("SELECT id FROM dag_version ORDER BY id")).all():
             key = versions.bundle_hash(conn, number)
-            found.append(None if key is None else set(versions.manifest(conn, key)))
+            found.append(None if key is None else set(contents.manifest(conn, key)))
     return found
 
 
@@ -115,7 +115,7 @@ def test_files_of_a_bundle_that_is_stored_are_not_asked_for_again(
     """A cold start stores hundreds of DAG files of one scan, some at a time."""
     first = parsed(root)
     take_over(engine, me, first)
-    monkeypatch.setattr(versions, "unknown_files", None)
+    monkeypatch.setattr(contents, "unknown_files", None)
     later = parse("b.py", seed.dag(seed.task("load"), dag_id="b"), code=b"more")
 
     take_over(engine, me, replace(later, bundle=first.bundle))
@@ -142,7 +142,7 @@ def test_of_a_bundle_that_has_changed_only_what_has_is_asked_for(
         asked.append(set(hashes))
         return contents.unknown_files(conn, hashes)
 
-    monkeypatch.setattr(versions, "unknown_files", unknown)
+    monkeypatch.setattr(contents, "unknown_files", unknown)
 
     take_over(engine, me, replace(second, bundle=replace(second.bundle, last=first.bundle.last)))
 

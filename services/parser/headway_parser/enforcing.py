@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
+from headway.db import contents as stored_code
 from headway.db import entries, versions
 from headway.db.versions import NewVersion
 from headway_parser.bundle_files import BundleFiles
@@ -91,7 +92,7 @@ def _add_code(conn: Connection, parses: Iterable[StoredParse]) -> dict[int, _Sto
     contents = {key: it for parse in of_files for key, it in parse.result.contents.items()}
     bundles = {id(it.bundle): it.bundle for it in of_files if it.bundle is not None}
     asked = {key for it in bundles.values() for key in (it.manifest_hash, it.last.manifest_hash)}
-    unknown = set(versions.unknown_manifests(conn, asked - {""}))
+    unknown = set(stored_code.unknown_manifests(conn, asked - {""}))
     for bundle in bundles.values():
         if bundle.manifest_hash in unknown:
             held = () if bundle.last.manifest_hash in unknown else bundle.last.contents
@@ -99,14 +100,14 @@ def _add_code(conn: Connection, parses: Iterable[StoredParse]) -> dict[int, _Sto
             manifests[bundle.manifest_hash] = files
             contents |= new
         bundle.remember()
-    versions.add_code(conn, manifests, contents)
+    stored_code.add_code(conn, manifests, contents)
     return {key: _Stored(it.manifest_hash, not it.gap) for key, it in bundles.items()}
 
 
 def _unknown_files(
     conn: Connection, held: Collection[str], hashes: Collection[str]
 ) -> Collection[str]:
-    return versions.unknown_files(conn, set(hashes).difference(held))
+    return stored_code.unknown_files(conn, set(hashes).difference(held))
 
 
 def _said(bundle: BundleFiles) -> str:

@@ -16,6 +16,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from headway.db import contents as stored_code
 from headway.db import versions
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.bundle_code import check_path
@@ -52,7 +53,7 @@ class CodeCache:
         """Return the files of a manifest; their contents are in the folder."""
         files = self._known.get(manifest_hash)
         if files is None:
-            files = _checked(versions.manifest(conn, manifest_hash))
+            files = _checked(stored_code.manifest(conn, manifest_hash))
             self.provide(conn, files.values())
             self._remember(manifest_hash, files)
         return Code(self.folder, files)
@@ -61,7 +62,7 @@ class CodeCache:
         """Fetch the files of several manifests, by one statement each for paths and contents."""
         missing = sorted(set(manifest_hashes) - self._known.keys())
         if missing:
-            found = versions.manifests(conn, missing)
+            found = stored_code.manifests(conn, missing)
             manifests = {key: _checked(files) for key, files in found.items()}
             self.provide(conn, (it for files in manifests.values() for it in files.values()))
             for key, files in manifests.items():
@@ -106,22 +107,22 @@ class CodeCache:
         """Have contents in the folder, as far as nobody takes them away again."""
         missing = [each for each in sorted(set(hashes)) if not self._touch(each)]
         for first in range(0, len(missing), MOST_AT_ONCE):
-            self._write(versions.contents(conn, missing[first : first + MOST_AT_ONCE]))
+            self._write(stored_code.contents(conn, missing[first : first + MOST_AT_ONCE]))
         if missing:
             self._tidy()
 
     def mend(self, conn: Connection, content_hash: str) -> None:
         """Write a content anew: somebody has found it missing or wrong."""
-        self._write(versions.contents(conn, [content_hash]))
+        self._write(stored_code.contents(conn, [content_hash]))
 
     def _manifest(self, conn: Connection, bundle: str) -> bytes:
-        files = _checked(versions.manifest(conn, bundle))
+        files = _checked(stored_code.manifest(conn, bundle))
         self._hold(bundle, files)
         return manifest_content(files)
 
     def _hashes_of(self, conn: Connection, bundle: str) -> AbstractSet[str]:
         found = self._hashes.get(bundle)
-        return self._hold(bundle, versions.manifest(conn, bundle)) if found is None else found
+        return self._hold(bundle, stored_code.manifest(conn, bundle)) if found is None else found
 
     def _hold(self, bundle: str, files: Mapping[str, str]) -> AbstractSet[str]:
         found = frozenset(files.values())

@@ -95,6 +95,14 @@ MANIFESTS = text("SELECT hash, files FROM code_manifest WHERE hash = ANY (:hashe
 CONTENTS = text("SELECT hash, content FROM code_file WHERE hash = ANY (:hashes)")
 
 
+def add_code(
+    conn: Connection, manifests: Mapping[str, Mapping[str, str]], contents: Mapping[str, bytes]
+) -> None:
+    """Store source files, by content hash, and the manifests (path to hash) that name them."""
+    add_files(conn, contents)
+    add_manifests(conn, manifests)
+
+
 def add_files(conn: Connection, contents: Mapping[str, bytes]) -> None:
     """Store source files by their content hash."""
     unknown = unknown_files(conn, contents)

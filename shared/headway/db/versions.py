@@ -204,37 +204,9 @@ def _columns(of_versions: Sequence[tuple[int, Sequence[TaskSpec]]]) -> dict[str,
     }
 
 
-def add_code(
-    conn: Connection, manifests: Mapping[str, Mapping[str, str]], contents: Mapping[str, bytes]
-) -> None:
-    """Store source files, by content hash, and the manifests (path to hash) that name them."""
-    stored.add_files(conn, contents)
-    stored.add_manifests(conn, manifests)
-
-
-def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
-    """Return those of these content hashes that are not stored; hold the others."""
-    return stored.unknown_files(conn, hashes)
-
-
-def unknown_manifests(conn: Connection, hashes: Collection[str]) -> list[str]:
-    """Return those of these manifests that are not stored; hold the others."""
-    return stored.unknown_manifests(conn, hashes)
-
-
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """Return the serialized DAGs of these versions, by version id."""
     return {row.id: bytes(row.serialized) for row in conn.execute(LOAD, {"ids": list(ids)})}
-
-
-def manifest(conn: Connection, manifest_hash: str) -> dict[str, str]:
-    """Return the files of a manifest: relative path to content hash."""
-    return stored.manifest(conn, manifest_hash)
-
-
-def manifests(conn: Connection, hashes: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the files of several manifests by the manifest's hash."""
-    return stored.manifests(conn, hashes)
 
 
 def incomplete(conn: Connection, ids: Collection[int]) -> set[int]:
@@ -269,8 +241,3 @@ def piece(conn: Connection, content_hash: str, start: int, length: int) -> Piece
     """Return so many bytes of a source file from there on, and how many it has."""
     row = conn.execute(PIECE, {"hash": content_hash, "start": start + 1, "length": length}).one()
     return Piece(bytes(row.piece), row.size)
-
-
-def contents(conn: Connection, hashes: Sequence[str]) -> dict[str, bytes]:
-    """Return source files by their content hash."""
-    return stored.contents(conn, hashes)

@@ -8,7 +8,17 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, entries, interventions, pools, processes, runs, tasks, versions
+from headway.db import (
+    attempts,
+    contents,
+    entries,
+    interventions,
+    pools,
+    processes,
+    runs,
+    tasks,
+    versions,
+)
 from headway.db.attempts import AttemptKey, Claimed, Report
 from headway.db.entries import DagEntry
 from headway.db.processes import Identity
@@ -101,7 +111,7 @@ def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False)
         data = codec.encode(spec)
         new.append(NewVersion(spec, data, codec.fingerprint(data, code), code))
     with engine.begin() as conn:
-        versions.add_code(conn, {code: {}}, {})
+        contents.add_code(conn, {code: {}}, {})
         entered = [DagEntry("main", spec.relative_path, spec) for spec in specs]
         entries.enter(conn, entered, paused=paused)
         added = versions.add(conn, new)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 import headway_worker.clerk
 import headway_worker.code
-from headway.db import versions
+from headway.db import contents, versions
 from headway.domain.errors import DagError
 from headway.runtime.frames import Frame
 from headway.serialization import codec
@@ -27,10 +27,10 @@ def cache(tmp_path: Path) -> CodeCache:
 @pytest.fixture
 def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
     """Stands for a database in which each manifest has one file, of its own name."""
-    monkeypatch.setattr(versions, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
+    monkeypatch.setattr(contents, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
     monkeypatch.setattr(versions, "bundle_hash", lambda *_: None)
     monkeypatch.setattr(
-        versions, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
+        contents, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
     )
     return Mock(spec=Connection)
 
@@ -51,7 +51,7 @@ def test_contents_are_stored_by_their_hash(cache: CodeCache, conn: Connection) -
 def test_no_file_is_named_outside_of_the_bundle(
     cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(versions, "manifest", lambda _conn, _name: {"d.py": "1", name: "2"})
+    monkeypatch.setattr(contents, "manifest", lambda _conn, _name: {"d.py": "1", name: "2"})
 
     with pytest.raises(DagError, match="which is not in its bundle"):
         cache.fetch(conn, "etl")
@@ -63,7 +63,7 @@ def test_code_that_is_known_is_not_asked_for_again(
     cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = cache.fetch(conn, "etl")
-    monkeypatch.setattr(versions, "manifest", Mock(side_effect=AssertionError))
+    monkeypatch.setattr(contents, "manifest", Mock(side_effect=AssertionError))
 
     assert cache.fetch(conn, "etl") == code
 
@@ -75,7 +75,7 @@ def test_the_manifest_that_was_remembered_first_makes_room(
     for name in ("one", "two", "three"):
         cache.fetch(conn, name)
     manifest = Mock(return_value={})
-    monkeypatch.setattr(versions, "manifest", manifest)
+    monkeypatch.setattr(contents, "manifest", manifest)
 
     for name in ("two", "three"):
         cache.fetch(conn, name)
