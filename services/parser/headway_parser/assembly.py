@@ -118,7 +118,7 @@ def _manager(
     paused = given.dags_are_paused_at_creation
     store = Publisher(process.engine, process.me, pace, paused, notifiers)
     survey = BundleScan(
-        process.engine, process.me, store, given.health_check_threshold, sources, shelves
+        process.engine, process.me, store.forget, given.health_check_threshold, sources, shelves
     )
     return DagFileProcessorManager(
         process.engine,

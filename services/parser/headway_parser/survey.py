@@ -1,7 +1,7 @@
 """Compare what bundles hold with what is stored of them: what is to be parsed, what is gone."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from headway_parser.jobs import Job
 from headway_parser.listing import Listing
 from headway_parser.shelf import BundlePlace, BundleState
 from headway_parser.sources import BundleSource
-from headway_parser.storing import Publisher
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +52,14 @@ def _nothing(_folders: Iterable[Path]) -> None:
 class BundleScan:
     """The bundles of a parser, by name: where each comes from, and what is known of it.
 
-    `watch` is given the folders in which changes are to be noticed; `beat` is called between
-    two bundles, since a slow disk may hold up each.
+    `forget` is told of files of a bundle that are gone, and of the other parsers.  `watch` is given
+    the folders in which changes are to be noticed; `beat` is called between two bundles, since a
+    slow disk may hold up each.
     """
 
     engine: Engine
     me: Identity
-    store: Publisher
+    forget: Callable[[str, Sequence[str], Sequence[int]], None]
     threshold: float
     sources: Mapping[str, BundleSource]
     shelves: Mapping[str, BundleState]
@@ -117,7 +117,7 @@ class BundleScan:
     ) -> None:
         gone = shelf.gone(place, listing, stored.rows[shelf.name], stored.others)
         if gone:
-            self.store.forget(shelf.name, gone, sorted(stored.others))
+            self.forget(shelf.name, gone, sorted(stored.others))
         if gone is not None:
             self._warned.discard(shelf.name)
         elif shelf.name not in self._warned:

@@ -28,8 +28,8 @@ from headway.runtime.scrub import scrubbed_environment
 from headway.runtime.settings import LogSettings, WorkerSettings
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
-from headway_worker.forkers import fork_server
-from headway_worker.launcher import ForkServers
+from headway_worker.forkers import ForkServers, fork_server
+from headway_worker.launcher import AttemptLauncher
 from headway_worker.log_retention import Run
 from headway_worker.logs import Logs
 from headway_worker.questions import Questions
@@ -69,16 +69,15 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         scratch_of_worker(home / "scratch", process.me.id) as scratch,
     ):
         logs = Logs.start(log_settings, home, remote, clock, partial(_present, process.engine))
-        launcher = ForkServers(
-            start, given, logs, ScratchFolders(scratch), clock, starting=starting
-        )
+        forkers = ForkServers(start, clock, starting=starting)
         if given.forker is None:
-            launcher.warm_up()
+            forkers.warm_up()
+        launcher = AttemptLauncher(forkers, given, logs, ScratchFolders(scratch))
         means = _means(process, given, home, spark, launcher)
         _trace(process, means)
         worker = Worker(means, given, clock)
         with closing(logs), closing(worker):
-            process.health.others.append(launcher.check)
+            process.health.others.append(forkers.check)
             process.listen(worker.rings)
             _work(worker, process.health, idle_seconds)
             _drain(worker, given, process.health)
@@ -119,9 +118,9 @@ def _means(
     given: WorkerSettings,
     home: Path,
     spark_folder: Path,
-    launcher: ForkServers,
+    launcher: AttemptLauncher,
 ) -> WorkerParts:
-    clock = launcher.clock
+    clock = launcher.forkers.clock
     environment = scrubbed_environment(settings.environment())
     code = CodeCache(home / "cache" / "code")
     show_disk(home)

@@ -28,12 +28,13 @@ from headway_worker.awaiting import AwaitingSpark
 from headway_worker.button import Button
 from headway_worker.callbacks.clerk import CallbackDatabase
 from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
+from headway_worker.callbacks.launch import CallbackLauncher
 from headway_worker.chore import BackgroundCall
 from headway_worker.claims import Claims
 from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.conclusion import CANCELLED, HANDED_BACK, conclude, masked, report_of
 from headway_worker.counts import Counts, show_slots
-from headway_worker.launcher import ForkServers
+from headway_worker.launcher import AttemptLauncher
 from headway_worker.questions import Questions
 from headway_worker.reporter import Reporter
 from headway_worker.spark.leftovers import SessionCleanup
@@ -55,7 +56,7 @@ class WorkerParts:
     clerk: WorkerDatabase
     questions: Questions
     spark: SparkService
-    launcher: ForkServers
+    launcher: AttemptLauncher
     pace: Pace
 
 
@@ -93,7 +94,10 @@ class Worker:
         )
         self._telling = FiguresWriter(means.clerk, means.spark, telling, clock)
         around = WorkerHost(settings, clock, means.pace, self._selector, self._button.press)
-        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), means.launcher, around)
+        launcher = CallbackLauncher(
+            means.launcher.forkers, settings, means.launcher.logs, means.launcher.scratch
+        )
+        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), launcher, around)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
@@ -167,7 +171,7 @@ class Worker:
         self._callbacks.close()
         self._answering.stop()
         self._leftovers.close()
-        self._means.launcher.close()
+        self._means.launcher.forkers.close()
         self._means.spark.close()
         self._answering.close()
         for threads in self._threads:
@@ -189,7 +193,9 @@ class Worker:
 
     def _free_slots(self) -> int:
         free = self._settings.slots - self._taken()
-        free = free if free > 0 and not self._draining and self._means.launcher.ready() else 0
+        free = (
+            free if free > 0 and not self._draining and self._means.launcher.forkers.ready() else 0
+        )
         show_slots(self._settings.slots, self._taken(), free)
         return free
 

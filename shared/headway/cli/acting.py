@@ -9,6 +9,7 @@ import typer
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from headway.actions import rehearsal
 from headway.cli.session import connected
 from headway.db import notices
 from headway.db.notices import Notice
@@ -51,8 +52,8 @@ def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
 
 def rehearse(work: Callable[[Connection], T]) -> T:
     """Return what `work` would return, and leave nothing of it behind."""
-    with connected() as engine, engine.connect() as conn:
-        return work(conn)
+    with connected() as engine:
+        return rehearsal.rehearse(engine, work)
 
 
 def ask(what: str) -> None:

@@ -3,15 +3,24 @@
 import warnings
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from headway.domain.prior_run import PriorRun
     from headway.sdk.context import Context
-    from headway.sdk.definition import DAG
     from headway.timetables.base import DagRunInfo
 
 _DAY: Final = timedelta(days=1)
+
+
+class _Scheduled(Protocol):
+    """A DAG, as these names ask it."""
+
+    def run_before(self, moment: datetime) -> "DagRunInfo | None":
+        """Return the last run of the schedule that begins before a moment."""
+
+    def run_ending_after(self, moment: datetime) -> "DagRunInfo | None":
+        """Return the first run of the schedule that ends after a moment."""
 
 
 class OldNameWarning(DeprecationWarning):
@@ -25,7 +34,7 @@ def _previous(date: Callable[["DagRunInfo"], datetime]) -> Callable[["Context"],
     """Return what finds a date of the run of the schedule before this one."""
 
     def find(values: "Context") -> datetime | None:
-        dag: DAG | None = values["dag"]
+        dag: _Scheduled | None = values["dag"]
         info = dag and dag.run_before(values["data_interval_start"])
         return _utc(date(info)) if info else None
 
@@ -36,7 +45,7 @@ def _next(date: Callable[["DagRunInfo"], datetime]) -> Callable[["Context"], dat
     """Return what finds a date of the run of the schedule after this one, be this one a rollup."""
 
     def find(values: "Context") -> datetime | None:
-        dag: DAG | None = values["dag"]
+        dag: _Scheduled | None = values["dag"]
         info = dag and dag.run_ending_after(values["data_interval_end"])
         return _utc(date(info)) if info else None
 

@@ -31,6 +31,12 @@ NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 class Idle:
     """A Spark that is never ready, and a launcher that never launches."""
 
+    logs = scratch = None
+
+    @property
+    def forkers(self) -> "Idle":
+        return self
+
     def forker_ready(self) -> bool:
         return False
 

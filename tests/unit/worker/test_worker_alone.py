@@ -25,7 +25,8 @@ from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew
 from headway_worker.claims import Claims
 from headway_worker.clerk import AttemptWork, WorkerDatabase
-from headway_worker.launcher import ForkServers
+from headway_worker.forkers import ForkServers
+from headway_worker.launcher import AttemptLauncher
 from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.questions import Questions
 from headway_worker.scratch import ScratchFolders
@@ -83,11 +84,12 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
 
 
 @pytest.fixture
-def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) -> ForkServers:
+def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) -> AttemptLauncher:
     """One that finds no fork server."""
     logs = MagicMock()
     logs.open = lambda _key: LogFile(tmp_path, Path("log"), LogLimits(2**20, 2**20), clock)
-    return ForkServers(nothing_listens, worker_settings, logs, ScratchFolders(tmp_path), clock)
+    forkers = ForkServers(nothing_listens, clock)
+    return AttemptLauncher(forkers, worker_settings, logs, ScratchFolders(tmp_path))
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def worker(
     vault: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
-    launcher: ForkServers,
+    launcher: AttemptLauncher,
     reported: list[Report],
 ) -> Iterator[Worker]:
     outside = MagicMock()
@@ -149,7 +151,7 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
     worker: Worker,
     reported: list[Report],
     clock: FakeClock,
-    launcher: ForkServers,
+    launcher: AttemptLauncher,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server has died after the attempt was claimed."""
@@ -171,7 +173,7 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
 
 @pytest.mark.regression
 def test_the_log_of_an_attempt_that_finds_no_fork_server_says_so(
-    launcher: ForkServers, tmp_path: Path
+    launcher: AttemptLauncher, tmp_path: Path
 ) -> None:
     with pytest.raises(ForkerError, match="nobody listens"):
         launcher.launch(WORK, 0.0)

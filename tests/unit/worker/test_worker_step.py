@@ -170,17 +170,18 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The page is read in a thread that ends: a fork server begun there would end with it."""
-    launcher = MagicMock(ready=MagicMock(return_value=True))
+    ready = MagicMock(return_value=True)
+    launcher = MagicMock(forkers=MagicMock(ready=ready))
     worker = new_worker(clerk, vault, worker_settings, clock, MagicMock(), launcher)
     monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
     monkeypatch.setattr(Claims, "collect", lambda _claims: [])
     worker.step()
-    looked, total = launcher.ready.call_count, worker_settings.slots
+    looked, total = ready.call_count, worker_settings.slots
 
     assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 0, total]
-    assert launcher.ready.call_count == looked > 0
+    assert ready.call_count == looked > 0
     worker._attempts[AttemptKey(1, 1, UUID(int=1))] = MagicMock(spark_news=[])
-    launcher.ready.return_value = False
+    ready.return_value = False
     assert value(SLOTS, "free") == total, "what a step has found is told until the next one"
     worker._watch()
     assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 1, 0]

@@ -21,9 +21,9 @@ from headway.runtime.settings import WorkerSettings
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackDatabase, CallbackWork, NotificationWork
 from headway_worker.callbacks.conclusion import conclude
+from headway_worker.callbacks.launch import CallbackLauncher
 from headway_worker.chore import RETRYING, BackgroundCall
 from headway_worker.claims import Claims
-from headway_worker.launcher import ForkServers
 from headway_worker.reporter import Reporter
 from headway_worker.tenure import LeaseKeeper, Renewal
 
@@ -52,10 +52,10 @@ class WorkerHost:
 
 @dataclass(slots=True)
 class CallbackCrew:
-    """Call `step` again and again, always from the thread that owns the launcher."""
+    """Call `step` again and again, always from the thread that owns the fork servers."""
 
     clerk: CallbackDatabase
-    launcher: ForkServers
+    launcher: CallbackLauncher
     around: WorkerHost
     claiming: BackgroundCall[list[CallWork]] = field(init=False)
     _claims: Claims[CallWork] = field(init=False)
@@ -114,7 +114,7 @@ class CallbackCrew:
                 callback.child.stop(self.around.settings.kill_grace)
 
     def close(self) -> None:
-        """Kill what still runs, and end every thread; the launcher is the worker's to close."""
+        """Kill what still runs, and end every thread.  The worker closes the fork servers."""
         for callback in self._running.values():
             callback.child.kill()
         for threads in self._threads:
@@ -134,14 +134,14 @@ class CallbackCrew:
     def _free_slots(self, *, draining: bool) -> int:
         resting = self.around.clock.monotonic() < self._not_before
         # What cannot be started shall not be claimed: each claim is one of few tries.
-        if draining or resting or not self.launcher.ready():
+        if draining or resting or not self.launcher.forkers.ready():
             return 0
         return self.around.settings.callback_slots - len(self._running)
 
     def _start(self, work: CallWork) -> None:
         claimed = work.claimed
         try:
-            callback = self.launcher.launch_callback(work, self._tenure.until(claimed.key))
+            callback = self.launcher.launch(work, self._tenure.until(claimed.key))
         except SerializationError as error:  # nobody can start it
             why = f"It could not be begun: {error}"
             self._reporter.add(CallbackReport(claimed.key, CallbackState.FAILED, why))

@@ -170,10 +170,14 @@ class Town:
         launcher: Any = self
         self.crew = CallbackCrew(desk, launcher, around)
 
+    @property
+    def forkers(self) -> "Town":
+        return self
+
     def ready(self) -> bool:
         return self.is_ready
 
-    def launch_callback(self, its: CallbackWork, until: float) -> Attempt[CallbackWork]:
+    def launch(self, its: CallbackWork, until: float) -> Attempt[CallbackWork]:
         if self.refusal is not None:
             raise self.refusal
         number = its.claimed.key.id

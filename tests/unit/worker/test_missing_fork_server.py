@@ -1,6 +1,5 @@
 """Fork servers that cannot be had at once."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from headway.runtime.forker import ForkerError, early
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
-from headway_worker.launcher import ForkServers, limits_of
-from headway_worker.scratch import ScratchFolders
+from headway_worker.forkers import ForkServers, limits_of
 
 
 class Started:
@@ -48,21 +46,16 @@ def forkers() -> Forkers:
 
 
 @pytest.fixture
-def launcher(
-    forkers: Forkers, worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path
-) -> ForkServers:
-    none: Any = None
-    return ForkServers(
-        forkers.start, worker_settings, none, ScratchFolders(tmp_path), clock, Pace(retry_first=1)
-    )
+def servers(forkers: Forkers, clock: FakeClock) -> ForkServers:
+    return ForkServers(forkers.start, clock, Pace(retry_first=1))
 
 
 def test_one_that_is_missing_is_asked_for_ever_more_seldom(
-    launcher: ForkServers, forkers: Forkers, clock: FakeClock
+    servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     asked = []
     for _ in range(8):
-        assert not launcher.ready()
+        assert not servers.ready()
         asked.append(forkers.asked)
         clock.advance(1)
 
@@ -70,14 +63,14 @@ def test_one_that_is_missing_is_asked_for_ever_more_seldom(
 
 
 def test_probes_hear_whether_there_is_one(
-    launcher: ForkServers, forkers: Forkers, clock: FakeClock
+    servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     told = []
 
     def tell() -> None:
         clock.advance(100)
-        launcher.ready()
-        told.append(launcher.check().ok)
+        servers.ready()
+        told.append(servers.check().ok)
 
     tell()
     forkers.there = Started()
@@ -88,59 +81,59 @@ def test_probes_hear_whether_there_is_one(
     tell()
 
     assert told == [False, True, True, False]
-    assert launcher.check().check == "fork server"
+    assert servers.check().check == "fork server"
 
 
 def test_one_that_is_being_started_is_waited_for(
-    launcher: ForkServers, forkers: Forkers, clock: FakeClock
+    servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     forkers.there = Started()
-    launcher.starting = early.begin(forkers.start)
+    servers.starting = early.begin(forkers.start)
 
-    launcher.warm_up()
+    servers.warm_up()
 
-    assert launcher.ready()
+    assert servers.ready()
     assert forkers.asked == 1
 
 
 def test_one_that_could_not_be_started_is_asked_for_again_by_who_needs_it(
-    launcher: ForkServers, forkers: Forkers, clock: FakeClock
+    servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
-    launcher.starting = early.begin(forkers.start)
+    servers.starting = early.begin(forkers.start)
 
     with pytest.raises(ForkerError, match="nobody listens"):
-        launcher.warm_up()
+        servers.warm_up()
     assert forkers.asked == 2
 
 
-def test_one_that_was_being_started_is_closed(launcher: ForkServers, forkers: Forkers) -> None:
+def test_one_that_was_being_started_is_closed(servers: ForkServers, forkers: Forkers) -> None:
     forkers.there = Started()
-    launcher.starting = early.begin(forkers.start)
+    servers.starting = early.begin(forkers.start)
 
-    launcher.close()
+    servers.close()
 
     assert forkers.there.closed
 
 
 def test_one_that_comes_back_is_found(
-    launcher: ForkServers, forkers: Forkers, clock: FakeClock
+    servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
-    assert not launcher.ready()
+    assert not servers.ready()
     forkers.there = Started()
-    assert not launcher.ready()
+    assert not servers.ready()
     clock.advance(1)
-    assert launcher.ready()
+    assert servers.ready()
 
     forkers.there.living, forkers.there = False, None
-    assert not launcher.ready()
+    assert not servers.ready()
     clock.advance(1)
     forkers.there = Started()
-    assert launcher.ready()
+    assert servers.ready()
 
 
-def test_one_that_must_be_there_is_an_error_without_it(launcher: ForkServers) -> None:
+def test_one_that_must_be_there_is_an_error_without_it(servers: ForkServers) -> None:
     with pytest.raises(ForkerError, match="nobody listens"):
-        launcher.warm_up()
+        servers.warm_up()
 
 
 def test_an_attempt_has_the_limits_of_the_settings() -> None:

@@ -1,0 +1,61 @@
+"""Launch callbacks and notifications: the log, the scratch folder, the order, the child process."""
+
+from dataclasses import dataclass
+
+from headway.domain.callbacks import MOST_TRIES
+from headway.domain.notifiers import MOST_SENDS
+from headway.domain.states import Outcome
+from headway.runtime.attempt_logs import CallbackLogKey
+from headway.runtime.settings import WorkerSettings
+from headway_worker.attempt import Attempt
+from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
+from headway_worker.callbacks.ordering import order_of
+from headway_worker.forkers import ForkServers, limits_of
+from headway_worker.logs import Logs
+from headway_worker.notifications import ordering
+from headway_worker.program import ChildOrder
+from headway_worker.scratch import ScratchFolders
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackLauncher:
+    """Launch callbacks and notifications from a fork server, each in a folder of its own."""
+
+    forkers: ForkServers
+    settings: WorkerSettings
+    logs: Logs
+    scratch: ScratchFolders
+
+    def launch(
+        self, work: CallbackWork | NotificationWork, until: float
+    ) -> Attempt[CallbackWork | NotificationWork]:
+        """Start a callback that must end at `until`.
+
+        OSError or ForkerError when that is impossible.
+        """
+        claimed, kind = work.claimed, "callback"
+        if isinstance(work, NotificationWork):
+            kind = "notification"
+        key = CallbackLogKey(claimed.dag_id, claimed.run_id, claimed.key.id, claimed.tries, kind)
+        own_log = self.logs.open(key)
+        try:
+            order: ChildOrder = self._order_of(work)
+            limits, forker = limits_of(self.settings, until), self.forkers.live()
+            scratch = self.scratch.take(f"{kind}s/{claimed.key.id}-{claimed.tries}")
+            callback = Attempt.start(work, order, forker, own_log, scratch, limits)
+        except BaseException:
+            own_log.close("The worker could not start it.", str(Outcome.LOST))
+            raise
+        callback.deadline = self.forkers.clock.monotonic() + self.settings.callback_timeout
+        what = f"task {claimed.task_id}" if claimed.task_id else "the run"
+        most = MOST_SENDS if isinstance(work, NotificationWork) else MOST_TRIES
+        own_log.say(
+            f"{kind.capitalize()} {claimed.key.id} for {claimed.event} of {what}, try "
+            f"{claimed.tries} of {most}."
+        )
+        return callback
+
+    def _order_of(self, work: CallbackWork | NotificationWork) -> ChildOrder:
+        if isinstance(work, NotificationWork):
+            return ordering.order_of(work.claimed, self.settings.base_url or "")
+        return order_of(work.claimed, work.code, work.dag.relative_path)
