@@ -14,7 +14,7 @@ from benchmarks.report import Row
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, spec, store, task
 from benchmarks.turns import turns
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.testing import seed
 
 NAME: Final = "cli"

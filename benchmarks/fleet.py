@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from benchmarks.server import Database
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.runtime.tether import dies_with_parent
 
 PROFILES: Final = os.environ.get("HEADWAY_BENCH_PROFILES")

@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, enter_runs
-from headway.db import identity, processes
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import identity, processes
 
 _START: Final = text("""
     UPDATE dag_run SET state = 'running', started_at = now() WHERE state = 'queued' RETURNING id

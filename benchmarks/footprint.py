@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from benchmarks.report import Row
 from benchmarks.turns import turns
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 
 NAME = "footprint"
 REPEAT = 3

@@ -16,7 +16,7 @@ from benchmarks.report import Row
 from benchmarks.server import Server
 from benchmarks.shapes import Shape, spec, store, task
 from benchmarks.turns import turns
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.domain.spec import DagSpec, MapInput, TaskSpec
 
 NAME: Final = "growth"

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, text
 from benchmarks.meter import family_cpu_seconds
 from benchmarks.server import Database
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import notices
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import notices
 from headway.runtime.tether import dies_with_parent
 
 PATIENCE: Final = 60.0

@@ -19,7 +19,7 @@ from benchmarks.meter import family_cpu_seconds
 from benchmarks.report import Row
 from benchmarks.server import Database, Server
 from benchmarks.turns import turns
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 
 NAME: Final = "parsing"
 FILES: Final = 500

@@ -8,8 +8,8 @@ from sqlalchemy import text
 from benchmarks.fleet import PATIENCE, Fleet
 from benchmarks.meter import Meter, Spent
 from benchmarks.shapes import enter_runs
-from headway.db import notices
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import notices
 
 FEW: Final = 2000
 SLOWEST: Final = 500.0

@@ -25,10 +25,10 @@ from benchmarks.fleet import Fleet
 from benchmarks.report import Row
 from benchmarks.server import Database
 from benchmarks.shapes import Shape, enter_runs, spec, store, task
-from headway.db import engine as engines
-from headway.db import identity, notices, processes
-from headway.db.logins import Login
-from headway.db.notices import NoticeSender
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
+from headway.db.core import identity, notices, processes
+from headway.db.core.notices import NoticeSender
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
 from headway.runtime.database_clock import DatabaseClock

@@ -10,9 +10,9 @@ from typing import Final
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from headway.db import engine as engines
-from headway.db import migrate
-from headway.db.logins import Login
+from headway.db.access import migrate
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.testing.postgres import ThrowawayPostgres
 

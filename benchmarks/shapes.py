@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, text
 
-from headway.db import runs
+from headway.db.scheduling import runs
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import RunType

@@ -16,8 +16,9 @@ from headway.actions.cancel import cancel_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.cli.acting import TOLD
-from headway.db import engine as engines
-from headway.db import notices, views
+from headway.db.core import engine as engines
+from headway.db.core import notices
+from headway.db.reads import views
 from headway.runtime.clock import SystemClock
 
 NAME: Final = "spark"

@@ -15,11 +15,12 @@ import psycopg2
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
-from headway.db import attempts, identity, notices, processes
-from headway.db import engine as engines
-from headway.db.attempts import Report
-from headway.db.notices import NoticeSender
-from headway.db.processes import Identity
+from headway.db.core import engine as engines
+from headway.db.core import identity, notices, processes
+from headway.db.core.notices import NoticeSender
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState

@@ -19,8 +19,8 @@ from hypothesis import settings
 from sqlalchemy import Engine
 from tests.spark_classes import ready_java
 
-from headway.db import engine as engines
-from headway.db import migrate
+from headway.db.access import migrate
+from headway.db.core import engine as engines
 from headway.testing import modes
 from headway.testing.pgbouncer import PgBouncer, pgbouncer
 from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres

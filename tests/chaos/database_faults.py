@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from tests.chaos.lanes import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, Scene
 
-from headway.db.engine import is_transient
+from headway.db.core.engine import is_transient
 
 STARTED_AT: Final = text("SELECT pg_postmaster_start_time()::text")
 TERMINATE: Final = text("""

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from sqlalchemy import Engine, text
 from tests.chaos.receiver import Post
 
-from headway.db import notification_views
+from headway.db.reads import notification_views
 
 Deadline: TypeAlias = tuple[str, str, str]
 """DAG, run, and name."""

@@ -23,9 +23,9 @@ from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scene import LEASE, SETTINGS, Scene
 from tests.chaos.services import Fleet, Service, port_setting
 
-from headway.db import engine as engines
-from headway.db import migrate
-from headway.db.logins import Login
+from headway.db.access import migrate
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.clock import SystemClock
 from headway.testing import invariants, logins

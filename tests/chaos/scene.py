@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from tests.chaos.receiver import Receiver
 from tests.chaos.services import Fleet, Service
 
-from headway.db.engine import is_transient
+from headway.db.core.engine import is_transient
 from headway.embedded.postgres import PostgresServer
 from headway.testing.relay import Relay
 

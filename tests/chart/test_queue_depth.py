@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.chart.rendering import of_kind, rendered
 
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.domain.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed

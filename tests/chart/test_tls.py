@@ -15,8 +15,8 @@ from sqlalchemy.engine import URL, make_url
 from tests.chart.certificates import Authority
 from tests.chart.rendering import Object, containers, of_kind, pods, rendered
 
-from headway import daemon
-from headway.db import engine as engines
+from headway.db.access import registration
+from headway.db.core import engine as engines
 from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.embedded.postgres import PostgresServer
@@ -221,7 +221,7 @@ def test_a_service_listens_to_postgres_itself_past_pgbouncer(
     for name, value in server.environment(container, pooled).items():
         monkeypatch.setenv(name, value)
 
-    engine = daemon._heard_at(engines.connect(settings.environment()["HEADWAY_DATABASE_URL"]))
+    engine = registration._heard_at(engines.connect(settings.environment()["HEADWAY_DATABASE_URL"]))
 
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))

@@ -17,7 +17,7 @@ from tests.chart.rendering import (
     rendered,
 )
 
-from headway.db import migrate
+from headway.db.access import migrate
 
 
 @pytest.mark.parametrize("name", SETS)

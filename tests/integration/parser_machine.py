@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headway.daemon import Registered
-from headway.db.notices import NoticeSender
-from headway.db.processes import Identity
+from headway.db.access.registration import Registered
+from headway.db.core.notices import NoticeSender
+from headway.db.core.processes import Identity
 from headway.runtime import settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from sqlalchemy import Engine, text
 
-from headway.db import file_claims, files
-from headway.db.files import FileKey
-from headway.db.processes import Identity
-from headway.db.versions import NewVersion
+from headway.db.core.processes import Identity
+from headway.db.parsing import file_claims, files
+from headway.db.parsing.files import FileKey
+from headway.db.parsing.versions import NewVersion
 from headway.domain.spec import DagSpec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash

@@ -8,8 +8,9 @@ from sqlalchemy import Engine, text
 
 from headway.actions.cancel import cancel_run, cancel_tasks
 from headway.actions.intervene import Author, RunChange
-from headway.db import attempts, pools
-from headway.db.attempts import Report
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.db.scheduling import pools
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState

@@ -11,7 +11,9 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.backfill_control import cancel_backfill
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
-from headway.db import backfills, interventions, runs, wakes
+from headway.db.changes import run_changes
+from headway.db.reads import backfill_views
+from headway.db.scheduling import queued_runs, runs, wakes
 from headway.decide.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.errors import ConflictError, NotFoundError
@@ -130,7 +132,7 @@ def test_a_backfill_is_over_without_its_deleted_run(engine: Engine) -> None:
 
     def planned() -> int:
         with engine.connect() as conn:
-            return backfills.progress(conn)[0].planned
+            return backfill_views.progress(conn)[0].planned
 
     assert planned() == 2
     delete(engine, f"backfill__{seed.START.isoformat()}")
@@ -151,7 +153,7 @@ def test_a_run_that_a_backfill_takes_meanwhile_is_deleted_from_that(
         seed.create_runs(engine, version, [0])
     [(run, name)] = rows(engine, "SELECT id, run_id FROM dag_run")
     with engine.begin() as conn:
-        runs.start(conn, [run], NOW, seed.AGING)
+        queued_runs.start(conn, [run], NOW, seed.AGING)
         runs.settle(conn, {run: (0, RunState.FAILED)}, NOW)
     request = BackfillRequest("etl", first, last + seed.DAY, {}, way=Way(Reprocess.FAILED))
 
@@ -193,7 +195,7 @@ def test_a_run_is_deleted_once(engine: Engine) -> None:
         with pytest.raises(NotFoundError):
             delete(engine)
 
-    with waiting_before(engine, interventions.LOCK_TASKS, too_late):
+    with waiting_before(engine, run_changes.LOCK_TASKS, too_late):
         delete(engine)
 
     with engine.connect() as conn:
@@ -205,7 +207,7 @@ def test_a_run_that_was_deleted_wakes_nobody(engine: Engine, replica: Replica) -
     run = seed.start_run(engine, seed.dag())
     key = force(engine, run, work="running")["work"]
 
-    with just_before(engine, interventions.LOCK_TASKS, lambda: seed.report(engine, [key])):
+    with just_before(engine, run_changes.LOCK_TASKS, lambda: seed.report(engine, [key])):
         delete(engine)
 
     assert schedule_tasks(replica, NOW).runs == 0
@@ -277,7 +279,7 @@ def backfilled(engine: Engine, replica: Replica) -> None:
     with engine.begin() as conn:
         create_backfill(conn, BackfillRequest("etl", first, last, {}), NOW, "user:ann")
     with engine.begin() as conn:
-        runs.start(conn, [1], NOW, seed.AGING)
+        queued_runs.start(conn, [1], NOW, seed.AGING)
         runs.settle(conn, {1: (0, RunState.SUCCESS)}, NOW)
     assert due(replica, 4.1) == [0, 1, 2, 3]
     with engine.begin() as conn:

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.intervene import Author, RunChange
 from headway.actions.mark import Marking, mark_run, mark_tasks
-from headway.db import wakes
+from headway.db.scheduling import wakes
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState

@@ -10,8 +10,10 @@ from headway.actions.cancel import cancel_run
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, RunChange
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import attempts, interventions, wakes
-from headway.db.attempts import AttemptKey
+from headway.db.changes import run_changes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts
+from headway.db.scheduling import wakes
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.retry import Next
@@ -84,7 +86,7 @@ def state(engine: Engine) -> str:
 
 def test_clear_just_after_a_report(engine: Engine, key: AttemptKey) -> None:
     """It finds a success, which nothing is to be stopped of."""
-    with just_before(engine, interventions.LOCK_TASKS, lambda: seed.report(engine, [key])):
+    with just_before(engine, run_changes.LOCK_TASKS, lambda: seed.report(engine, [key])):
         change = clear(engine)
 
     assert (change.moved, change.stopping) == ({TaskState.NONE: 1}, {})
@@ -93,7 +95,7 @@ def test_clear_just_after_a_report(engine: Engine, key: AttemptKey) -> None:
 
 def test_clear_just_before_a_report(engine: Engine, key: AttemptKey) -> None:
     """The report waits, and then the attempt ends as one that was told to stop."""
-    with waiting_before(engine, interventions.STOP, lambda: seed.report(engine, [key])):
+    with waiting_before(engine, run_changes.STOP, lambda: seed.report(engine, [key])):
         change = clear(engine)
 
     assert (change.moved, change.stopping) == ({}, {TaskState.NONE: 1})
@@ -114,7 +116,7 @@ def test_mark_just_before_a_report(engine: Engine, key: AttemptKey, target: Task
     def report() -> None:
         seed.report(engine, [key], Outcome.FAILED, AGAIN)
 
-    with waiting_before(engine, interventions.STOP, report):
+    with waiting_before(engine, run_changes.STOP, report):
         mark(engine, target)
 
     assert (state(engine), live(engine)) == (target, [])
@@ -125,7 +127,7 @@ def test_mark_just_after_a_report(engine: Engine, key: AttemptKey, target: TaskS
     def report() -> None:
         seed.report(engine, [key], Outcome.FAILED, Next(TaskState.FAILED))
 
-    with just_before(engine, interventions.LOCK_TASKS, report):
+    with just_before(engine, run_changes.LOCK_TASKS, report):
         change = mark(engine, target)
 
     assert bool(change.moved) == (target is TaskState.SUCCESS)
@@ -134,7 +136,7 @@ def test_mark_just_after_a_report(engine: Engine, key: AttemptKey, target: TaskS
 
 def test_nothing_is_skipped_that_has_succeeded_in_between(engine: Engine, key: AttemptKey) -> None:
     with (
-        just_before(engine, interventions.LOCK_TASKS, lambda: seed.report(engine, [key])),
+        just_before(engine, run_changes.LOCK_TASKS, lambda: seed.report(engine, [key])),
         pytest.raises(ConflictError, match="cannot be marked skipped"),
     ):
         mark(engine, TaskState.SKIPPED)
@@ -145,7 +147,7 @@ def test_nothing_is_skipped_that_has_succeeded_in_between(engine: Engine, key: A
 @pytest.mark.usefixtures("ready")
 def test_clear_just_after_the_task_was_queued(engine: Engine, replica: Replica) -> None:
     with just_before(
-        engine, interventions.LOCK_TASKS, lambda: queue_tasks(replica, "default_pool", NOW)
+        engine, run_changes.LOCK_TASKS, lambda: queue_tasks(replica, "default_pool", NOW)
     ):
         clear(engine)
 
@@ -169,7 +171,7 @@ def test_nothing_is_queued_that_is_being_cleared(engine: Engine, replica: Replic
     def queue() -> None:
         queued.extend(queue_tasks(replica, "default_pool", NOW).task_ids)
 
-    with just_before(engine, interventions.CLEAR, queue):
+    with just_before(engine, run_changes.CLEAR, queue):
         clear(engine)
 
     assert queued == []
@@ -180,10 +182,10 @@ def test_nothing_is_queued_that_is_being_cleared(engine: Engine, replica: Replic
 @pytest.mark.parametrize(
     ("before", "claims", "phases"),
     [
-        (interventions.LOCK_RUN, 1, [("stopping", "running")]),
-        (interventions.LOCK_TASKS, 1, [("stopping", "running")]),
-        (interventions.LIVE, 0, []),
-        (interventions.WITHDRAW, 0, []),
+        (run_changes.LOCK_RUN, 1, [("stopping", "running")]),
+        (run_changes.LOCK_TASKS, 1, [("stopping", "running")]),
+        (run_changes.LIVE, 0, []),
+        (run_changes.WITHDRAW, 0, []),
     ],
 )
 def test_cancel_against_claim(
@@ -240,7 +242,7 @@ def test_a_run_that_a_user_has_is_left_alone_by_the_scheduler(
     settled: list[int] = []
 
     with just_before(
-        engine, interventions.STOP, lambda: settled.append(schedule_tasks(replica, NOW).runs)
+        engine, run_changes.STOP, lambda: settled.append(schedule_tasks(replica, NOW).runs)
     ):
         clear(engine)
 
@@ -250,7 +252,7 @@ def test_a_run_that_a_user_has_is_left_alone_by_the_scheduler(
 
 def test_two_users_one_after_the_other(engine: Engine, key: AttemptKey) -> None:
     """The second finds what the first has done: the attempt ends as was said last."""
-    with waiting_before(engine, interventions.STOP, lambda: cancel(engine)):
+    with waiting_before(engine, run_changes.STOP, lambda: cancel(engine)):
         clear(engine)
 
     assert live(engine) == [("stopping", "restarting")]

@@ -9,9 +9,9 @@ from sqlalchemy import Engine, text
 from headway.actions import remove_dag
 from headway.actions.intervene import Author
 from headway.actions.remove_dag import begin_deletion, continue_deletion, reparse
-from headway.db import removal
-from headway.db.logins import Login
-from headway.db.removal import Extent
+from headway.db.access.logins import Login
+from headway.db.users import removal
+from headway.db.users.removal import Extent
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.testing import seed
 from headway.testing.forced import force

@@ -11,8 +11,10 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, RunChange, Versions
-from headway.db import attempts, repins, tasks, wakes
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.changes import repins
+from headway.db.execution import attempts
+from headway.db.scheduling import tasks, wakes
 from headway.decide.clear import Selection
 from headway.domain.errors import NotFoundError
 from headway.domain.retry import Next

@@ -17,8 +17,10 @@ from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_run, mark_tasks
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import interventions, runs, views
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.changes import run_changes
+from headway.db.reads import views
+from headway.db.scheduling import runs
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.decide.intervene import Intervention
@@ -123,7 +125,7 @@ def test_a_change_without_an_event_is_refused_by_the_database(engine: Engine, us
     task = _ids(engine, "task_instance")[0]
 
     with pytest.raises(DBAPIError, match="may not move task_instance"), user.begin() as conn:
-        interventions.write(
+        run_changes.write(
             conn, Intervention({TaskState.NONE: [task]}), Role.USER, ("user:test", "test", None)
         )
 

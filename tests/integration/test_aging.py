@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.states import Outcome, TaskState

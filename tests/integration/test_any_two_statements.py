@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from headway.db import backfill_plans
-from headway.db import engine as engines
-from headway.db.backfill_plans import NewBackfill
+from headway.db.core import engine as engines
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.testing import seed
 from headway.testing.interleaving import at_statement

@@ -11,7 +11,7 @@ from headway.actions.backfill import BackfillRequest, CreatedBackfill, plan
 from headway.actions.backfill_control import progress_of
 from headway.cli import session, watch
 from headway.cli.main import app
-from headway.db import runs
+from headway.db.scheduling import queued_runs, runs
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState
 from headway.testing import seed
@@ -37,7 +37,7 @@ def say(*arguments: str) -> str:
 def test_dates_that_are_left_alone_are_told_from_those_in_conflict(engine: Engine) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0, 1, 2])
     with engine.begin() as conn:
-        runs.start(conn, [1], NOW, seed.AGING)
+        queued_runs.start(conn, [1], NOW, seed.AGING)
         runs.settle(conn, {1: (0, RunState.SUCCESS)}, NOW)
 
     said = say(
@@ -116,7 +116,7 @@ def test_one_whose_runs_are_in_a_later_one_is_empty(engine: Engine) -> None:
     seed.store(engine, seed.dag())
     say(*CREATE)
     with engine.begin() as conn:
-        runs.start(conn, [1, 2], NOW, seed.AGING)
+        queued_runs.start(conn, [1, 2], NOW, seed.AGING)
         runs.settle(conn, dict.fromkeys((1, 2), (0, RunState.FAILED)), NOW)
 
     say(*CREATE, "--reprocess", "failed")

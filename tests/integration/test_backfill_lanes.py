@@ -7,8 +7,11 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.db import attempts, backfill_plans, processes, runs, tasks
-from headway.db.backfill_plans import NewBackfill
+from headway.db.core import processes
+from headway.db.execution import attempts
+from headway.db.scheduling import queued_runs, runs, tasks
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.admit import READ_AHEAD, Limit
 from headway.decide.backfill import Way
 from headway.domain.backfill import Reprocess
@@ -41,7 +44,7 @@ def scheduled(
         number = backfill_plans.create(conn, new)
     [run] = seed.create_runs(engine, version, [day], number)
     with engine.begin() as conn:
-        runs.start(conn, [run], seed.START - 9 * seed.DAY, seed.AGING)
+        queued_runs.start(conn, [run], seed.START - 9 * seed.DAY, seed.AGING)
         found = text("SELECT id FROM task_instance WHERE dag_run_id = :run ORDER BY id")
         return list(conn.scalars(found, {"run": run}))
 

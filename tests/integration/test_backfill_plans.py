@@ -19,8 +19,10 @@ from headway.actions.clear import clear_tasks
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import backfill_plans, backfills, runs, starting
-from headway.db.backfills import BackfillProgress
+from headway.db.reads import backfill_views
+from headway.db.reads.backfill_views import BackfillProgress
+from headway.db.scheduling import queued_runs, runs
+from headway.db.users import backfill_plans
 from headway.decide.backfill import Way
 from headway.decide.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
@@ -75,7 +77,7 @@ def ended(engine: Engine, spec: DagSpec, states: dict[int, RunState]) -> list[in
 
 def run_to_the_end(engine: Engine, states: dict[int, RunState]) -> None:
     with engine.begin() as conn:
-        runs.start(conn, list(states), NOW, seed.AGING)
+        queued_runs.start(conn, list(states), NOW, seed.AGING)
     for run, state in states.items():
         force(engine, run, work=str(state))
     with engine.begin() as conn:
@@ -101,7 +103,7 @@ def end_all(engine: Engine, state: RunState = RunState.FAILED) -> None:
     """Start what is queued, and end all so."""
     with engine.begin() as conn:
         ids = list(conn.scalars(text("SELECT id FROM dag_run WHERE ended_at IS NULL")))
-        runs.start(conn, ids, NOW, seed.AGING)
+        queued_runs.start(conn, ids, NOW, seed.AGING)
         runs.settle(conn, dict.fromkeys(ids, (0, state)), NOW)
 
 
@@ -231,7 +233,7 @@ def test_a_run_is_in_the_backfill_that_has_run_it_last(engine: Engine) -> None:
     backfill(engine, ask_for(0, 1))
     with engine.begin() as conn:
         ids = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
-        runs.start(conn, ids, NOW, seed.AGING)
+        queued_runs.start(conn, ids, NOW, seed.AGING)
         runs.settle(conn, dict.fromkeys(ids, (0, RunState.FAILED)), NOW)
 
     backfill(engine, ask_for(1, 2, Way(Reprocess.FAILED)))
@@ -373,7 +375,7 @@ def test_a_paused_backfill_starts_nothing_until_it_goes_on(
 
     assert progress(engine).state == "paused"
     with engine.begin() as conn:
-        assert starting.lock_starting(conn, NOW, 9, replica.scope) == {}
+        assert queued_runs.lock_starting(conn, NOW, 9, replica.scope) == {}
     seed.create_runs(engine, version, [9])
     assert (start(replica), start(replica)) == (1, 0)
     assert days(engine, "state = 'running'") == [0, 9]
@@ -557,9 +559,9 @@ def test_the_latest_backfills_are_listed_without_a_count_of_their_tasks(engine: 
     assert [backfill(engine, request).id for request in requests] == [1, 2, 3]
 
     with engine.connect() as conn:
-        found = backfills.latest(conn, 2)
+        found = backfill_views.latest(conn, 2)
         assert [(it.id, it.queued, it.state, it.tasks) for it in found] == [
             (2, 2, "running", 0),
             (3, 2, "running", 0),
         ]
-        assert [it.id for it in backfills.latest(conn, 9, "etl")] == [1, 2]
+        assert [it.id for it in backfill_views.latest(conn, 9, "etl")] == [1, 2]

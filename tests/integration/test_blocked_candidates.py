@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import dags, processes
+from headway.db.core import processes
+from headway.db.users import dag_changes
 from headway.decide.admit import READ_AHEAD
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.testing import seed
@@ -120,7 +121,7 @@ def test_one_that_fits_is_queued_in_the_next_pass(
     block(engine, few_at_a_time, kind())
     if kind is of_a_paused_dag:
         with engine.begin() as conn:
-            dags.set_paused(conn, "blocked", paused=True)
+            dag_changes.set_paused(conn, "blocked", paused=True)
     while queue(few_at_a_time):
         pass
     behind = seed.dag(runnable(seed.task("behind")), dag_id="behind")

@@ -6,8 +6,10 @@ from tests.integration.parses import parse, take_over
 
 from headway.actions.bundles import forget_bundle
 from headway.actions.intervene import Author
-from headway.db import bundles, files, processes
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.processes import Identity
+from headway.db.parsing import bundles
+from headway.db.reads import bundle_views, dag_file_views
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.testing import seed
 
@@ -35,7 +37,7 @@ def test_a_bundle_is_listed_with_what_there_is_of_it(engine: Engine, me: Identit
     with engine.begin() as conn:
         bundles.claim_fetch(conn, "git", me.id, 60)
         bundles.move(conn, "git", "c0ffee")
-        listed = {it.name: it for it in bundles.list_all(conn)}
+        listed = {it.name: it for it in bundle_views.list_all(conn)}
 
     assert sorted(listed) == ["git", "main", "new"]
     assert listed["git"].commit == "c0ffee"
@@ -52,8 +54,8 @@ def test_a_bundle_that_nobody_looks_at_is_forgotten_but_for_its_history(
 
     assert forget(engine, "main") == ["etl"]
     with engine.connect() as conn:
-        assert bundles.list_all(conn) == []
-        assert files.errors(conn) == []
+        assert bundle_views.list_all(conn) == []
+        assert dag_file_views.errors(conn) == []
         assert conn.scalar(text("SELECT count(*) FROM dag_version")) == 1
         assert not conn.scalar(text("SELECT active FROM dag"))
         event = conn.execute(text("SELECT actor, action, details FROM event")).one()

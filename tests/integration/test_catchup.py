@@ -12,10 +12,13 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
-from headway.db import backfill_plans, dags, entries, explain_run, runs, tasks, watch
-from headway.db.entries import DagEntry
-from headway.db.logins import Login
-from headway.db.notices import NoticeSender
+from headway.db.access.logins import Login
+from headway.db.core.notices import NoticeSender
+from headway.db.parsing import dag_registration
+from headway.db.parsing.dag_registration import DagEntry
+from headway.db.reads import explain_run
+from headway.db.scheduling import runs, schedulers, tasks
+from headway.db.users import backfill_plans, dag_changes
 from headway.decide.backfill import Way
 from headway.decide.explanation import Reason
 from headway.domain.arguments import JsonValue
@@ -177,10 +180,10 @@ def test_a_dag_that_was_paused_for_a_month(
     store(engine, dag(catchup, max_active_runs=100))
     create(replica, 1)
     with engine.begin() as conn:
-        dags.set_paused(conn, "etl", paused=True)
+        dag_changes.set_paused(conn, "etl", paused=True)
     assert create(replica, 31.5) == 0
     with engine.begin() as conn:
-        dags.set_paused(conn, "etl", paused=False)
+        dag_changes.set_paused(conn, "etl", paused=False)
     create(replica, 31.5)
 
     assert spans(engine) == [(0, 1), *later]
@@ -194,7 +197,7 @@ def test_pausing_ends_the_schedule_and_unpausing_begins_it_anew(engine: Engine) 
     since = text("SELECT scheduled_since FROM dag")
     for paused, anew in ((True, False), (False, True)):
         with engine.begin() as conn:
-            dags.set_paused(conn, "etl", paused=paused)
+            dag_changes.set_paused(conn, "etl", paused=paused)
             assert (conn.scalar(since) != at(0)) == anew
 
 
@@ -205,19 +208,19 @@ def test_a_dag_whose_file_defines_it_again_is_as_new(engine: Engine) -> None:
     for active, anew in ((True, False), (False, True)):
         with engine.begin() as conn:
             conn.execute(text("UPDATE dag SET active = :active"), {"active": active})
-            entries.enter(conn, [DagEntry("main", spec.relative_path, spec)], paused=False)
+            dag_registration.enter(conn, [DagEntry("main", spec.relative_path, spec)], paused=False)
             assert (conn.scalar(since) != at(0)) == anew
 
 
 def watched(engine: Engine, seen: timedelta, threshold: float = 15) -> bool:
     """Tell whether the watch begins anew when nobody was seen for so long."""
     with engine.begin() as conn:
-        watch.keep(conn, threshold)
+        schedulers.keep(conn, threshold)
         conn.execute(
             text("UPDATE schedule_watch SET since = :at, seen_at = clock_timestamp() - :seen"),
             {"at": at(0), "seen": seen},
         )
-        watch.keep(conn, threshold)
+        schedulers.keep(conn, threshold)
         return bool(conn.scalar(text("SELECT since > :at FROM schedule_watch"), {"at": at(0)}))
 
 
@@ -233,7 +236,7 @@ def test_what_fell_due_while_no_scheduler_was_there_was_missed(
     store(engine, dag(Catchup.ROLLUP))
     create(replica, 1)
     with engine.begin() as conn:
-        watch.keep(conn, 15)
+        schedulers.keep(conn, 15)
         conn.execute(text("UPDATE schedule_watch SET since = :at"), {"at": at(5.5)})
 
     create(replica, 6)
@@ -249,7 +252,7 @@ def test_what_falls_due_after_the_first_look_was_not_missed_though_the_clock_is_
     store(engine, dag(Catchup.NONE, timetable=HOURLY), since=0 if watched else 0.5)
     if watched:
         with engine.begin() as conn:
-            watch.keep(conn, 15)
+            schedulers.keep(conn, 15)
             conn.execute(text("UPDATE schedule_watch SET since = :at"), {"at": at(0.5)})
     create(replica, 2.5 / 24)
     create(replica, 4.5 / 24)

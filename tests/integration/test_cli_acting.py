@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from headway.cli import acting
 from headway.cli.acting import act, ask, rehearse
 from headway.cli.main import app
-from headway.db import notices
-from headway.db.notices import Notice
+from headway.db.core import notices
+from headway.db.core.notices import Notice
 from headway.domain.errors import ConflictError, DatabaseError
 from headway.testing import seed
 from headway.testing.forced import force

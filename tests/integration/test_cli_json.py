@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from headway.cli.main import app
 from headway.cli.output import Format
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.domain.errors import HeadwayError
 from headway.testing import logins, seed
 

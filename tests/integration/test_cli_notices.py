@@ -5,8 +5,8 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from headway.cli.session import transaction
-from headway.db import notices
-from headway.db.notices import SCHEDULER, Notice
+from headway.db.core import notices
+from headway.db.core.notices import SCHEDULER, Notice
 
 INSERT = text("INSERT INTO pool (name, slots) VALUES ('new', 1)")
 NONSENSE = text("INSERT INTO pool (name, slots) VALUES ('new', -1)")

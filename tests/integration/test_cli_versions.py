@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 from headway.cli import terminal
 from headway.cli.main import app
-from headway.db import contents as stored_code
-from headway.db import versions
-from headway.db.versions import NewVersion
+from headway.db.parsing import stored_code, versions
+from headway.db.parsing.versions import NewVersion
 from headway.domain.spec import DagSpec, MapInput
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash

@@ -1,6 +1,6 @@
 """Daemons keep their secrets from others of the same user."""
 
-from headway import daemon
+from headway.db.access import registration
 from headway.runtime.bell import Bell
 from headway.runtime.linux import become_dumpable, is_dumpable
 
@@ -8,7 +8,7 @@ from headway.runtime.linux import become_dumpable, is_dumpable
 def test_a_registered_daemon_is_undumpable(database_url: str) -> None:
     become_dumpable()
     try:
-        with daemon.registered("scheduler", database_url, Bell()):
+        with registration.registered("scheduler", database_url, Bell()):
             assert not is_dumpable()
     finally:
         become_dumpable()

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from headway import daemon
-from headway.db import engine as engines
-from headway.db import notices
-from headway.db.notices import SCHEDULER
+from headway.db.access import registration
+from headway.db.core import engine as engines
+from headway.db.core import notices
+from headway.db.core.notices import SCHEDULER
 from headway.domain.errors import DatabaseError
 from headway.runtime.bell import Bell
 from headway.testing import modes
@@ -45,8 +45,8 @@ def rings() -> "SimpleQueue[str]":
 @directly
 def test_a_service_that_is_notified_is_rung(database_url: str, rings: "SimpleQueue[str]") -> None:
     with (
-        daemon.registered("scheduler", database_url, Bell()) as scheduler,
-        daemon.registered("worker", database_url, Bell()) as worker,
+        registration.registered("scheduler", database_url, Bell()) as scheduler,
+        registration.registered("worker", database_url, Bell()) as worker,
     ):
         scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
         rings.get(timeout=PATIENCE)  # the first is for what came before
@@ -60,10 +60,10 @@ def test_a_service_that_is_notified_is_rung(database_url: str, rings: "SimpleQue
 def test_what_a_service_says_last_is_heard(
     engine: Engine, database_url: str, rings: "SimpleQueue[str]"
 ) -> None:
-    with daemon.registered("scheduler", database_url, Bell()) as scheduler:
+    with registration.registered("scheduler", database_url, Bell()) as scheduler:
         scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
         rings.get(timeout=PATIENCE)
-        with daemon.registered("worker", database_url, Bell()) as worker:
+        with registration.registered("worker", database_url, Bell()) as worker:
             worker.notifier.notify(SCHEDULER)
 
         assert rings.get(timeout=PATIENCE) == "ring"
@@ -80,7 +80,7 @@ def test_nobody_notifies_or_listens_where_that_is_switched_off(
     variable: str,
 ) -> None:
     monkeypatch.setenv(*variable.split("="))
-    with daemon.registered("scheduler", database_url, Bell()) as process:
+    with registration.registered("scheduler", database_url, Bell()) as process:
         executed: list[object] = []
         event.listen(process.engine, "before_execute", lambda *it: executed.append(it[1]))
         process.listen({SCHEDULER: partial(rings.put, "ring")})
@@ -103,8 +103,8 @@ def test_notices_are_heard_past_a_pooler(
     monkeypatch.setenv("HEADWAY_DATABASE_LISTEN_URL", bouncer.past(database_url))
     through = bouncer.through(database_url)
     with (
-        daemon.registered("scheduler", through, Bell()) as scheduler,
-        daemon.registered("worker", through, Bell()) as worker,
+        registration.registered("scheduler", through, Bell()) as scheduler,
+        registration.registered("worker", through, Bell()) as worker,
     ):
         scheduler.listen({SCHEDULER: partial(rings.put, "ring")})
         rings.get(timeout=PATIENCE)  # the first is for what came before
@@ -117,7 +117,7 @@ def test_notices_are_heard_past_a_pooler(
 @directly
 def test_a_service_leaves_no_listener_and_no_thread(engine: Engine, database_url: str) -> None:
     before = threading.active_count()
-    with daemon.registered("scheduler", database_url, Bell()) as process:
+    with registration.registered("scheduler", database_url, Bell()) as process:
         process.listen({})
         assert threading.active_count() == before + 2
     assert threading.active_count() == before
@@ -134,5 +134,5 @@ def test_a_service_that_may_only_read_does_not_start(engine: Engine, database_ur
         conn.execute(END_ALL)
 
     refusal = pytest.raises(DatabaseError, match="lets this account read only")
-    with refusal, daemon.registered("scheduler", database_url, Bell()):
+    with refusal, registration.registered("scheduler", database_url, Bell()):
         pass

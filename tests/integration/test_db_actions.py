@@ -10,10 +10,11 @@ from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_ba
 from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfills, pools, runs, tasks, views
-from headway.db.backfills import BackfillProgress
-from headway.db.pools import Pool
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
+from headway.db.reads import backfill_views, views
+from headway.db.reads.backfill_views import BackfillProgress
+from headway.db.scheduling import pools, queued_runs, runs, tasks
+from headway.db.scheduling.pools import Pool
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.spec import DEFAULT_POOL
 from headway.domain.states import RunState
@@ -52,7 +53,7 @@ def backfill(engine: Engine, request: BackfillRequest) -> CreatedBackfill:
 
 def progress(engine: Engine) -> BackfillProgress:
     with engine.connect() as conn:
-        [found] = backfills.progress(conn)
+        [found] = backfill_views.progress(conn)
         return found
 
 
@@ -163,7 +164,7 @@ def test_a_backfill_that_has_nothing_to_run_leaves_nothing_behind(engine: Engine
         backfill(engine, ask_for(2, 3))
 
     with engine.connect() as conn:
-        assert backfills.progress(conn) == []
+        assert backfill_views.progress(conn) == []
     assert events(engine) == []
 
 
@@ -181,7 +182,7 @@ def test_the_progress_of_a_backfill_adds_up(engine: Engine) -> None:
     find = text("SELECT id FROM dag_run ORDER BY schedule_date")
     with engine.begin() as conn:
         well, bad, half, _ = conn.scalars(find)
-        runs.start(conn, [well, bad, half], NOW, seed.AGING)
+        queued_runs.start(conn, [well, bad, half], NOW, seed.AGING)
     force(engine, well, one="success", two="skipped")
     force(engine, bad, one="failed", two="upstream_failed")
     force(engine, half, one="running")
@@ -209,7 +210,7 @@ def test_a_backfill_ends_as_its_runs_do(engine: Engine, ends: list[RunState], st
     backfill(engine, ask_for(0, 1))
     with engine.begin() as conn:
         ids = list(conn.scalars(text("SELECT id FROM dag_run ORDER BY id")))
-        runs.start(conn, ids, NOW, seed.AGING)
+        queued_runs.start(conn, ids, NOW, seed.AGING)
     end(engine, dict(zip(ids, ends, strict=False)))
 
     assert progress(engine).state == state
@@ -221,9 +222,9 @@ def test_the_progress_of_one_backfill_is_its_own(engine: Engine) -> None:
     other = backfill(engine, ask_for(4, 6))
 
     with engine.connect() as conn:
-        [found] = backfills.progress(conn, other.id)
+        [found] = backfill_views.progress(conn, other.id)
         assert (found.id, found.planned, found.queued, found.tasks) == (other.id, 3, 3, 3)
-        assert backfills.progress(conn, 4711) == []
+        assert backfill_views.progress(conn, 4711) == []
 
 
 def test_a_pause_is_told_once(engine: Engine) -> None:

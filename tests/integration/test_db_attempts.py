@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, handles, leases
-from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.processes import Identity
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts, handles, leases
+from headway.db.execution.attempts import Claimed, Report
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunType, TaskState

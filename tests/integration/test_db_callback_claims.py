@@ -10,11 +10,13 @@ from sqlalchemy import Engine, text
 from headway.actions import secrets
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
-from headway.db import callback_claims, delivery, identity, views
-from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
-from headway.db.delivery import Delivered
-from headway.db.logins import Login
-from headway.db.processes import Identity
+from headway.db.access.logins import Login
+from headway.db.core import identity
+from headway.db.core.processes import Identity
+from headway.db.execution import callback_claims, secret_requests
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.db.execution.secret_requests import Delivered
+from headway.db.reads import views
 from headway.domain.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.secret_kind import SecretKind
 from headway.domain.spec import DEFAULT_QUEUE
@@ -101,7 +103,7 @@ def test_only_its_worker_reads_what_its_dag_is_granted(
     def ask(who: Identity, key: CallbackKey) -> Delivered | None:
         with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
             identity.say(conn, who)
-            return delivery.ask(conn, key, SecretKind.VARIABLE, "v")
+            return secret_requests.ask(conn, key, SecretKind.VARIABLE, "v")
 
     answer = ask(worker, claimed.key)
     assert answer is not None

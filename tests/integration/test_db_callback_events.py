@@ -11,8 +11,8 @@ from headway.actions.cancel import cancel_run
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import attempts, callbacks
-from headway.db.attempts import Report
+from headway.db.execution import attempts, callbacks
+from headway.db.execution.attempts import Report
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec

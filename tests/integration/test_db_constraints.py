@@ -6,8 +6,10 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.db import callbacks, tasks
-from headway.db.attempts import AttemptKey, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import callbacks
+from headway.db.execution.attempts import Report
+from headway.db.scheduling import tasks
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, Row, text
 
-from headway.db import attempts, leases
-from headway.db.attempts import AttemptKey, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts, leases
+from headway.db.execution.attempts import Report
 from headway.domain.retry import Next
 from headway.domain.states import TERMINAL, Outcome, TaskState
 from headway.testing import seed

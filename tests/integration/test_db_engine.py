@@ -8,8 +8,8 @@ from psycopg2.extensions import TRANSACTION_STATUS_IDLE as IDLE
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 
-from headway.db import engine as engines
-from headway.db.engine import is_transient, reader
+from headway.db.core import engine as engines
+from headway.db.core.engine import is_transient, reader
 from headway.domain.errors import DatabaseError, ReplicaError
 from headway.testing import modes
 from headway.testing.interleaving import in_background, wait_until_blocked

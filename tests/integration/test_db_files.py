@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 from tests.integration.parses import claim, parse, store_of, take_over, versions
 
-from headway.db import files
-from headway.db.files import FileKey
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
+from headway.db.parsing import files
+from headway.db.parsing.files import FileKey
+from headway.db.reads import dag_file_views
 from headway.domain.errors import FencedError
 from headway.domain.notifiers import NotifierSpec
 from headway.serialization import codec
@@ -32,7 +33,7 @@ def owners(engine: Engine) -> dict[str, str]:
 
 def errors(engine: Engine) -> dict[str, str]:
     with engine.connect() as conn:
-        return {problem.relative_path: problem.error for problem in files.errors(conn)}
+        return {problem.relative_path: problem.error for problem in dag_file_views.errors(conn)}
 
 
 def test_the_first_file_keeps_a_dag_id(engine: Engine, me: Identity) -> None:

@@ -12,11 +12,12 @@ import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import events, guards, row_checks
-from headway.db.engine import is_transient
-from headway.db.events import Event
-from headway.db.guards import GUARDS, Guard
-from headway.db.logins import Login
+from headway.db.access import guards, row_checks
+from headway.db.access.guards import GUARDS, Guard
+from headway.db.access.logins import Login
+from headway.db.core import events
+from headway.db.core.engine import is_transient
+from headway.db.core.events import Event
 from headway.domain.states import Phase, Role
 from headway.metrics.process import ILLEGAL_TRANSITIONS
 from headway.runtime.clock import SystemClock

@@ -13,8 +13,9 @@ from headway.actions.clear import clear_tasks
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import attempts, handles, leases, spark_work
-from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts, handles, leases, spark_work
+from headway.db.execution.attempts import Claimed, Report
 from headway.decide.clear import Selection
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import ConflictError

@@ -11,8 +11,10 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import migrate, processes, replicas, watch
-from headway.db.logins import Login
+from headway.db.access import migrate
+from headway.db.access.logins import Login
+from headway.db.core import processes
+from headway.db.scheduling import schedulers
 from headway.db.schema import METADATA
 from headway.domain.errors import ConflictError, DatabaseError
 from headway.testing import seed
@@ -153,12 +155,12 @@ def test_no_other_role_holds_up_a_scheduler_that_starts(
 ) -> None:
     me = seed.register(engine)
     with engine.begin() as conn:
-        watch.keep(conn, 60)
+        schedulers.keep(conn, 60)
     with bare_connection(database_url, login) as hostile:
         lock(hostile, ("schedule_watch",))
         with bare_connection(database_url, Login.SCHEDULER) as conn:
             conn.execute(text("SET LOCAL lock_timeout = '2s'"))
-            assert replicas.join(conn, me, alone=False) is None
+            assert schedulers.join(conn, me, alone=False) is None
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["not the first", "the first ever"])
@@ -169,14 +171,14 @@ def test_of_two_schedulers_that_start_at_once_one_finds_the_other(
     with engine.begin() as conn:
         conn.execute(text("UPDATE process SET ended_at = now() WHERE id = :id"), {"id": two.id})
         if before:
-            watch.keep(conn, 60)
+            schedulers.keep(conn, 60)
 
     def join() -> ConflictError | None:
         with engine.begin() as conn:
-            return replicas.join(conn, seed.register(engine), alone=True)
+            return schedulers.join(conn, seed.register(engine), alone=True)
 
     with engine.connect() as conn, in_background(join) as other:
-        assert replicas.join(conn, one, alone=True) is None
+        assert schedulers.join(conn, one, alone=True) is None
         wait_until_blocked(engine)
         conn.commit()
         assert isinstance(other.result(), ConflictError)
@@ -185,6 +187,6 @@ def test_of_two_schedulers_that_start_at_once_one_finds_the_other(
 def test_a_scheduler_that_starts_holds_up_none_that_runs(engine: Engine) -> None:
     runs, starts = seed.register(engine), seed.register(engine)
     with engine.connect() as starting, engine.begin() as running:
-        assert replicas.join(starting, starts, alone=False) is None
+        assert schedulers.join(starting, starts, alone=False) is None
         running.execute(text("SET LOCAL lock_timeout = '1s'"))
         processes.confirm(running, runs)

@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import events, interventions
-from headway.db.events import Event
+from headway.db.changes import run_changes
+from headway.db.core import events
+from headway.db.core.events import Event
 from headway.decide.intervene import Intervention
 from headway.domain.states import Role, TaskState
 from headway.testing import seed
@@ -54,7 +55,7 @@ def test_what_was_decided_about_another_state_is_not_written(
     before = stands()
     with engine.begin() as conn:
         events.add(conn, Event(actor="user:ann", action="test"))
-        interventions.write(conn, what, role, BY)
+        run_changes.write(conn, what, role, BY)
 
     assert stands() == before
 
@@ -63,6 +64,6 @@ def test_users_alone_clear_what_has_ended(engine: Engine) -> None:
     run = seed.start_run(engine, seed.dag())
     force(engine, run, work="success")
     with engine.begin() as conn:
-        interventions.write(conn, Intervention({NONE: [1], FAILED: [1]}), Role.SCHEDULER, BY)
+        run_changes.write(conn, Intervention({NONE: [1], FAILED: [1]}), Role.SCHEDULER, BY)
 
     assert seed.task_states(engine) == {"work": "success"}

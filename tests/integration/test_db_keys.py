@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.db import engine as engines
-from headway.db import migrate
-from headway.db.logins import Login
+from headway.db.access import migrate
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError
 from headway.domain.states import TERMINAL, TaskState
 from headway.testing import seed

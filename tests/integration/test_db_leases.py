@@ -6,9 +6,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, leases, processes
-from headway.db.attempts import AttemptKey
-from headway.db.leases import LostAttempt
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts, leases
+from headway.db.recovery import lost_attempts
+from headway.db.recovery.lost_attempts import LostAttempt
 from headway.decide.lost import SilenceCount
 from headway.domain.retry import MOST_LOSSES, after_loss
 from headway.domain.states import OnLost, Outcome, TaskState
@@ -35,14 +37,14 @@ def expire(engine: Engine, seconds: float = HOUR) -> None:
 
 def take(engine: Engine, grace: float = 0, limit: int = 10) -> list[LostAttempt]:
     with engine.begin() as conn:
-        return leases.take_expired(conn, grace, limit)
+        return lost_attempts.take_expired(conn, grace, limit)
 
 
 def lose(engine: Engine) -> list[LostAttempt]:
     """Take over every attempt whose lease has run out, as the scheduler does."""
     with engine.begin() as conn:
-        lost = leases.take_expired(conn, 0, 10)
-        leases.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
+        lost = lost_attempts.take_expired(conn, 0, 10)
+        lost_attempts.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
     return lost
 
 
@@ -139,7 +141,7 @@ def test_a_renewal_between_look_and_lock_wins(engine: Engine, key: AttemptKey) -
     def come_back() -> None:
         renewals.append(renew(engine, key, seconds=2 * HOUR))
 
-    with just_before(engine, leases.LOCK, come_back):
+    with just_before(engine, lost_attempts.LOCK, come_back):
         assert take(engine, grace=-HOUR) == []
 
     assert renewals == [{key: False}]
@@ -156,10 +158,10 @@ def test_a_renewal_that_comes_too_late_waits_and_is_refused(
     engine: Engine, key: AttemptKey
 ) -> None:
     with engine.connect() as scheduler:
-        lost = leases.take_expired(scheduler, -HOUR, 10)
+        lost = lost_attempts.take_expired(scheduler, -HOUR, 10)
         with in_background(lambda: renew(engine, key)) as renewal:
             wait_until_blocked(engine)
-            leases.end_lost(scheduler, [(it, after_loss(1)) for it in lost])
+            lost_attempts.end_lost(scheduler, [(it, after_loss(1)) for it in lost])
             scheduler.commit()
             assert renewal.result() == {}
 
@@ -170,7 +172,7 @@ def test_a_renewal_that_comes_too_late_waits_and_is_refused(
 def test_a_report_between_look_and_lock_wins(engine: Engine, key: AttemptKey) -> None:
     expire(engine)
 
-    with just_before(engine, leases.LOCK, lambda: seed.report(engine, [key])):
+    with just_before(engine, lost_attempts.LOCK, lambda: seed.report(engine, [key])):
         assert lose(engine) == []
 
     assert seed.task_states(engine) == {"work": "success"}
@@ -205,7 +207,7 @@ def test_two_schedulers_take_an_attempt_once(engine: Engine, key: AttemptKey) ->
     expire(engine)
 
     with engine.begin() as first:
-        assert len(leases.take_expired(first, 0, 10)) == 1
+        assert len(lost_attempts.take_expired(first, 0, 10)) == 1
         assert take(engine) == []
 
 
@@ -219,7 +221,7 @@ def test_a_lost_attempt_ends_and_its_task_is_tried_again(engine: Engine, key: At
         task = conn.execute(text("SELECT * FROM task_instance")).one()
         assert conn.scalar(text("SELECT count(*) FROM wake WHERE task_id IS NOT NULL")) == 0
         assert conn.scalar(text("SELECT count(*) FROM lease")) == 0
-    assert (attempt.phase, attempt.outcome, attempt.error) == ("ended", "lost", leases.LOST)
+    assert (attempt.phase, attempt.outcome, attempt.error) == ("ended", "lost", lost_attempts.LOST)
     assert (task.state, task.retry_at) == ("up_for_retry", task.ended_at)
     assert (task.failures, task.losses) == (0, 1)
 
@@ -282,13 +284,17 @@ def test_the_survey_tells_the_living_from_the_dead(engine: Engine) -> None:
     seed.claim(engine, alive, limit=2)
     with engine.begin() as conn:
         processes.leave(conn, dead)
-        assert leases.survey(conn, 0) == SilenceCount(running=2, expired=0, orphaned=0)
+        assert lost_attempts.count_silent(conn, 0) == SilenceCount(running=2, expired=0, orphaned=0)
 
     expire(engine)
 
     with engine.connect() as conn:
-        assert leases.survey(conn, 10) == SilenceCount(running=2, expired=2, orphaned=2)
-        assert leases.survey(conn, 2 * HOUR) == SilenceCount(running=2, expired=0, orphaned=0)
+        assert lost_attempts.count_silent(conn, 10) == SilenceCount(
+            running=2, expired=2, orphaned=2
+        )
+        assert lost_attempts.count_silent(conn, 2 * HOUR) == SilenceCount(
+            running=2, expired=0, orphaned=0
+        )
 
 
 def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine) -> None:
@@ -308,7 +314,7 @@ def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine)
         """)
         with engine.connect() as conn:
             conn.execute(until, {"since": since})
-            return [lost.key for lost in leases.take_expired(conn, 10, 10, storm=True)]
+            return [lost.key for lost in lost_attempts.take_expired(conn, 10, 10, storm=True)]
 
     assert taken(9) == []
     assert taken(11) == taken(49) == [orphaned.key]

@@ -10,8 +10,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import OperationalError
 
-from headway.db import engine as engines
-from headway.db.login_refusal import is_refusal, sqlstate_of_login
+from headway.db.core import engine as engines
+from headway.db.core.login_refusal import is_refusal, sqlstate_of_login
 from headway.runtime.clock import SystemClock
 
 Answering = Callable[..., str]

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import engine as engines
-from headway.db.engine import is_transient
+from headway.db.core import engine as engines
+from headway.db.core.engine import is_transient
 
 
 @dataclass

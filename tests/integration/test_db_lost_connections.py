@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import engine as engines
-from headway.db.engine import reader
-from headway.db.notices import WORKER, Listener
+from headway.db.core import engine as engines
+from headway.db.core.engine import reader
+from headway.db.core.notices import WORKER, Listener
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace
 from headway.testing import modes

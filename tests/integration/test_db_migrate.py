@@ -12,8 +12,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
-from headway.db import engine as engines
-from headway.db import grants, guards, identity, migrate
+from headway.db.access import grants, guards, migrate
+from headway.db.core import engine as engines
+from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
 from headway.testing.earlier import put

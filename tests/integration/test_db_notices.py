@@ -7,9 +7,9 @@ from queue import SimpleQueue
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import engine as engines
-from headway.db import notices
-from headway.db.notices import SCHEDULER, STOP, WORKER, Listener, Notice, NoticeSender
+from headway.db.core import engine as engines
+from headway.db.core import notices
+from headway.db.core.notices import SCHEDULER, STOP, WORKER, Listener, Notice, NoticeSender
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace
 from headway.testing import modes

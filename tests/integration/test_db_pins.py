@@ -10,8 +10,8 @@ from sqlalchemy import Engine, text
 from headway.actions.cancel import cancel_run
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
-from headway.db import pins
-from headway.db.pins import WantedParse
+from headway.db.parsing import pins
+from headway.db.parsing.pins import WantedParse
 from headway.decide.clear import Selection
 from headway.domain.spec import DagSpec
 from headway.testing import seed

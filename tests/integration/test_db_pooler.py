@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from headway import daemon
-from headway.db import engine as engines
-from headway.db import identity, migrate
+from headway.db.access import migrate, registration
+from headway.db.core import engine as engines
+from headway.db.core import identity
 from headway.domain.errors import DatabaseError
 from headway.runtime.bell import Bell
 from headway.testing import seed
@@ -148,7 +148,7 @@ def test_a_service_that_does_not_know_of_it_ends_and_says_what_to_set(
     monkeypatch.setenv("HEADWAY_DATABASE_POOLER", "false")
 
     refused = pytest.raises(DatabaseError, match="HEADWAY_DATABASE_POOLER=true")
-    with refused, daemon.registered("scheduler", url, Bell()):
+    with refused, registration.registered("scheduler", url, Bell()):
         pass
 
     with engine.connect() as conn:

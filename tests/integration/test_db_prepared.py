@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import engine as engines
-from headway.db import prepared
-from headway.db.engine import is_transient, reader
-from headway.db.prepared import FRESH, hot
+from headway.db.core import engine as engines
+from headway.db.core import prepared
+from headway.db.core.engine import is_transient, reader
+from headway.db.core.prepared import FRESH, hot
 from headway.testing.clock import FakeClock
 from headway.testing.postgres import ThrowawayPostgres
 

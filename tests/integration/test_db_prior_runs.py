@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import prior_runs
+from headway.db.execution import prior_runs
 from headway.domain.interval import DataInterval
 from headway.domain.prior_run import PriorRun
 from headway.testing import seed

@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import identity, processes, views
-from headway.db.processes import DeadProcess, Identity, ProcessClock
+from headway.db.core import identity, processes
+from headway.db.core.processes import DeadProcess, Identity, ProcessClock
+from headway.db.reads import views
 from headway.domain.errors import FencedError
 from headway.testing import seed
 from headway.testing.interleaving import in_background, wait_until_blocked

@@ -6,11 +6,12 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from headway.db import engine as engines
-from headway.db import migrate, processes
-from headway.db.logins import Login
-from headway.db.processes import Identity
-from headway.db.readiness import Readiness
+from headway.db.access import migrate
+from headway.db.access.logins import Login
+from headway.db.access.readiness import Readiness
+from headway.db.core import engine as engines
+from headway.db.core import processes
+from headway.db.core.processes import Identity
 from headway.runtime.health import HealthCheck
 from headway.testing import seed
 from headway.testing.logins import logged_in

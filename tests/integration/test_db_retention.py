@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 
-from headway.db import contents, entries, identity, retention, runs, versions
-from headway.db.dag_lock import lock_dag
-from headway.db.logins import Login
-from headway.db.processes import Identity
-from headway.db.runs import NewRuns
-from headway.db.versions import NewVersion
+from headway.db.access.logins import Login
+from headway.db.core import identity
+from headway.db.core.dag_lock import lock_dag
+from headway.db.core.processes import Identity
+from headway.db.parsing import dag_registration, retention, stored_code, versions
+from headway.db.parsing.versions import NewVersion
+from headway.db.scheduling import runs
+from headway.db.scheduling.runs import NewRuns
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
 from headway.serialization import codec
@@ -55,7 +57,7 @@ def add(conn: Connection, spec: DagSpec, code: bytes) -> int:
     files = {"dag.py": content_hash(code)}
     key, data = manifest_hash(files), codec.encode(spec)
     lock_dag(conn, spec.dag_id)
-    contents.add_code(conn, {key: files}, {content_hash(code): code})
+    stored_code.add_code(conn, {key: files}, {content_hash(code): code})
     fingerprint = codec.fingerprint(data, key)
     found = versions.find(conn, {spec.dag_id: fingerprint})
     found = found or versions.add(conn, [NewVersion(spec, data, fingerprint, key)])
@@ -68,7 +70,7 @@ def put(engine: Engine, count: int, dag_id: str = "etl") -> list[int]:
     with engine.begin() as conn:
         ids = [add(conn, shaped(n, dag_id), f"{dag_id} {n}".encode()) for n in range(count)]
         for version in ids:
-            entries.put_in_force(conn, {dag_id: version})
+            dag_registration.put_in_force(conn, {dag_id: version})
         conn.execute(text("DELETE FROM dag_version WHERE id = :id"), {"id": first})
     return ids
 
@@ -120,9 +122,9 @@ def test_what_was_in_force_again_till_just_now_stays(engine: Engine, parser: Eng
     ids = put(engine, 4)
     age(engine)
     with parser.begin() as conn:
-        entries.put_in_force(conn, {"etl": ids[0]})
+        dag_registration.put_in_force(conn, {"etl": ids[0]})
     with parser.begin() as conn:
-        entries.put_in_force(conn, {"etl": ids[3]})
+        dag_registration.put_in_force(conn, {"etl": ids[3]})
 
     assert prune_versions(parser) == 2
     assert left(engine) == [ids[0], ids[3]]
@@ -151,7 +153,7 @@ def test_a_version_that_is_put_in_force_where_it_is_has_not_left(
 ) -> None:
     [only] = put(engine, 1)
     with parser.begin() as conn:
-        entries.put_in_force(conn, {"etl": only})
+        dag_registration.put_in_force(conn, {"etl": only})
 
     assert left(engine, column="left_at") == [None]
 
@@ -194,8 +196,8 @@ def test_content_goes_with_the_last_version_that_had_it(
 
 def test_content_that_was_stored_lately_stays(engine: Engine, parser: Engine, me: Identity) -> None:
     with engine.begin() as conn:
-        contents.add_code(conn, {"m": {"a.py": "f"}}, {"f": b"content"})
-        contents.add_definitions(conn, {"d": "{}"})
+        stored_code.add_code(conn, {"m": {"a.py": "f"}}, {"f": b"content"})
+        stored_code.add_definitions(conn, {"d": "{}"})
 
     prune(parser, me, 0.0, 1)
 
@@ -218,12 +220,12 @@ def test_a_full_batch_says_that_there_may_be_more(
 def test_what_a_parser_stores_again_is_not_pruned_under_it(engine: Engine, parser: Engine) -> None:
     """The parser has found the content, and has not entered yet who needs it."""
     with engine.begin() as conn:
-        contents.add_code(conn, {"m": {}}, {"f": b"content"})
-        contents.add_definitions(conn, {"d": "{}"})
+        stored_code.add_code(conn, {"m": {}}, {"f": b"content"})
+        stored_code.add_definitions(conn, {"d": "{}"})
 
     with parser.begin() as storing:
-        contents.add_code(storing, {"m": {}}, {"f": b"content"})
-        contents.add_definitions(storing, {"d": "{}"})
+        stored_code.add_code(storing, {"m": {}}, {"f": b"content"})
+        stored_code.add_definitions(storing, {"d": "{}"})
         with engine.begin() as conn:
             assert retention.prune_manifests(conn, 0, 100) == 0
             assert retention.prune_files(conn, 0, 100) == 0
@@ -236,8 +238,8 @@ def test_what_is_stored_again_after_long_is_young_again(engine: Engine, parser: 
     """So that it stays though its version is stored by a transaction of its own."""
     for _ in range(2):
         with parser.begin() as conn:
-            contents.add_code(conn, {"m": {}}, {"f": b"content"})
-            contents.add_definitions(conn, {"d": "{}"})
+            stored_code.add_code(conn, {"m": {}}, {"f": b"content"})
+            stored_code.add_definitions(conn, {"d": "{}"})
         with engine.begin() as conn:
             assert retention.prune_manifests(conn, 3600, 100) == 0
             assert retention.prune_files(conn, 3600, 100) == 0
@@ -250,19 +252,19 @@ Prune: TypeAlias = Callable[[Connection, float, int], int]
 
 KINDS: dict[str, tuple[Store, Prune, TextClause, str]] = {
     "files": (
-        lambda conn: contents.add_files(conn, {"x": b"content"}),
+        lambda conn: stored_code.add_files(conn, {"x": b"content"}),
         retention.prune_files,
         retention.PRUNE_FILES,
         "code_file",
     ),
     "manifest": (
-        lambda conn: contents.add_manifests(conn, {"x": {}}),
+        lambda conn: stored_code.add_manifests(conn, {"x": {}}),
         retention.prune_manifests,
         retention.PRUNE_MANIFESTS,
         "code_manifest",
     ),
     "definitions": (
-        lambda conn: contents.add_definitions(conn, {"x": "{}"}),
+        lambda conn: stored_code.add_definitions(conn, {"x": "{}"}),
         retention.prune_definitions,
         retention.PRUNE_DEFINITIONS,
         "task_definition",
@@ -297,7 +299,7 @@ def test_a_version_that_was_committed_before_the_lock_keeps_its_content(
     put(engine, 1)
     files = {"dag.py": content_hash(b"code")}
     with engine.begin() as conn:
-        contents.add_code(conn, {manifest_hash(files): files}, {content_hash(b"code"): b"code"})
+        stored_code.add_code(conn, {manifest_hash(files): files}, {content_hash(b"code"): b"code"})
     age(engine)
 
     with engine.begin() as conn:

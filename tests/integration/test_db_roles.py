@@ -9,18 +9,18 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import (
+from headway.db.access import (
     delivery,
     expiry_functions,
     grants,
     grants_matrix,
     grants_page,
-    identity,
     migrate,
     roles,
 )
-from headway.db import engine as engines
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
+from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
 from headway.testing.logins import bare_connection, logged_in

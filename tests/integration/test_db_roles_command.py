@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from headway.cli.database import _login
 from headway.cli.main import app
-from headway.db import grants_page, migrate, roles
-from headway.db.logins import Login
+from headway.db.access import grants_page, migrate, roles
+from headway.db.access.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
 from headway.testing.logins import bare_connection

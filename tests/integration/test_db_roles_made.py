@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 
-from headway.db import engine as engines
-from headway.db import grants, guards, migrate, roles
-from headway.db.logins import Login
+from headway.db.access import grants, guards, migrate, roles
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.postgres import CARELESS, ThrowawayPostgres

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import grants
-from headway.db.grants import Privilege
-from headway.db.grants_matrix import TABLES
-from headway.db.logins import Login
+from headway.db.access import grants
+from headway.db.access.grants import Privilege
+from headway.db.access.grants_matrix import TABLES
+from headway.db.access.logins import Login
 from headway.testing.sql_in_use import statements
 
 PARTS: Final[Mapping[Login, Collection[str]]] = {
@@ -25,7 +25,7 @@ PARTS: Final[Mapping[Login, Collection[str]]] = {
     Login.USER: ["headway.cli", "headway.actions"],
 }
 
-OWNERS: Final = [("headway.db.migrate", "upgrade"), ("headway.db.roles", "standings")]
+OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.roles", "standings")]
 """What asks for other privileges than those on tables, and checks by itself that it has them."""
 
 REFUSED: Final = "42501"
@@ -122,7 +122,7 @@ def test_readers_and_users_look_at_everything() -> None:
 
 def test_the_statements_of_each_part_are_found() -> None:
     assert {"attempts.CLAIM", "attempts.REPORT", "leases.RENEW"} <= set(statements_of(Login.WORKER))
-    assert "delivery.ASK" in statements_of(Login.WORKER)
+    assert "secret_requests.ASK" in statements_of(Login.WORKER)
     assert {"dags.LOCK_DUE", "tasks.QUEUE", "processes.LOCK_DEAD"} <= set(
         statements_of(Login.SCHEDULER)
     )

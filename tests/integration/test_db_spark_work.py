@@ -9,9 +9,12 @@ from sqlalchemy import Engine, text
 
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
-from headway.db import handles, spark_work, tasks
-from headway.db.attempts import AttemptKey, Claimed
-from headway.db.spark_work import EarlierAttempt, SparkNews
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import handles, spark_work
+from headway.db.execution.attempts import Claimed
+from headway.db.execution.spark_work import EarlierAttempt, SparkNews
+from headway.db.reads import spark_views
+from headway.db.scheduling import tasks
 from headway.decide.clear import Selection
 from headway.domain.retry import Next
 from headway.domain.spark_work import SparkFigures, SparkProgress
@@ -41,7 +44,7 @@ def save(engine: Engine, *said: SparkNews) -> None:
 
 def known(engine: Engine) -> list[tuple[object, object]]:
     with engine.connect() as conn:
-        return [(it["progress"], it["figures"]) for it in spark_work.of_run(conn, "etl", RUN)]
+        return [(it["progress"], it["figures"]) for it in spark_views.of_run(conn, "etl", RUN)]
 
 
 def test_progress_and_figures_are_kept_side_by_side(engine: Engine, keys: list[AttemptKey]) -> None:
@@ -84,15 +87,15 @@ def test_it_goes_with_its_attempt(engine: Engine, keys: list[AttemptKey]) -> Non
 
 def test_the_cost_of_a_dag_and_of_each_run(engine: Engine, keys: list[AttemptKey]) -> None:
     with engine.connect() as conn:
-        assert spark_work.cost(conn, None, None, by_run=False) == []  # nothing has ended
+        assert spark_views.cost(conn, None, None, by_run=False) == []  # nothing has ended
     more = replace(TOOK, executor_run_ms=50, peak_memory_bytes=20, skew=3.5)
     seed.report(engine, keys)
     save(engine, SparkNews(key=keys[0], figures=TOOK), SparkNews(key=keys[1], figures=more))
 
     with engine.connect() as conn:
-        [whole] = spark_work.cost(conn, None, None, by_run=False)
-        [run] = spark_work.cost(conn, "etl", RUN, by_run=True)
-        assert spark_work.cost(conn, "other", None, by_run=True) == []
+        [whole] = spark_views.cost(conn, None, None, by_run=False)
+        [run] = spark_views.cost(conn, "etl", RUN, by_run=True)
+        assert spark_views.cost(conn, "other", None, by_run=True) == []
 
     assert (whole["dag_id"], whole["run_id"], run["run_id"]) == ("etl", None, RUN)
     assert (whole["attempts"], whole["unknown"]) == (2, 0)
@@ -107,7 +110,7 @@ def test_an_attempt_of_which_nothing_is_known_is_counted_so(
     save(engine, SparkNews(key=keys[0], figures=TOOK), SparkNews(key=keys[1], progress=HALF))
 
     with engine.connect() as conn:
-        [cost] = spark_work.cost(conn, "etl", None, by_run=False)
+        [cost] = spark_views.cost(conn, "etl", None, by_run=False)
 
     assert (cost["attempts"], cost["unknown"], cost["bytes_read"]) == (2, 1, 7)
 

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.db import contents, versions
-from headway.db.versions import NewVersion
+from headway.db.core import stored_versions
+from headway.db.parsing import stored_code, versions
+from headway.db.parsing.versions import NewVersion
 from headway.domain.spec import TaskSpec
 from headway.domain.trigger_rules import TriggerRule
 from headway.serialization import codec
@@ -53,7 +54,7 @@ def test_a_version_stays_as_it_was(engine: Engine) -> None:
     second = seed.store(engine, seed.dag())
 
     with engine.connect() as conn:
-        loaded = versions.load(conn, [first, second])
+        loaded = stored_versions.load(conn, [first, second])
     assert {key: codec.decode(data) for key, data in loaded.items()} == {
         first: SPEC,
         second: seed.dag(),
@@ -64,20 +65,20 @@ def test_a_dag_without_tasks_has_a_version(engine: Engine) -> None:
     version = seed.store(engine, replace(SPEC, tasks=()))
 
     with engine.connect() as conn:
-        assert list(versions.load(conn, [version])) == [version]
+        assert list(stored_versions.load(conn, [version])) == [version]
 
 
 def test_content_is_stored_once(engine: Engine) -> None:
     both = {"hash a": b"\x00binary", "hash b": b""}
     with engine.begin() as conn:
-        contents.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
-        contents.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
-        contents.add_code(conn, {"second": {"c.py": "hash a"}}, {"hash a": b"\x00binary"})
+        stored_code.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
+        stored_code.add_code(conn, {"first": {"a.py": "hash a", "b.py": "hash b"}}, both)
+        stored_code.add_code(conn, {"second": {"c.py": "hash a"}}, {"hash a": b"\x00binary"})
 
-        assert contents.manifest(conn, "second") == {"c.py": "hash a"}
-        assert contents.contents(conn, ["hash a", "hash b", "none"]) == both
-        assert versions.piece(conn, "hash a", 1, 3) == (b"bin", 7)
-        assert versions.piece(conn, "hash a", 6, 3) == (b"y", 7)
+        assert stored_versions.manifest(conn, "second") == {"c.py": "hash a"}
+        assert stored_versions.contents(conn, ["hash a", "hash b", "none"]) == both
+        assert stored_versions.piece(conn, "hash a", 1, 3) == (b"bin", 7)
+        assert stored_versions.piece(conn, "hash a", 6, 3) == (b"y", 7)
         assert conn.scalar(text("SELECT count(*) FROM code_file")) == 2
         assert conn.scalar(text("SELECT count(*) FROM code_manifest")) == 2
 

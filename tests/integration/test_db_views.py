@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from headway.db import views
+from headway.db.reads import views
 from headway.testing import seed
 
 RUN = f"scheduled__{seed.START.isoformat()}"

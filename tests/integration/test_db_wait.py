@@ -13,8 +13,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from headway.cli.database_wait import wait
-from headway.db import engine as engines
-from headway.db import migrate
+from headway.db.access import migrate
+from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
 from headway.runtime.bell import Bell
 from headway.testing.clock import ExpiringClock

@@ -8,8 +8,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import tasks, xcoms
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import xcoms
+from headway.db.scheduling import run_snapshots, tasks
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
 from headway.domain.spec import MapInput
@@ -134,7 +135,7 @@ def lengths(engine: Engine, *wanted: tuple[str, str]) -> list[int | None]:
     run = only_run(engine)
     names = [(run, task_id, name) for task_id, name in wanted]
     with engine.connect() as conn:
-        found = xcoms.lengths(conn, names)
+        found = run_snapshots.lengths(conn, names)
     assert found.keys() == set(names)
     return [found[name] for name in names]
 
@@ -232,8 +233,8 @@ def test_lengths_are_found_for_many_at_once(engine: Engine) -> None:
         ("nobody", "return_value"),
     ) == [2, 2, 1, None, None, 0, 1, None]
     with engine.connect() as conn:
-        assert xcoms.lengths(conn, []) == {}
-        assert xcoms.lengths(conn, [(0, "list", "return_value")]) == {
+        assert run_snapshots.lengths(conn, []) == {}
+        assert run_snapshots.lengths(conn, [(0, "list", "return_value")]) == {
             (0, "list", "return_value"): None
         }
 

@@ -18,7 +18,9 @@ from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.cli.main import app
-from headway.db import deadlines, pins, runs
+from headway.db.core import run_deadlines
+from headway.db.parsing import pins
+from headway.db.scheduling import missed_deadlines, queued_runs, runs
 from headway.decide.clear import Selection
 from headway.domain.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.spec import DagSpec
@@ -58,8 +60,8 @@ def started(engine: Engine, spec: DagSpec = BOTH) -> int:
     """Create a run with its deadlines, and start it when it is due."""
     [run] = seed.create_runs(engine, seed.store(engine, spec), [0])
     with engine.begin() as conn:
-        deadlines.enter(conn, [run])
-        runs.start(conn, [run], DUE, seed.AGING)
+        run_deadlines.enter(conn, [run])
+        queued_runs.start(conn, [run], DUE, seed.AGING)
     return run
 
 
@@ -86,7 +88,7 @@ def test_a_run_of_a_schedule_gets_its_deadlines_when_it_is_created(
         (None, "open", None),
         ("b", "open", DUE + HOUR),
     ]
-    assert deadlines.ENTER in seen
+    assert run_deadlines.ENTER in seen
 
 
 def test_a_dag_without_deadlines_costs_no_statement(engine: Engine, replica: Replica) -> None:
@@ -97,7 +99,7 @@ def test_a_dag_without_deadlines_costs_no_statement(engine: Engine, replica: Rep
     create_runs(replica, DUE)
 
     assert runs.CREATE in seen
-    assert not {deadlines.ENTER, deadlines.BY_NAME} & set(seen)
+    assert not {run_deadlines.ENTER, run_deadlines.BY_NAME} & set(seen)
 
 
 def test_a_deadline_counts_from_the_moment_it_names(engine: Engine) -> None:
@@ -185,18 +187,18 @@ def test_one_from_the_start_follows_the_start(engine: Engine, replica: Replica) 
         engine, seed.store(engine, replace(seed.dag(), deadlines=(FROM_START,))), [0]
     )
     with engine.begin() as conn:
-        deadlines.enter(conn, [run])
+        run_deadlines.enter(conn, [run])
         asked = conn.execute(text("SELECT now()")).scalar_one()
 
     assert judge_deadlines(replica, asked + HOUR) == 1  # it has not started: looked at, still open
     with engine.begin() as conn:
-        runs.start(conn, [run], asked + HOUR + 10 * SECOND, seed.AGING)
+        queued_runs.start(conn, [run], asked + HOUR + 10 * SECOND, seed.AGING)
     assert judge_deadlines(replica, asked + 2 * HOUR) == 1
     assert rows(engine)[0][1:] == ("open", None)
     end_run(engine, run, asked + 2 * HOUR)
     with engine.begin() as conn:
         clear_tasks(conn, "etl", RUN, Selection(), Author("user:ann"))
-        runs.start(conn, [run], asked + 2 * HOUR, seed.AGING)
+        queued_runs.start(conn, [run], asked + 2 * HOUR, seed.AGING)
     assert judge_deadlines(replica, asked + 2 * HOUR + 11 * SECOND) == 1
     assert rows(engine)[0][1:] == ("open", None)
     assert judge_deadlines(replica, asked + 3 * HOUR + SECOND) == 1
@@ -210,7 +212,7 @@ def test_one_that_another_version_does_not_have_is_withdrawn_and_its_own_is_ente
     waits = replace(seed.dag(), reparse_on_run=True, deadlines=(HOURLY,))
     [run] = seed.create_runs(engine, seed.store(engine, waits), [0])
     with engine.begin() as conn:
-        deadlines.enter(conn, [run])
+        run_deadlines.enter(conn, [run])
     seed.store(engine, replace(waits, deadlines=(replace(HOURLY, seconds=60.0),)))
     with engine.begin() as conn:
         assert pins.pin(conn, [run], "parser:1") == 1
@@ -241,7 +243,9 @@ def test_one_that_was_judged_after_it_was_seen_is_not_judged_again(
 ) -> None:
     started(engine)
 
-    with just_before(engine, deadlines.LOCK_DUE, lambda: judge_deadlines(new_replica(), OVER)):
+    with just_before(
+        engine, missed_deadlines.LOCK_DUE, lambda: judge_deadlines(new_replica(), OVER)
+    ):
         assert judge_deadlines(new_replica(), OVER) == 0
     assert len(missed(engine)) == 2
 
@@ -261,7 +265,7 @@ def test_a_run_that_is_just_ending_is_judged_when_it_has(engine: Engine, replica
 DIES = """
 import os, signal, sys
 from datetime import datetime
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway_scheduler.passes.judge_deadlines import judge_deadlines

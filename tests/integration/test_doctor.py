@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import public_rights
-from headway.db.logins import Login
+from headway.db.access import public_rights
+from headway.db.access.logins import Login
 from headway.runtime import settings
 from headway.testing import logins
 from headway.testing.machine import until

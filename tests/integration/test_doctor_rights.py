@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import ProgrammingError
 
-from headway.db import engine as engines
-from headway.db import migrate, public_rights
-from headway.db.logins import Login
+from headway.db.access import migrate, public_rights
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.doctor import rights, server
 from headway.doctor.finding import DatabaseCheck, Examined, Finding
 from headway.runtime.clock import SystemClock

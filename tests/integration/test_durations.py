@@ -5,9 +5,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import events, interventions, leases, runs
-from headway.db.attempts import AttemptKey
-from headway.db.events import Event
+from headway.db.changes import run_changes
+from headway.db.core import events
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.events import Event
+from headway.db.recovery import lost_attempts
+from headway.db.scheduling import runs
 from headway.decide.intervene import Intervention
 from headway.domain.retry import after_loss
 from headway.domain.states import Outcome, Role, RunState, TaskState
@@ -39,8 +42,8 @@ def lose(engine: Engine) -> None:
     seed_running(engine)
     with engine.begin() as conn:
         conn.execute(EXPIRE)
-        lost = leases.take_expired(conn, 0, 10)
-        leases.end_lost(conn, [(it, after_loss(5, it.on_lost)) for it in lost])
+        lost = lost_attempts.take_expired(conn, 0, 10)
+        lost_attempts.end_lost(conn, [(it, after_loss(5, it.on_lost)) for it in lost])
 
 
 def mark(engine: Engine) -> None:
@@ -51,7 +54,7 @@ def mark(engine: Engine) -> None:
         conn.execute(SET_BACK[1])
         events.add(conn, CHANGE)
         moves = Intervention(moves={TaskState.FAILED: ids})
-        interventions.write(conn, moves, Role.USER)
+        run_changes.write(conn, moves, Role.USER)
 
 
 def settle(engine: Engine) -> None:

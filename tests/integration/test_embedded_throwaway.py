@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from headway.db import engine as engines
-from headway.db import migrate
+from headway.db.access import migrate
+from headway.db.core import engine as engines
 from headway.testing.postgres import ThrowawayPostgres
 
 

@@ -10,8 +10,12 @@ from headway.actions.cancel import cancel_tasks
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
-from headway.db import attempts, explain_line, processes, tasks
-from headway.db.attempts import AttemptKey, Report
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.db.reads import explain_queue
+from headway.db.scheduling import tasks
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE
@@ -271,7 +275,7 @@ def test_a_task_that_moves_while_it_is_looked_at(engine: Engine) -> None:
         with engine.begin() as conn:
             tasks.queue(conn, ids, seed.START, seed.SCHEDULER)
 
-    with just_before(engine, explain_line.PLACES, queue_it):
+    with just_before(engine, explain_queue.PLACES, queue_it):
         found = ask(engine)
 
     assert found.reason is Reason.CLAIMED_NEXT

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
-from headway.db import processes
+from headway.db.core import processes
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.domain.states import TaskState

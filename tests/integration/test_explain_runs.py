@@ -8,9 +8,12 @@ from sqlalchemy import Engine, text
 
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
-from headway.db import backfill_plans, entries, pins, processes, reservations
-from headway.db.backfill_plans import NewBackfill
-from headway.db.files import FileKey
+from headway.db.core import processes
+from headway.db.parsing import dag_registration, pins
+from headway.db.parsing.files import FileKey
+from headway.db.scheduling import scope
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings import SchedulerSettings, read
@@ -77,7 +80,7 @@ def test_a_run_of_a_paused_dag(engine: Engine, replica: Replica) -> None:
 def test_a_run_of_a_dag_that_no_file_defines(engine: Engine, replica: Replica) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
     with engine.begin() as conn:
-        assert entries.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
+        assert dag_registration.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
 
     found = ask(engine, run_id(0))
 
@@ -215,7 +218,7 @@ def test_a_run_whose_dag_file_is_to_be_parsed(engine: Engine, replica: Replica) 
 def reserve(engine: Engine, ids: list[int]) -> processes.Identity:
     job = seed.register(engine, "backfill")
     with engine.begin() as conn:
-        assert reservations.lock(conn, ids, job.id) == ids
+        assert scope.lock(conn, ids, job.id) == ids
     return job
 
 

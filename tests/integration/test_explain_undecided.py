@@ -12,9 +12,12 @@ from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.actions.pause import set_paused
 from headway.actions.pools import set_pool
-from headway.db import attempts, endings, events, reservations, runs, xcoms
-from headway.db.attempts import Report
-from headway.db.events import Event
+from headway.db.changes import run_end
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.execution import attempts, xcoms
+from headway.db.execution.attempts import Report
+from headway.db.scheduling import queued_runs, scope
 from headway.decide.clear import Selection
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.retry import Next
@@ -168,7 +171,7 @@ def test_a_task_that_nobody_is_there_to_decide(engine: Engine) -> None:
 def test_a_task_of_a_run_whose_job_has_died(engine: Engine, replica: Replica) -> None:
     run = seed.start_run(engine, seed.dag(seed.task("extract"), seed.task("load", "extract")))
     with engine.begin() as conn:
-        reservations.lock(conn, [run], 4711)
+        scope.lock(conn, [run], 4711)
     seed.finish(engine)
 
     found = ask(engine, "load")
@@ -319,7 +322,7 @@ def test_a_task_whose_past_has_not_started(engine: Engine, replica: Replica) -> 
     version = seed.store(engine, replace(past(seed.task("work")), max_active_runs=1))
     _first, second = seed.create_runs(engine, version, [0, 1])
     with engine.begin() as conn:
-        runs.start(conn, [second], NOW, seed.AGING)
+        queued_runs.start(conn, [second], NOW, seed.AGING)
     go_on(replica)
 
     found = ask(engine, "work", NEXT_RUN)
@@ -410,7 +413,7 @@ def test_a_run_that_is_to_end(engine: Engine, replica: Replica) -> None:
     with engine.begin() as conn:
         events.add(conn, Event(actor="user:test", action="run.cancel"))
         [run] = conn.scalars(text("SELECT id FROM dag_run"))
-        endings.end_as(conn, [run], RunState.FAILED)
+        run_end.end_as(conn, [run], RunState.FAILED)
 
     found = ask(engine, "load")
 

@@ -7,10 +7,12 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from headway.db import attempts, runs, standings, tasks, wakes
-from headway.db import engine as engines
-from headway.db.attempts import AttemptKey, Report
-from headway.db.processes import Identity
+from headway.db.core import engine as engines
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.db.scheduling import queued_runs, run_snapshots, runs, tasks, wakes
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
@@ -24,8 +26,8 @@ from headway_scheduler.specs import Specs
 JOIN = replace(seed.task("join", "a", "b", "c"), trigger_rule=TriggerRule.ALL_DONE)
 SPEC = seed.dag(seed.task("a"), seed.task("b"), seed.task("c"), JOIN, seed.task("last", "join"))
 
-COUNTING = [standings.LOCK_WOKEN, wakes.TAKE, standings.BELOW, tasks.COUNT, runs.SETTLE]
-WHOLE = [standings.LOCK_WOKEN, wakes.TAKE, standings.WHOLE, tasks.COUNT, runs.SETTLE]
+COUNTING = [run_snapshots.LOCK_WOKEN, wakes.TAKE, run_snapshots.BELOW, tasks.COUNT, runs.SETTLE]
+WHOLE = [run_snapshots.LOCK_WOKEN, wakes.TAKE, run_snapshots.WHOLE, tasks.COUNT, runs.SETTLE]
 
 
 def settle(replica: Replica) -> int:
@@ -104,7 +106,9 @@ def test_a_report_while_the_run_is_looked_at_as_a_whole(
     go_on_to_the_end(engine, replica, c)
 
 
-@pytest.mark.parametrize("statement", [standings.BELOW, standings.WHOLE], ids=["below", "whole"])
+@pytest.mark.parametrize(
+    "statement", [run_snapshots.BELOW, run_snapshots.WHOLE], ids=["below", "whole"]
+)
 def test_a_report_between_counting_and_the_whole_look_that_it_leads_to(
     engine: Engine, replica: Replica, statement: TextClause
 ) -> None:
@@ -145,7 +149,7 @@ def test_whatever_happens_between_any_two_statements(
     for number in range(1, 30):
         [run] = seed.create_runs(engine, version, [number])
         with engine.begin() as conn:
-            runs.start(conn, [run], seed.START, seed.AGING)
+            queued_runs.start(conn, [run], seed.START, seed.AGING)
         a, b, c = claim_ready(engine, worker)
         seed.report(engine, [a])
         if settles:

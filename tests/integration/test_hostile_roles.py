@@ -9,16 +9,19 @@ import pytest
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import callback_claims, entries, files, leases, pins, processes
-from headway.db.attempts import AttemptKey, Report
-from headway.db.callback_claims import CallbackReport
-from headway.db.entries import DagEntry
-from headway.db.files import FileKey
-from headway.db.grants_matrix import HIDDEN
-from headway.db.logins import Login
-from headway.db.processes import Identity
+from headway.db.access.grants_matrix import HIDDEN
+from headway.db.access.logins import Login
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import callback_claims, leases
+from headway.db.execution.attempts import Report
+from headway.db.execution.callback_claims import CallbackReport
+from headway.db.execution.spark_work import SparkNews
+from headway.db.parsing import dag_registration, files, pins
+from headway.db.parsing.dag_registration import DagEntry
+from headway.db.parsing.files import FileKey
 from headway.db.schema import METADATA
-from headway.db.spark_work import SparkNews
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import FencedError
 from headway.domain.spark_work import SparkProgress
@@ -384,7 +387,11 @@ def test_a_parser_keeps_its_own_rows_and_those_of_its_files(world: World) -> Non
             )
             conn.execute(claim, {"me": me.id})
         with own.begin() as conn:
-            assert entries.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == ["etl"]
+            assert dag_registration.deactivate_missing(conn, {FileKey("main", "etl.py"): []}) == [
+                "etl"
+            ]
             assert files.forget(conn, "main", ["other.py"]) == ["other"]
             spec = seed.dag(dag_id="etl")
-            assert entries.enter(conn, [DagEntry("main", "etl.py", spec)], paused=False) == {"etl"}
+            assert dag_registration.enter(
+                conn, [DagEntry("main", "etl.py", spec)], paused=False
+            ) == {"etl"}

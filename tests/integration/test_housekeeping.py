@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.domain.errors import FencedError
 from headway.testing import seed
 from headway.testing.clock import FakeClock

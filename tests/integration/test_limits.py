@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import dags, demand, pools, processes
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.processes import Identity
+from headway.db.scheduling import demand
+from headway.db.users import dag_changes, pools
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -206,7 +208,7 @@ def test_a_paused_dag_has_no_place(engine: Engine, replica: Replica, worker: Ide
     start_runs(engine, seed.wide(2), 1)
     for paused, queued in ((True, 0), (False, 2)):
         with engine.begin() as conn:
-            dags.set_paused(conn, "etl", paused=paused)
+            dag_changes.set_paused(conn, "etl", paused=paused)
         assert queue(replica) == queued
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, Engine, TextClause, event, text
 
-from headway.db import dags, endings, events, places, pools, runs, starting
-from headway.db.events import Event
+from headway.db.changes import run_end
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.scheduling import dags, free_slots, pools, queued_runs
 from headway.decide.admit import Budget, Limit
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.states import RunState
@@ -200,11 +202,11 @@ def test_runs_to_create_are_counted_after_the_dag_is_locked(
 
     def end(conn: Connection) -> None:
         for run in created:
-            endings.end(conn, run, RunState.SUCCESS)
+            run_end.end(conn, run, RunState.SUCCESS)
 
     def start_again(conn: Connection) -> None:
         for run in created:
-            endings.start_again(conn, [run])
+            run_end.start_again(conn, [run])
 
     act(engine, end)
     seed.store(engine, replace(spec, description="new"))
@@ -250,8 +252,8 @@ def executed(engine: Engine) -> Iterator[list[TextClause]]:
     ("lock", "count"),
     [
         (pools.LOCK, pools.FREE),
-        (dags.LOCK_PLACES, places.LIVE),
-        (starting.LOCK_STARTING, runs.FREE_LANES),
+        (dags.LOCK_PLACES, free_slots.LIVE),
+        (queued_runs.LOCK_STARTING, queued_runs.FREE_LANES),
         (dags.LOCK_DUE, dags.SCHEDULED),
     ],
     ids=["slots", "places", "starting runs", "creating runs"],

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, text
 
-from headway.db import tasks, xcoms
-from headway.db.attempts import AttemptKey, Claimed
-from headway.db.engine import reader
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.engine import reader
+from headway.db.execution import xcoms
+from headway.db.execution.attempts import Claimed
+from headway.db.scheduling import tasks
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 from headway.domain.retry import Next

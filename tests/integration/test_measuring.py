@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from headway.db import engine as engines
-from headway.db import tasks
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
+from headway.db.scheduling import tasks
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.metrics import database, scheduler

@@ -10,24 +10,18 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from headway.actions import secrets
-from headway.db import (
-    attempts,
-    callback_claims,
-    deadlines,
-    delivery,
-    identity,
-    notification_claims,
-    notification_views,
-    notifications,
-    tasks,
-)
-from headway.db.attempts import AttemptKey, Report
-from headway.db.callback_claims import CallbackReport
-from headway.db.delivery import Delivered
-from headway.db.engine import reader
-from headway.db.logins import Login
-from headway.db.notification_claims import ClaimedNotification, NotificationKey
-from headway.db.processes import Identity
+from headway.db.access.logins import Login
+from headway.db.core import identity, run_deadlines
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.engine import reader
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts, callback_claims, notification_claims, secret_requests
+from headway.db.execution.attempts import Report
+from headway.db.execution.callback_claims import CallbackReport
+from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
+from headway.db.execution.secret_requests import Delivered
+from headway.db.reads import notification_views
+from headway.db.scheduling import notifications, tasks
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, NotifyEvent
@@ -181,7 +175,7 @@ def test_a_missed_deadline_is_told_once_to_each(engine: Engine, replica: Replica
     spec = replace(seed.dag(work), deadlines=hourly, notifiers=(LATE, other))
     [run] = seed.create_runs(engine, seed.store(engine, spec), [0])
     with engine.begin() as conn:
-        deadlines.enter(conn, [run])
+        run_deadlines.enter(conn, [run])
     for _ in range(2):
         judge_deadlines(replica, seed.START + 2 * seed.DAY)
 
@@ -366,7 +360,7 @@ def test_it_reads_what_its_dag_is_granted_and_only_its_worker_does(
     def ask(who: Identity) -> Delivered | None:
         with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
             identity.say(conn, who)
-            return delivery.ask(conn, claimed.key, SecretKind.VARIABLE, "v")
+            return secret_requests.ask(conn, claimed.key, SecretKind.VARIABLE, "v")
 
     answer = ask(me)
     assert answer is not None

@@ -8,9 +8,11 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from tests.integration.parses import parse, take_over
 
-from headway.db import contents, files, versions
-from headway.db.files import FileKey
-from headway.db.processes import Identity
+from headway.db.core import stored_versions
+from headway.db.core.processes import Identity
+from headway.db.parsing import files, stored_code
+from headway.db.parsing.files import FileKey
+from headway.db.reads import dag_file_views
 from headway.serialization.manifest import content_hash
 from headway.testing import seed
 from headway.testing.clock import FakeClock
@@ -44,8 +46,8 @@ def stored(engine: Engine) -> list[set[str] | None]:
     found: list[set[str] | None] = []
     with engine.connect() as conn:
         for number in conn.scalars(text("SELECT id FROM dag_version ORDER BY id")).all():
-            key = versions.bundle_hash(conn, number)
-            found.append(None if key is None else set(contents.manifest(conn, key)))
+            key = stored_versions.bundle_hash(conn, number)
+            found.append(None if key is None else set(stored_versions.manifest(conn, key)))
     return found
 
 
@@ -56,7 +58,7 @@ def is_incomplete(engine: Engine) -> bool:
 
 def warnings(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [it.error for it in files.warnings(conn)]
+        return [it.error for it in dag_file_views.warnings(conn)]
 
 
 @pytest.mark.regression
@@ -115,7 +117,7 @@ def test_files_of_a_bundle_that_is_stored_are_not_asked_for_again(
     """A cold start stores hundreds of DAG files of one scan, some at a time."""
     first = parsed(root)
     take_over(engine, me, first)
-    monkeypatch.setattr(contents, "unknown_files", None)
+    monkeypatch.setattr(stored_code, "unknown_files", None)
     later = parse("b.py", seed.dag(seed.task("load"), dag_id="b"), code=b"more")
 
     take_over(engine, me, replace(later, bundle=first.bundle))
@@ -140,9 +142,9 @@ def test_of_a_bundle_that_has_changed_only_what_has_is_asked_for(
 
     def unknown(conn: Connection, hashes: Collection[str]) -> list[str]:
         asked.append(set(hashes))
-        return contents.unknown_files(conn, hashes)
+        return stored_code.unknown_files(conn, hashes)
 
-    monkeypatch.setattr(contents, "unknown_files", unknown)
+    monkeypatch.setattr(stored_code, "unknown_files", unknown)
 
     take_over(engine, me, replace(second, bundle=replace(second.bundle, last=first.bundle.last)))
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from headway.db import file_claims, files, processes
-from headway.db.files import FileKey, ParseOutcome
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.processes import Identity
+from headway.db.parsing import file_claims, files
+from headway.db.parsing.files import FileKey, ParseOutcome
+from headway.db.reads import dag_file_views
 from headway.testing import seed
 from headway.testing.interleaving import in_background, wait_until_blocked
 
@@ -115,7 +117,7 @@ def test_a_parse_is_noted_with_all_that_it_depends_on(conn: Connection, me: Iden
     row = files.board(conn, ["main"])[A]
     assert (row.signature, row.paths, row.claimed) == ("new", ("a.py", "lib.py"), False)
     assert (row.due, row.asked, row.parser_id, row.failures) == (False, False, me.id, 0)
-    assert [warning.error for warning in files.warnings(conn)] == ["look out"]
+    assert [warning.error for warning in dag_file_views.warnings(conn)] == ["look out"]
 
 
 def test_failures_are_counted_until_a_parse_succeeds(conn: Connection, me: Identity) -> None:
@@ -125,7 +127,7 @@ def test_failures_are_counted_until_a_parse_succeeds(conn: Connection, me: Ident
         claim(conn, me, A, seen=seen.get(A, ""))
         files.parsed(conn, me.id, {A: replace(DONE, error=error, due_in=-1)})
         row = files.board(conn, ["main"])[A]
-        counts.append((row.failures, row.due, len(files.errors(conn))))
+        counts.append((row.failures, row.due, len(dag_file_views.errors(conn))))
 
     assert counts == [(1, True, 1), (2, True, 1), (0, True, 0)]
 

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parses import claim, parse, store_of, take_over, versions
 
-from headway.db import files
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
+from headway.db.reads import dag_file_views
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway_parser.doubts import MOST_PER_HOUR, MOST_PER_MONTH
@@ -35,7 +35,7 @@ def check(
 
 def warnings(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [it.error for it in files.warnings(conn)]
+        return [it.error for it in dag_file_views.warnings(conn)]
 
 
 def in_force(engine: Engine) -> int:

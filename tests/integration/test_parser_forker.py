@@ -13,7 +13,7 @@ from tests.integration.parses import versions
 
 from headway.actions.intervene import Author
 from headway.actions.remove_dag import reparse
-from headway.db import views
+from headway.db.reads import views
 from headway.runtime import settings
 from headway.runtime.scrub import scrubbed_environment
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db import views
+from headway.db.reads import views
 
 ERRORS = text("SELECT count(*) FROM import_error")
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db import files, views
+from headway.db.reads import dag_file_views, views
 from headway.runtime.forker import Exit
 from headway.testing.clock import FakeClock
 from headway_parser import manager as managing
@@ -58,7 +58,7 @@ def dags(tmp_path: Path) -> Path:
 
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        assert files.errors(conn) == []
+        assert dag_file_views.errors(conn) == []
         return [row["dag_id"] for row in views.dags(conn)]
 
 
@@ -90,7 +90,7 @@ def test_a_file_of_which_all_children_are_lost_has_an_error(
         def all_have_errors() -> bool:
             clock.advance(managing.FIRST_RETRY)
             conn.rollback()
-            return len(files.errors(conn)) == len(NAMES)
+            return len(dag_file_views.errors(conn)) == len(NAMES)
 
         until(manager, all_have_errors)
         assert len(shortage.lost) == (1 + managing.MOST_TRIES) * len(NAMES)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db import views
+from headway.db.reads import views
 from headway.domain.errors import SettingsError
 from headway.runtime import settings
 from headway.runtime.parser_settings import ParserSettings

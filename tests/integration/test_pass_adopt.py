@@ -6,9 +6,12 @@ from typing import Any, Final, cast
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, charges, leases, processes, reservations
-from headway.db.attempts import AttemptKey
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts, leases
+from headway.db.recovery import ownership
+from headway.db.scheduling import scope
 from headway.domain.errors import FencedError
 from headway.domain.states import OnLost, Outcome
 from headway.domain.traces import Span
@@ -92,7 +95,7 @@ def give(engine: Engine, owner: Identity) -> None:
     with engine.begin() as conn:
         conn.execute(text("UPDATE task_attempt SET scheduler_id = :id"), {"id": owner.id})
         runs = list(conn.scalars(text("SELECT id FROM dag_run")))
-        assert reservations.lock(conn, runs, owner.id) == runs
+        assert scope.lock(conn, runs, owner.id) == runs
 
 
 @pytest.fixture
@@ -256,7 +259,7 @@ def test_so_are_those_of_one_that_left_in_good_order(engine: Engine, me: Replica
     assert scalars(engine, "SELECT lock_id FROM dag_run") == [None]
 
 
-@pytest.mark.parametrize("moment", [charges.RELEASE, charges.ADOPT], ids=["release", "adopt"])
+@pytest.mark.parametrize("moment", [ownership.RELEASE, ownership.ADOPT], ids=["release", "adopt"])
 def test_of_two_that_have_found_the_same_charges_one_gets_them(
     engine: Engine, me: Replica, moment: Any
 ) -> None:
@@ -294,7 +297,7 @@ def test_what_has_ended_stays_whose_it_was(engine: Engine, me: Replica, dead: Id
 
 
 @pytest.mark.parametrize(
-    "moment", [processes.END, charges.RELEASE, charges.ADOPT], ids=["end", "release", "adopt"]
+    "moment", [processes.END, ownership.RELEASE, ownership.ADOPT], ids=["end", "release", "adopt"]
 )
 def test_two_schedulers_that_adopt_side_by_side_take_everything_once(
     engine: Engine, me: Replica, dead: Identity, moment: Any
@@ -310,7 +313,7 @@ def test_two_schedulers_that_adopt_side_by_side_take_everything_once(
 
 
 @pytest.mark.parametrize(
-    "moment", [charges.RELEASE, charges.ADOPT, None], ids=["release", "adopt", "commit"]
+    "moment", [ownership.RELEASE, ownership.ADOPT, None], ids=["release", "adopt", "commit"]
 )
 def test_of_an_adopter_that_dies_half_way_nothing_is_left(
     engine: Engine, me: Replica, dead: Identity, moment: Any

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.db import dags
+from headway.db.scheduling import dags
+from headway.db.users import dag_changes
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.testing import seed
 from headway.testing.interleaving import just_before
@@ -120,7 +121,7 @@ def test_a_dag_that_was_unpaused_is_planned_anew(engine: Engine, replica: Replic
     create(replica, day=1)
     for paused in (True, False):
         with engine.begin() as conn:
-            dags.set_paused(conn, "etl", paused=paused)
+            dag_changes.set_paused(conn, "etl", paused=paused)
 
     assert create(replica, day=1.5) == 1
     assert create(replica, day=1.5) == 0

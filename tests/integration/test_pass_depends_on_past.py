@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
-from headway.db import runs
+from headway.db.scheduling import queued_runs
 from headway.decide.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.retry import Next
@@ -34,7 +34,7 @@ def holding_back() -> DagSpec:
 def start_days(engine: Engine, version: int, days: Sequence[int]) -> list[int]:
     ids = seed.create_runs(engine, version, days)
     with engine.begin() as conn:
-        runs.start(conn, ids, seed.START, seed.AGING)
+        queued_runs.start(conn, ids, seed.START, seed.AGING)
     return ids
 
 
@@ -69,12 +69,12 @@ def test_a_task_waits_while_the_run_before_has_not_started(
 ) -> None:
     first, second = seed.create_runs(engine, seed.store(engine, holding_back()), [0, 1])
     with engine.begin() as conn:
-        runs.start(conn, [second], seed.START, seed.AGING)
+        queued_runs.start(conn, [second], seed.START, seed.AGING)
     settle(replica)
     assert seed.task_states(engine, second) == {"work": "none"}
 
     with engine.begin() as conn:
-        runs.start(conn, [first], seed.START, seed.AGING)
+        queued_runs.start(conn, [first], seed.START, seed.AGING)
     settle(replica)
     seed.finish(engine)
     while settle(replica):
@@ -127,7 +127,7 @@ def test_a_run_whose_past_is_being_settled_is_left_until_that_is_done(
 
     def start_the_next_run() -> None:
         with engine.begin() as conn:
-            runs.start(conn, [second], seed.START, seed.AGING)
+            queued_runs.start(conn, [second], seed.START, seed.AGING)
         looks.append(settle(other))
 
     schedule_tasks(replica, seed.START, before_commit=start_the_next_run)
@@ -165,7 +165,7 @@ def test_the_run_before_is_the_one_that_was_there_first(engine: Engine, replica:
     [later] = seed.create_runs(engine, version, [5])
     [earlier] = seed.create_runs(engine, version, [2])
     with engine.begin() as conn:
-        runs.start(conn, [later, earlier], seed.START, seed.AGING)
+        queued_runs.start(conn, [later, earlier], seed.START, seed.AGING)
 
     settle(replica)
 
@@ -225,7 +225,7 @@ def test_a_run_that_is_deleted_from_a_backfill_holds_up_nothing(
     settle(replica)
     backfilled(engine, 0, 1)
     with engine.begin() as conn:
-        runs.start(conn, [later], LATER, seed.AGING)
+        queued_runs.start(conn, [later], LATER, seed.AGING)
     settle(replica)
     assert seed.task_states(engine, later) == {"work": "none"}
 

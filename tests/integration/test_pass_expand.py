@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import attempts, tasks, wakes, xcoms
-from headway.db.attempts import Claimed, Report
+from headway.db.execution import attempts, xcoms
+from headway.db.execution.attempts import Claimed, Report
+from headway.db.scheduling import tasks, wakes
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec, MapInput

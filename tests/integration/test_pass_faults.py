@@ -14,10 +14,11 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import deadlines, runs
-from headway.db import engine as engines
-from headway.db import tasks as tasks_of
-from headway.db.engine import is_transient
+from headway.db.core import engine as engines
+from headway.db.core import run_deadlines
+from headway.db.core.engine import is_transient
+from headway.db.scheduling import queued_runs
+from headway.db.scheduling import tasks as tasks_of
 from headway.domain.deadline import DeadlineSpec
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, MapInput, TaskSpec
@@ -193,8 +194,8 @@ def deadlines_that_are_over(engine: Engine) -> None:
          WHERE id = :run
     """)
     with engine.begin() as conn:
-        deadlines.enter(conn, ids)
-        runs.start(conn, ids, NOW, seed.AGING)
+        run_deadlines.enter(conn, ids)
+        queued_runs.start(conn, ids, NOW, seed.AGING)
         conn.execute(end, {"run": ids[0]})
 
 

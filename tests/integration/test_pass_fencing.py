@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.domain.errors import FencedError
 from headway.domain.spec import DEFAULT_POOL
 from headway.testing import seed

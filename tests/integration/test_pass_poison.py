@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.domain.errors import FencedError, ReplicaError
 from headway.domain.spec import DEFAULT_POOL
 from headway.testing import seed

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import dags, line, tasks
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
+from headway.db.scheduling import dags, ready_tasks, tasks
+from headway.db.users import dag_changes
 from headway.decide.admit import Budget, Limit
 from headway.domain.errors import FencedError
 from headway.domain.spec import DEFAULT_POOL
@@ -94,7 +95,7 @@ def test_a_paused_dag_gets_no_place(engine: Engine, replica: Replica) -> None:
 
     def pause() -> None:
         with engine.begin() as conn:
-            dags.set_paused(conn, "etl", paused=True)
+            dag_changes.set_paused(conn, "etl", paused=True)
 
     with just_before(engine, dags.LOCK_PLACES, pause):
         assert queue(replica) == []
@@ -145,7 +146,7 @@ def test_a_task_that_was_moved_meanwhile_is_left_out(
     engine: Engine, replica: Replica, limited: bool
 ) -> None:
     spec = replace(seed.wide(2), max_active_tasks_per_dagrun=2 if limited else None)
-    statement = line.LIMITED if limited else line.PLAIN
+    statement = ready_tasks.LIMITED if limited else ready_tasks.PLAIN
     ids = seed.scheduled(engine, spec)
 
     def fail_the_first() -> None:

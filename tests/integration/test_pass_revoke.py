@@ -6,9 +6,11 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import Engine, Row, text
 
-from headway.db import attempts, charges, tasks
-from headway.db.attempts import Claimed
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Claimed
+from headway.db.recovery import ownership
+from headway.db.scheduling import tasks
 from headway.domain.errors import FencedError
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.runtime import settings
@@ -51,7 +53,7 @@ def test_a_task_that_is_queued_for_too_long_goes_back_into_the_line(
     assert task.rank == LATER.timestamp() - 3 * seed.AGING
     [attempt] = rows(engine, "SELECT * FROM task_attempt")
     assert (attempt.phase, attempt.outcome) == ("ended", "cancelled")
-    assert attempt.error == charges.REVOKED
+    assert attempt.error == ownership.REVOKED
     assert revoke(me, LATER) == 0
 
 
@@ -91,7 +93,7 @@ def test_a_task_that_is_claimed_just_before_it_is_revoked_runs(
     seed.queued(engine, seed.dag())
     claimed: list[Claimed] = []
 
-    with just_before(engine, charges.REVOKE, lambda: claimed.extend(seed.claim(engine, worker))):
+    with just_before(engine, ownership.REVOKE, lambda: claimed.extend(seed.claim(engine, worker))):
         assert revoke(me, LATER) == 0
 
     assert seed.task_states(engine) == {"work": "running"}

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import processes, tasks
+from headway.db.core import processes
+from headway.db.scheduling import tasks
 from headway.domain.errors import FencedError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import runs, tasks, wakes
+from headway.db.scheduling import queued_runs, runs, tasks, wakes
 from headway.domain.errors import FencedError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState
@@ -112,7 +112,7 @@ def test_two_schedulers_settle_different_runs_side_by_side(
     version = seed.store(engine, CHAIN)
     ids = seed.create_runs(engine, version, [0, 1, 2])
     with engine.begin() as conn:
-        runs.start(conn, ids, seed.START, seed.AGING)
+        queued_runs.start(conn, ids, seed.START, seed.AGING)
     seed.finish(engine)
     one_at_a_time, other = new_replica(max_dagruns_per_loop_to_schedule=1), new_replica()
     others: list[int] = []
@@ -161,7 +161,7 @@ def test_a_wake_of_a_run_that_waits_is_dropped_and_its_start_wakes_it(
     assert (pending_wakes(engine), seed.task_states(engine)) == (0, {})
 
     with engine.begin() as conn:
-        runs.start(conn, ids, seed.START, seed.AGING)
+        queued_runs.start(conn, ids, seed.START, seed.AGING)
     settle(replica)
 
     assert seed.task_states(engine) == {"first": "scheduled", "second": "none"}

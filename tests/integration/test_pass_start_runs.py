@@ -7,9 +7,12 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfill_plans, endings, events, runs, starting
-from headway.db.backfill_plans import NewBackfill
-from headway.db.events import Event
+from headway.db.changes import run_end
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.scheduling import queued_runs
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunState
 from headway.testing import seed
@@ -94,7 +97,7 @@ def test_runs_are_counted_after_the_dag_is_locked(
     seed.create_runs(engine, seed.store(engine, limited(2)), [0, 1, 2])
     other = new_replica(max_dagruns_per_loop_to_schedule=1)
 
-    with just_before(engine, starting.LOCK_STARTING, lambda: start(other)):
+    with just_before(engine, queued_runs.LOCK_STARTING, lambda: start(other)):
         assert start(replica) == 1
 
     assert active(engine) == [0, 1]
@@ -123,7 +126,7 @@ def test_tasks_are_created_once(
     start_runs(replica, NOW, lambda: others.append(start(other)))
     with engine.begin() as conn:
         ids = list(conn.scalars(text("SELECT id FROM dag_run")))
-        runs.start(conn, ids, NOW + seed.DAY, seed.AGING)
+        queued_runs.start(conn, ids, NOW + seed.DAY, seed.AGING)
 
     assert others == [0]
     assert len(seed.task_states(engine)) == 3
@@ -226,9 +229,9 @@ def test_a_run_that_was_ended_meanwhile_is_left_out(engine: Engine, replica: Rep
     def end() -> None:
         with engine.begin() as conn:
             events.add(conn, Event(actor="user:test", action="run.cancel"))
-            endings.end(conn, first, RunState.FAILED)
+            run_end.end(conn, first, RunState.FAILED)
 
-    with just_before(engine, starting.LOCK_QUEUED, end):
+    with just_before(engine, queued_runs.LOCK_QUEUED, end):
         assert start(replica) == 1
 
     assert seed.run_states(engine) == {"failed": 1, "running": 1}

@@ -9,7 +9,8 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from headway.actions.cancel import cancel_run
 from headway.actions.intervene import Author
-from headway.db import demand, interventions, reservations, runs
+from headway.db.changes import run_changes
+from headway.db.scheduling import demand, queued_runs, scope
 from headway.domain.errors import FencedError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
@@ -97,7 +98,7 @@ def test_a_success_that_comes_in_between_stays_one(engine: Engine, replica: Repl
     run = seed.start_run(engine, SPEC)
     key = force(engine, run, a="running")["a"]
 
-    with just_before(engine, interventions.LOCK_TASKS, lambda: seed.report(engine, [key])):
+    with just_before(engine, run_changes.LOCK_TASKS, lambda: seed.report(engine, [key])):
         time_out(replica, LATE)
     schedule_tasks(replica, LATE)
 
@@ -175,7 +176,7 @@ def test_a_run_that_another_job_has_reserved_is_left_to_it(engine: Engine) -> No
     )
     assert time_out(backfill, LATE) == 0
     with engine.begin() as conn:
-        assert reservations.lock(conn, [run], backfill.me.id) == [run]
+        assert scope.lock(conn, [run], backfill.me.id) == [run]
 
     assert time_out(scheduler, LATE) == 0
     assert time_out(backfill, LATE) == 1
@@ -186,7 +187,7 @@ def test_a_run_that_cannot_be_ended_does_not_stop_the_others(engine: Engine) -> 
     version = seed.store(engine, replace(SPEC, max_active_runs=9))
     bad, good = seed.create_runs(engine, version, [0, 1])
     with engine.begin() as conn:
-        runs.start(conn, [bad, good], seed.START, seed.AGING)
+        queued_runs.start(conn, [bad, good], seed.START, seed.AGING)
         conn.execute(
             text(
                 "ALTER TABLE dag_run ADD CONSTRAINT bad CHECK (id <> 1 OR end_as IS NULL) NOT VALID"

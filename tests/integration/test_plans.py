@@ -13,23 +13,15 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, inspect, text
 
-from headway.db import (
-    attempts,
-    backfill_plans,
-    demand,
-    leases,
-    pins,
-    prior_runs,
-    processes,
-    runs,
-    spark_work,
-    watch,
-    xcoms,
-)
-from headway.db import engine as engines
-from headway.db.backfill_plans import NewBackfill
-from headway.db.processes import Identity
-from headway.db.spark_work import SparkNews
+from headway.db.core import engine as engines
+from headway.db.core import processes
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts, leases, prior_runs, spark_work, xcoms
+from headway.db.execution.spark_work import SparkNews
+from headway.db.parsing import pins
+from headway.db.scheduling import demand, queued_runs, schedulers
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.retry import Next
 from headway.domain.spark_work import SparkProgress
@@ -59,20 +51,36 @@ GROWING = {
 
 HOT = {
     *("demand.LOOK", "processes.CONFIRM", "processes.CONFIRM_REPEATABLE", "processes.BEAT_WORKER"),
-    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "watch.KEEP"),
-    *("passed.ADD", "passed.COVER", "interventions.LOCK_SCHEDULED", "prior_runs.LAST_SUCCESS"),
-    *("starting.LOCK_STARTING", "runs.FREE_LANES", "runs.QUEUED", "starting.LOCK_QUEUED"),
-    "runs.START",
-    *("pins.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
-    *("standings.LOCK_WOKEN", "wakes.TAKE", "standings.BELOW", "standings.WHOLE"),
-    *("standings.PREVIOUS", "standings.LOCK_PREVIOUS", "standings.PAST"),
-    *("xcoms.PUSH", "xcoms.LENGTHS"),
+    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "schedulers.KEEP"),
+    *(
+        "skipped_intervals.ADD",
+        "skipped_intervals.COVER",
+        "run_changes.LOCK_SCHEDULED",
+        "prior_runs.LAST_SUCCESS",
+    ),
+    *(
+        "queued_runs.LOCK_STARTING",
+        "queued_runs.FREE_LANES",
+        "queued_runs.QUEUED",
+        "queued_runs.LOCK_QUEUED",
+    ),
+    "queued_runs.START",
+    *("queued_runs.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
+    *("run_snapshots.LOCK_WOKEN", "wakes.TAKE", "run_snapshots.BELOW", "run_snapshots.WHOLE"),
+    *("run_snapshots.PREVIOUS", "run_snapshots.LOCK_PREVIOUS", "run_snapshots.PAST"),
+    *("xcoms.PUSH", "run_snapshots.LENGTHS"),
     *("tasks.DECIDE", "tasks.EXPAND", "tasks.COUNT", "runs.SETTLE", "tasks.RETRY"),
-    *("pools.LOCK", "pools.FREE", "queues.FREE", "line.PLAIN", "line.LIMITED"),
-    *("dags.LOCK_PLACES", "places.LIVE", "tasks.QUEUE"),
+    *("pools.LOCK", "pools.FREE", "queues.FREE", "ready_tasks.PLAIN", "ready_tasks.LIMITED"),
+    *("dags.LOCK_PLACES", "free_slots.LIVE", "tasks.QUEUE"),
     *("attempts.ANY_QUEUED", "attempts.CLAIM", "attempts.FACTS", "leases.RENEW"),
-    *("attempts.LOCK_TASKS", "attempts.REPORT", "leases.EXPIRED", "leases.LOCK", "leases.JUDGE"),
-    *("spark_work.SAVE", "charges.ABANDONED", "charges.REVOKE", "interventions.LOCK_OVERDUE"),
+    *(
+        "attempts.LOCK_TASKS",
+        "attempts.REPORT",
+        "lost_attempts.EXPIRED",
+        "lost_attempts.LOCK",
+        "lost_attempts.JUDGE",
+    ),
+    *("spark_work.SAVE", "ownership.ABANDONED", "ownership.REVOKE", "run_changes.LOCK_OVERDUE"),
 }
 """What is executed again and again, whatever else is."""
 
@@ -135,8 +143,8 @@ def work(engine: Engine) -> list[QueryPlan]:
 def keep_watch(engine: Engine) -> None:
     """Say twice that there is a scheduler: the first time, and again."""
     with engine.begin() as conn:
-        watch.keep(conn, 15)
-        watch.keep(conn, 15)
+        schedulers.keep(conn, 15)
+        schedulers.keep(conn, 15)
 
 
 def tell(engine: Engine, worker: Identity, claimed: Sequence[attempts.Claimed]) -> None:
@@ -242,7 +250,7 @@ def beside_history(
 
 
 def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
-    of_lanes = {"lanes.LANES"}  # by a test of its own, which needs backfills
+    of_lanes = {"backfill_shares.LANES"}  # by a test of its own, which needs backfills
     assert hot_statements() <= HOT | of_lanes
 
 
@@ -312,7 +320,7 @@ def test_runs_that_the_statistics_know_nothing_of_are_started_one_by_one(
         with explained(engine) as plans:
             start_runs(replica, MUCH_LATER)
 
-    starts = [plan for plan in plans if plan.statement == "runs.START"]
+    starts = [plan for plan in plans if plan.statement == "queued_runs.START"]
     used = {node.get("Index Name") for plan in starts for node in plan.nodes()}
     assert "dag_run_pkey" in used
     assert "dag_run_queued" not in used
@@ -336,7 +344,11 @@ def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
                 start_runs(replica, MUCH_LATER)
                 parse(engine)
 
-    assert {plan.statement for plan in plans} >= {"runs.START", "pins.ASK", "pins.PIN"}
+    assert {plan.statement for plan in plans} >= {
+        "queued_runs.START",
+        "queued_runs.ASK",
+        "pins.PIN",
+    }
     assert {plan.statement: plan.rows for plan in plans if plan.rows > 200} == {}
 
 
@@ -355,7 +367,7 @@ def test_however_many_tasks_of_a_backfill_wait_few_are_read_to_know_what_it_may_
                 backfill = backfill_plans.create(conn, new)
             [run] = seed.create_runs(engine, version, [number], backfill)
             with engine.begin() as conn:
-                runs.start(conn, [run], NOW + number * seed.DAY, seed.AGING)
+                queued_runs.start(conn, [run], NOW + number * seed.DAY, seed.AGING)
         with engine.begin() as conn:
             conn.execute(MORE)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
@@ -364,10 +376,10 @@ def test_however_many_tasks_of_a_backfill_wait_few_are_read_to_know_what_it_may_
             queued = [len(queue_tasks(replica, DEFAULT_POOL, NOW).task_ids) for _ in range(3)]
 
     assert queued == [1, 1, 0]
-    assert {plan.statement for plan in plans} >= {"line.LIMITED", "lanes.LANES"}
-    last = [plan.rows for plan in plans if plan.statement == "line.LIMITED"][-1]
+    assert {plan.statement for plan in plans} >= {"ready_tasks.LIMITED", "backfill_shares.LANES"}
+    last = [plan.rows for plan in plans if plan.statement == "ready_tasks.LIMITED"][-1]
     assert last < 200, "those of backfills that have their share are not looked at"
-    lanes = [plan for plan in plans if plan.statement == "lanes.LANES"]
+    lanes = [plan for plan in plans if plan.statement == "backfill_shares.LANES"]
     assert [plan.read_in_full & GROWING for plan in lanes] == [set()] * len(lanes)
     assert all(plan.rows < 100 for plan in lanes)
 

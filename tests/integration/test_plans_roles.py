@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from headway.db import attempts, leases, processes
-from headway.db.attempts import Report
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import processes
+from headway.db.execution import attempts, leases
+from headway.db.execution.attempts import Report
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome
 from headway.testing import seed

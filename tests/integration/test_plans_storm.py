@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import line, wakes
+from headway.db.scheduling import ready_tasks, wakes
 from headway.domain.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed
@@ -58,7 +58,7 @@ class Storm:
 
 @pytest.fixture
 def storm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Storm:
-    monkeypatch.setattr(line, "LOOK", HEAD)
+    monkeypatch.setattr(ready_tasks, "LOOK", HEAD)
     seed.make_pool(engine, DEFAULT_POOL, 1_000_000)
     seed.register(engine, "worker")
     return Storm(engine)
@@ -172,12 +172,12 @@ def _rows(plans: list[QueryPlan]) -> dict[tuple[str, bool], int]:
     [
         (nothing, create, "dags.LOCK_DUE"),
         (computed, create, "dags.LOCK_DUE"),
-        (plan_all, start, "starting.LOCK_STARTING"),
-        (start_all, queue, "line.PLAIN"),
-        (start_behind_a_full_dag, queue, "line.PLAIN"),
-        (start_behind_a_narrow_dag, queue, "line.PLAIN"),
-        (start_behind_another_queue, queue, "line.PLAIN"),
-        (wake_all, settle, "standings.LOCK_WOKEN"),
+        (plan_all, start, "queued_runs.LOCK_STARTING"),
+        (start_all, queue, "ready_tasks.PLAIN"),
+        (start_behind_a_full_dag, queue, "ready_tasks.PLAIN"),
+        (start_behind_a_narrow_dag, queue, "ready_tasks.PLAIN"),
+        (start_behind_another_queue, queue, "ready_tasks.PLAIN"),
+        (wake_all, settle, "run_snapshots.LOCK_WOKEN"),
     ],
     ids=[
         *("changed", "due", "queued-runs", "scheduled-tasks", "behind-a-full-dag"),

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.test_git_bundle import Remote
 
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
 from headway.domain.errors import FencedError
 from headway.runtime.bundle_settings import BundleSettings
 from headway.testing import seed

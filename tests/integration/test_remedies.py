@@ -17,9 +17,12 @@ from sqlalchemy import Engine, text
 import headway
 from headway.actions.explain import ExplainRequest, explain
 from headway.actions.pause import set_paused
-from headway.db import attempts, backfill_plans, endings, runs, tasks
-from headway.db.attempts import Report
-from headway.db.backfill_plans import NewBackfill
+from headway.db.changes import run_end
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.db.scheduling import runs, tasks
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.explanation import Explanation, Reason
 from headway.domain.arguments import RETURN_VALUE
 from headway.domain.catchup import Catchup
@@ -188,7 +191,7 @@ def run_to_end(replica: Replica) -> Ask:
     start(replica, seed.dag(seed.task("a"), seed.task("b", "a")))
     with replica.engine.begin() as conn:
         [number] = conn.scalars(text("SELECT id FROM dag_run"))
-        endings.end_as(conn, [number], RunState.FAILED)
+        run_end.end_as(conn, [number], RunState.FAILED)
     return RUN, "b"
 
 

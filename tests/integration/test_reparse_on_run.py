@@ -10,10 +10,12 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import backfill_plans, pins, starting
-from headway.db.backfill_plans import NewBackfill
-from headway.db.logins import Login
-from headway.db.notices import PARSER, Notice, NoticeSender
+from headway.db.access.logins import Login
+from headway.db.core.notices import PARSER, Notice, NoticeSender
+from headway.db.parsing import pins
+from headway.db.scheduling import queued_runs
+from headway.db.users import backfill_plans
+from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec
@@ -214,7 +216,7 @@ def test_a_run_that_was_pinned_just_before_it_is_locked_starts(
         with engine.begin() as conn:
             conn.execute(text("UPDATE dag_run SET pinned = true"))
 
-    with just_before(engine, starting.LOCK_QUEUED, be_pinned):
+    with just_before(engine, queued_runs.LOCK_QUEUED, be_pinned):
         assert start(replica) == (1, 0)
 
     assert standing(engine) == [(True, False, "running")]
@@ -228,11 +230,11 @@ def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Re
     assert list(dict.fromkeys(plan.statement for plan in plans)) == [
         *(
             "processes.CONFIRM_REPEATABLE",
-            "starting.LOCK_STARTING",
-            "runs.FREE_LANES",
-            "runs.QUEUED",
+            "queued_runs.LOCK_STARTING",
+            "queued_runs.FREE_LANES",
+            "queued_runs.QUEUED",
         ),
-        *("starting.LOCK_QUEUED", "runs.START"),
+        *("queued_runs.LOCK_QUEUED", "queued_runs.START"),
     ]
 
 

@@ -13,8 +13,10 @@ from tests.integration.retained import add_runs, ids, run_sql
 from typer.testing import CliRunner, Result
 
 from headway.cli.main import app
-from headway.db import expiry, identity, run_names
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import identity
+from headway.db.execution import run_names
+from headway.db.retention import expiry
 from headway.decide.retention import BEGINNING
 from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind, Tie

@@ -19,7 +19,7 @@ from headway.actions.clean import RemovalRequest
 from headway.actions.intervene import Author
 from headway.cli.cleaning import Cleaning
 from headway.cli.main import app
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.domain.errors import ArchiveError, ConflictError, SettingsError
 from headway.domain.retention import RetainedKind
 from headway.testing import logins

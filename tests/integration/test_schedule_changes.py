@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from headway.db import runs
+from headway.db.scheduling import runs
 from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
 from headway.testing import seed

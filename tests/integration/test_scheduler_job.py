@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.db import dags, replicas, reservations, starting
-from headway.db.notices import SCHEDULER, WORKER, Notice, NoticeSender
-from headway.db.processes import Identity
+from headway.db.core.notices import SCHEDULER, WORKER, Notice, NoticeSender
+from headway.db.core.processes import Identity
+from headway.db.scheduling import dags, queued_runs, schedulers, scope
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
 from headway.runtime.bell import Bell
 from headway.runtime.loop import Found
@@ -328,7 +328,7 @@ def test_a_run_is_reserved_once(engine: Engine) -> None:
 
     assert scheduler(engine).submit(runs) == []
     with engine.begin() as conn:
-        reservations.unlock(conn, runs[:1], first.replica.me.id)
+        scope.unlock(conn, runs[:1], first.replica.me.id)
     assert scheduler(engine).submit(runs) == runs[:1]
 
 
@@ -384,10 +384,10 @@ def test_a_bounded_scheduler_ends(settings: dict[str, float], steps: int) -> Non
 def test_a_scheduler_without_row_locks_is_alone(engine: Engine, first: bool, second: bool) -> None:
     one = seed.register(engine)
     with engine.begin() as conn:
-        assert replicas.join(conn, one, alone=first) is None
+        assert schedulers.join(conn, one, alone=first) is None
     two = seed.register(engine)
     with engine.begin() as conn:
-        refused = replicas.join(conn, two, alone=second)
+        refused = schedulers.join(conn, two, alone=second)
 
     assert refused is not None
     assert "use_row_level_locking" in str(refused)
@@ -398,7 +398,7 @@ def test_a_scheduler_without_row_locks_is_alone(engine: Engine, first: bool, sec
 
 def test_schedulers_with_row_locks_join_in_any_number(engine: Engine) -> None:
     with engine.begin() as conn:
-        joined = [replicas.join(conn, seed.register(engine), alone=False) for _ in range(3)]
+        joined = [schedulers.join(conn, seed.register(engine), alone=False) for _ in range(3)]
 
     assert joined == [None, None, None]
 
@@ -460,7 +460,7 @@ def test_ready_tasks_are_queued_before_runs_are_started_if_it_took_long_to_creat
 
     with (
         just_before(engine, dags.PLAN, lambda: clock.advance(1)),
-        just_before(engine, starting.LOCK_STARTING, lambda: queued.append(charges(engine, job))),
+        just_before(engine, queued_runs.LOCK_STARTING, lambda: queued.append(charges(engine, job))),
     ):
         job.step()
 
@@ -478,7 +478,7 @@ def test_what_is_queued_early_in_a_step_counts_as_done(engine: Engine) -> None:
     clock = FakeClock(seed.START + seed.DAY)
     job = scheduler(engine, clock)
 
-    with just_before(engine, starting.LOCK_STARTING, lambda: clock.advance(1)):
+    with just_before(engine, queued_runs.LOCK_STARTING, lambda: clock.advance(1)):
         found = job.step()
 
     assert found is not NOTHING

@@ -9,12 +9,14 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions import secrets as actions
-from headway.db import delivery, identity, processes
-from headway.db import secrets as tables
-from headway.db.attempts import AttemptKey
-from headway.db.delivery import Delivered
-from headway.db.logins import Login
-from headway.db.processes import Identity
+from headway.db.access import delivery
+from headway.db.access.logins import Login
+from headway.db.core import identity, processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import secret_requests
+from headway.db.execution.secret_requests import Delivered
+from headway.db.users import secrets as tables
 from headway.domain.errors import DagError
 from headway.domain.names import check_key
 from headway.domain.secret_kind import SecretKind
@@ -71,7 +73,7 @@ def ask(
 ) -> Delivered | None:
     with worker.begin() as conn:
         prove(conn, me)
-        return delivery.ask(conn, key, kind, name)
+        return secret_requests.ask(conn, key, kind, name)
 
 
 def prove(conn: Connection, me: Identity) -> None:
@@ -166,8 +168,8 @@ def test_what_a_worker_has_said_is_worth_nothing_in_another_connection(
         prove(its, me)
         seen = its.scalar(text("SELECT current_setting('headway.process')"))
         other.execute(text("SELECT set_config('headway.process', :seen, true)"), {"seen": seen})
-        assert delivery.ask(its, key, SecretKind.VARIABLE, "v") is not None
-        assert delivery.ask(other, key, SecretKind.VARIABLE, "v") is None
+        assert secret_requests.ask(its, key, SecretKind.VARIABLE, "v") is not None
+        assert secret_requests.ask(other, key, SecretKind.VARIABLE, "v") is None
 
 
 def test_a_process_that_was_declared_dead_gets_nothing(
@@ -249,7 +251,7 @@ def test_the_function_looks_nowhere_but_in_its_own_schema(
         conn.exec_driver_sql("INSERT INTO pg_temp.secret_grant VALUES ('variable', 'v', '*')")
         conn.exec_driver_sql("SET LOCAL search_path = pg_temp, public")
         prove(conn, me)
-        assert delivery.ask(conn, key, SecretKind.VARIABLE, "v") == UNGRANTED
+        assert secret_requests.ask(conn, key, SecretKind.VARIABLE, "v") == UNGRANTED
 
 
 def test_the_function_is_put_in_place_once(engine: Engine) -> None:

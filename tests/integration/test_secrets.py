@@ -11,9 +11,9 @@ from sqlalchemy import Engine, text
 from headway.actions import secrets as actions
 from headway.actions.intervene import Author
 from headway.actions.remove_dag import begin_deletion, continue_deletion
-from headway.db import secrets
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.db.schema import METADATA
+from headway.db.users import secrets
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
 from headway.domain.secret_kind import SecretKind

@@ -12,7 +12,9 @@ from headway.actions.pause import set_paused
 from headway.actions.pools import set_pool
 from headway.actions.simulate import Simulated, simulate_line
 from headway.cli.main import app
-from headway.db import explain_line, processes, queues
+from headway.db.core import processes
+from headway.db.reads import explain_queue
+from headway.db.scheduling import queues
 from headway.decide.admit import READ_AHEAD, Budget, Limit
 from headway.decide.simulate import Changes
 from headway.domain.errors import NotFoundError
@@ -122,7 +124,7 @@ def test_other_slots_of_workers(engine: Engine) -> None:
     with engine.begin() as conn:
         conn.execute(text("UPDATE process SET slots = 2 WHERE id = :id"), {"id": worker.id})
         budget = Budget(Limit.QUEUE, (DEFAULT_QUEUE,))
-        taken = explain_line.queue_taken(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
+        taken = explain_queue.queue_taken(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
         assert queues.free(conn, 0, 0)[budget] + taken == READ_AHEAD * 2
     assert queue(replica) == found.simulation.then.task_ids
     assert len(found.simulation.then.task_ids) == READ_AHEAD
@@ -179,7 +181,7 @@ def test_what_is_left_out_is_counted(
     engine: Engine, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each DAG the first so many: a long line of one hides no other."""
-    monkeypatch.setattr(explain_line, "PER_DAG", 3)
+    monkeypatch.setattr(explain_queue, "PER_DAG", 3)
     seed.scheduled(engine, replace(seed.wide(5, "long"), max_active_tasks=1))
     [task] = seed.scheduled(engine, seed.dag())
     seed.scheduled(engine, seed.wide(2, "paused"))

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import events
-from headway.db.events import Event
+from headway.db.core import events
+from headway.db.core.events import Event
 from headway.domain.spec import DagSpec, MapInput
 from headway.domain.trigger_rules import TriggerRule
 from headway.testing import seed

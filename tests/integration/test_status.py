@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from headway.actions.status import look
 from headway.cli import session
 from headway.cli.main import app
-from headway.db import status
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.reads import status
 from headway.decide.status import Status, WaitingInPool
 from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read

@@ -8,10 +8,12 @@ from typing import TypeAlias
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db import callback_claims, processes
-from headway.db.attempts import AttemptKey, Report
-from headway.db.callback_claims import CallbackReport
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import callback_claims
+from headway.db.execution.attempts import Report
+from headway.db.execution.callback_claims import CallbackReport
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import FencedError
 from headway.domain.spec import DEFAULT_QUEUE

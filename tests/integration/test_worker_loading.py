@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, text
 
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway.testing import seed

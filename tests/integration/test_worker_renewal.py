@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, Row, text
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway_worker.clerk import WorkerDatabase

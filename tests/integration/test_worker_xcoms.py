@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine, text
 
-from headway.db import tasks, xcoms
+from headway.db.execution import xcoms
+from headway.db.scheduling import tasks
 from headway.domain.spec import MapInput
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings

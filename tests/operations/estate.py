@@ -18,8 +18,8 @@ from tests.chaos.history import History, read_history
 from tests.chaos.scene import LEASE, SETTINGS
 from tests.chaos.services import Fleet, Service
 
-from headway.db import engine as engines
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.runtime import keyring
 from headway.runtime.clock import SystemClock
 from headway.testing import invariants, logins

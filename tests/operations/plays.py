@@ -26,8 +26,8 @@ from tests.operations.estate import (
 )
 from tests.operations.servers import Server, archive, server
 
-from headway.db import migrate
-from headway.db.logins import Login
+from headway.db.access import migrate
+from headway.db.access.logins import Login
 from headway.testing import logins
 from headway.testing.machine import until
 

@@ -26,7 +26,7 @@ from tests.pods.kubelet import Pod, exposed
 from tests.pods.manifest import Place
 from tests.pods.node import Node, node
 
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.runtime import keyring
 from headway.testing import invariants
 from headway.testing.images import ROOT, postgres_image

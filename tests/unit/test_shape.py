@@ -28,10 +28,12 @@ TREES = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file
 TABLE_MODULES = sorted(
     path
     for path in TREES
-    if re.fullmatch(r"shared/headway/db/(?!__init__|engine|migrate|prepared|schema)\w+\.py", path)
+    if re.fullmatch(r"shared/headway/db/(?!schema|migrations)\w+/(?!__init__)\w+\.py", path)
+    and not path.endswith(("/engine.py", "/prepared.py", "/migrate.py"))
 )
 CALLS = ("text", "hot", "sqlalchemy.text")
-MOST_LINES = 300
+MOST_LINES = 400
+USUAL_LINES = 250
 MOST_LINES_OF_A_FUNCTION = 40
 
 
@@ -69,13 +71,16 @@ def test_the_code_is_there() -> None:
     names = {package.parent.name for package in PACKAGES}
 
     assert names >= {"headway", "headway_parser", "headway_scheduler", "headway_worker"}
-    assert len(list(sql("shared/headway/db/attempts.py"))) > 3
+    assert len(list(sql("shared/headway/db/execution/attempts.py"))) > 3
+    assert len(TABLE_MODULES) >= 90
+    assert sum(len(list(sql(path))) for path in TABLE_MODULES) >= 379
 
 
-def test_a_file_has_at_most_300_lines() -> None:
+def test_a_file_has_at_most_400_lines_and_nine_of_ten_have_at_most_250() -> None:
     lengths = {path: len((ROOT / path).read_text().splitlines()) for path in TREES}
 
     assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+    assert sum(length > USUAL_LINES for length in lengths.values()) < len(lengths) / 10
 
 
 def test_a_function_has_at_most_40_lines() -> None:

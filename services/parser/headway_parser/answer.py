@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from signal import strsignal
 from typing import Final
 
-from headway.db.versions import NewVersion
+from headway.db.parsing.versions import NewVersion
 from headway.domain.errors import DagError, SerializationError
 from headway.domain.soundness import check_sound
 from headway.runtime.forker.records import Exit

@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Event
 
 from headway import __version__
-from headway.daemon import Registered
-from headway.db import processes
-from headway.db.notices import PARSER
+from headway.db.access.registration import Registered
+from headway.db.core import processes
+from headway.db.core.notices import PARSER
 from headway.runtime import configuration as settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway.metrics.parser import LOOK_AGE, QUEUE, QUEUE_AGE
 from headway.runtime.clock import Clock
 

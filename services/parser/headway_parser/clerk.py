@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway.runtime.clock import Clock
 from headway_parser.answer import ParsedFile
 from headway_parser.contents import signature_of

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgpack
 
-from headway.db.entries import InForce, Past
-from headway.db.versions import NewVersion
+from headway.db.parsing.dag_registration import InForce, Past
+from headway.db.parsing.versions import NewVersion
 
 MOST_PER_HOUR: Final = 10
 MOST_PER_MONTH: Final = 20

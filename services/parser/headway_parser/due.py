@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from enum import StrEnum
 
-from headway.db.files import FileRow
+from headway.db.parsing.files import FileRow
 
 
 class ParseReason(StrEnum):

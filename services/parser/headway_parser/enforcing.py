@@ -7,9 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from headway.db import contents as stored_code
-from headway.db import entries, versions
-from headway.db.versions import NewVersion
+from headway.db.parsing import dag_registration, stored_code, versions
+from headway.db.parsing.versions import NewVersion
 from headway_parser.bundle_files import BundleFiles
 from headway_parser.parse import StoredParse
 
@@ -50,7 +49,7 @@ def put_in_force(
     if bundles:
         versions.complete(conn, bundles)
     if known:
-        entries.put_in_force(conn, known)
+        dag_registration.put_in_force(conn, known)
     return {
         dag_id: _said(bundle)
         for dag_id in sorted(unknown | lacking.keys())
@@ -65,7 +64,7 @@ def _known(
         return {}
     known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
     if overtaken:
-        known |= entries.newest(conn, [wanted[dag_id] for dag_id in overtaken])
+        known |= dag_registration.newest(conn, [wanted[dag_id] for dag_id in overtaken])
     return known
 
 

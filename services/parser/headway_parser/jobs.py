@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway.runtime.parser_settings import SortMode
 from headway_parser.answer import ParsedFile
 from headway_parser.bundle_files import BundleFiles

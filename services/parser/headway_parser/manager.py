@@ -11,11 +11,12 @@ from typing import Final
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import file_claims, processes
-from headway.db.engine import is_transient
-from headway.db.files import FileKey
-from headway.db.notices import SCHEDULER, Notice, nobody
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.engine import is_transient
+from headway.db.core.notices import SCHEDULER, Notice, nobody
+from headway.db.core.processes import Identity
+from headway.db.parsing import file_claims
+from headway.db.parsing.files import FileKey
 from headway.domain.errors import DatabaseError
 from headway.metrics.parser import CHILDREN_LOST, PARSE_SECONDS, PARSES, VERSIONS
 from headway.runtime.clock import Clock

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headway.db.versions import NewVersion
+from headway.db.parsing.versions import NewVersion
 from headway.domain.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway_parser.answer import ParsedFile

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway_parser.answer import ParsedFile
 from headway_parser.bundle_files import BundleFiles
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.health import HealthCheck

@@ -8,9 +8,10 @@ from typing import Final
 
 from sqlalchemy import Engine
 
-from headway.db import bundles, processes
-from headway.db.engine import is_transient, reader
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.engine import is_transient, reader
+from headway.db.core.processes import Identity
+from headway.db.parsing import bundles
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock
 from headway_parser.bundles import GitBundle, GitError

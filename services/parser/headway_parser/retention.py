@@ -9,8 +9,9 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import processes, retention
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.processes import Identity
+from headway.db.parsing import retention
 from headway.runtime.clock import Clock
 from headway.runtime.parser_settings import ParserSettings
 

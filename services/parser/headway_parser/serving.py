@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from contextlib import closing
 from typing import Final
 
-from headway import daemon
-from headway.db.engine import is_transient
+from headway.db.access import registration
+from headway.db.core.engine import is_transient
 from headway.metrics.process import show_disk
 from headway.runtime.bell import Bell
 from headway.runtime.clock import SystemClock
@@ -36,7 +36,7 @@ def serve(
     parsing = parsing_of(given, around, clock, starting)
     with (
         closing(parsing),
-        daemon.registered("parser", database, bell, http_port=given.http_port) as process,
+        registration.registered("parser", database, bell, http_port=given.http_port) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
         process.show_skew(manager.theirs)

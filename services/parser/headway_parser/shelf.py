@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from headway.db.files import FileKey, FileRow
+from headway.db.parsing.files import FileKey, FileRow
 from headway.runtime.clock import Clock
 from headway_parser.bundle_files import BundleFiles, BundleReader, StoredBundle
 from headway_parser.contents import FileContents, is_pattern, signature_of

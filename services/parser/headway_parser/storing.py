@@ -7,11 +7,12 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
-from headway.db import file_claims, files, pins, processes
-from headway.db.engine import is_transient
-from headway.db.files import FileKey, ParseOutcome
-from headway.db.guards import is_refusal
-from headway.db.processes import Identity
+from headway.db.access.guards import is_refusal
+from headway.db.core import processes
+from headway.db.core.engine import is_transient
+from headway.db.core.processes import Identity
+from headway.db.parsing import file_claims, files, pins
+from headway.db.parsing.files import FileKey, ParseOutcome
 from headway.domain.errors import FencedError, HeadwayError
 from headway.domain.notifiers import NotifierSpec
 from headway.runtime.loop import cause_of

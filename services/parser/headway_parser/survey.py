@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headway.db import bundles, file_claims, files, pins
-from headway.db.engine import reader
-from headway.db.files import FileRow
-from headway.db.processes import Identity
+from headway.db.core.engine import reader
+from headway.db.core.processes import Identity
+from headway.db.parsing import bundles, file_claims, files, pins
+from headway.db.parsing.files import FileRow
 from headway.metrics.metric import Values
 from headway.metrics.parser import FILES
 from headway.runtime.seam import nothing

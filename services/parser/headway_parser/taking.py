@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from headway.db import entries, files
-from headway.db.entries import DagEntry, InForce
-from headway.db.files import FileKey
-from headway.db.versions import NewVersion
+from headway.db.parsing import dag_registration, files
+from headway.db.parsing.dag_registration import DagEntry, InForce
+from headway.db.parsing.files import FileKey
+from headway.db.parsing.versions import NewVersion
 from headway_parser.doubts import HELD, StabilityCheck, StabilityVerdict, judge, warning_of
 from headway_parser.enforcing import Found, put_in_force
 from headway_parser.parse import StoredParse
@@ -43,7 +43,7 @@ def publish(
     sure = [it for it in good if it not in doubtful]
     freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
-    current = entries.in_force(conn, entered)
+    current = dag_registration.in_force(conn, entered)
     new = {dag_id for dag_id in entered if verdicts[dag_id] is StabilityVerdict.TAKE}
     new |= entered - current.keys()  # what was deleted meanwhile
     overtaken = _overtaken(sure, verdicts, current)
@@ -69,14 +69,17 @@ def _judge(conn: Connection, good: Sequence[StoredParse]) -> dict[str, Stability
     found = {it.spec.dag_id: it for parse in good for it in parse.result.versions}
     if not found:
         return {}
-    in_force = entries.in_force(conn, found)
+    in_force = dag_registration.in_force(conn, found)
     others = [
         found[key] for key, it in in_force.items() if it.fingerprint != found[key].fingerprint
     ]
-    past = entries.past(conn, others) if others else {}
+    past = dag_registration.past(conn, others) if others else {}
     return {
         dag_id: judge(
-            new, in_force.get(dag_id), _check(parse, dag_id), past.get(dag_id, entries.Past())
+            new,
+            in_force.get(dag_id),
+            _check(parse, dag_id),
+            past.get(dag_id, dag_registration.Past()),
         )
         for parse in good
         for dag_id, new in _by_id(parse.result.versions).items()
@@ -90,7 +93,7 @@ def _leave_out(conn: Connection, sure: Sequence[StoredParse]) -> bool:
     """
     if not sure:
         return False
-    freed = entries.deactivate_missing(conn, {parse.file: parse.dag_ids for parse in sure})
+    freed = dag_registration.deactivate_missing(conn, {parse.file: parse.dag_ids for parse in sure})
     if freed:
         files.retry_failed(conn, freed)
     return bool(freed)
@@ -99,7 +102,7 @@ def _leave_out(conn: Connection, sure: Sequence[StoredParse]) -> bool:
 def _enter(conn: Connection, sure: Sequence[StoredParse], *, new_ones_paused: bool) -> set[str]:
     """Enter the DAGs of these files."""
     found = [DagEntry(*it.file, new.spec) for it in sure for new in it.result.versions]
-    return entries.enter(conn, found, paused=new_ones_paused) if found else set()
+    return dag_registration.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
 def _found(sure: Sequence[StoredParse], entered: set[str]) -> Found:
@@ -132,7 +135,7 @@ def _conflicts(
     refused = {dag_id for parse in sure for dag_id in parse.dag_ids} - entered
     if not refused:
         return {}
-    owners = entries.owners(conn, refused)
+    owners = dag_registration.owners(conn, refused)
     return {
         parse.file: "\n".join(_conflict(dag_id, parse.file, owners[dag_id]) for dag_id in theirs)
         for parse in sure

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from headway.db import backfills, reservations
-from headway.db.backfills import BackfillProgress
+from headway.db.reads import backfill_views
+from headway.db.reads.backfill_views import BackfillProgress
+from headway.db.scheduling import scope
 from headway.domain.errors import ConflictError, NotFoundError
 from headway_scheduler.dag_run_job import DagRunJob
 
@@ -23,8 +24,8 @@ class BackfillJob(DagRunJob):
         NotFoundError when there is none, ConflictError when none of them would start.
         """
         with self.replica.engine.connect() as conn:
-            hold = backfills.hold(conn, self.backfill_id)
-            unfinished = backfills.unfinished(conn, self.backfill_id)
+            hold = backfill_views.hold(conn, self.backfill_id)
+            unfinished = backfill_views.unfinished(conn, self.backfill_id)
         if hold is None:
             raise NotFoundError(
                 f"There is no backfill {self.backfill_id}; `headway backfill list` has all."
@@ -42,12 +43,12 @@ class BackfillJob(DagRunJob):
     def has_ended(self) -> bool:
         """Whether no run that is reserved for this job is unfinished."""
         with self.replica.engine.connect() as conn:
-            return not reservations.reserved(conn, self.replica.me.id)
+            return not scope.reserved(conn, self.replica.me.id)
 
     def progress(self) -> BackfillProgress:
         """Return how far the backfill has come."""
         with self.replica.engine.connect() as conn:
-            found = backfills.progress(conn, self.backfill_id)
+            found = backfill_views.progress(conn, self.backfill_id)
         if not found:
             raise NotFoundError(f"Backfill {self.backfill_id} is gone: its DAG was deleted.")
         return found[0]

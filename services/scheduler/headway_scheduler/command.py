@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headway import daemon
-from headway.daemon import Capacity, Registered
-from headway.db import replicas
-from headway.db.engine import is_transient
-from headway.db.notices import SCHEDULER
+from headway.db.access import registration
+from headway.db.access.registration import Capacity, Registered
+from headway.db.core.engine import is_transient
+from headway.db.core.notices import SCHEDULER
+from headway.db.scheduling import schedulers
 from headway.runtime import service, settings
 from headway.runtime.bell import Bell
 from headway.runtime.clock import Clock, SystemClock
@@ -41,12 +41,12 @@ def run(database: str) -> int:
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity, port = Capacity(slots=given.parallelism), given.http_port
-    with daemon.registered(
+    with registration.registered(
         "scheduler", database, bell, connections=CONNECTIONS, capacity=capacity, http_port=port
     ) as process:
         process.show_skew(clock)
         with process.engine.begin() as conn:
-            refused = replicas.join(conn, process.me, alone=not given.use_row_level_locking)
+            refused = schedulers.join(conn, process.me, alone=not given.use_row_level_locking)
         if refused is not None:
             raise refused
         replica = Replica(process.engine, process.me, given, tracing=_tracing(process))
@@ -64,7 +64,7 @@ def run_backfill(database: str, backfill_id: int) -> int:
     given = settings.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity = Capacity(slots=given.parallelism)
-    with daemon.registered("backfill", database, bell, capacity=capacity) as process:
+    with registration.registered("backfill", database, bell, capacity=capacity) as process:
         tracing = _tracing(process)
         replica = Replica(process.engine, process.me, given, own_alone=True, tracing=tracing)
         job = BackfillJob(replica, clock, process.notifier, backfill_id=backfill_id)

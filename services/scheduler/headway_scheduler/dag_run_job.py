@@ -9,10 +9,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import demand, processes, reservations
-from headway.db.demand import Demand
-from headway.db.engine import reader
-from headway.db.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, NoticeSender
+from headway.db.core import processes
+from headway.db.core.engine import reader
+from headway.db.core.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, NoticeSender
+from headway.db.scheduling import demand, scope
+from headway.db.scheduling.demand import Demand
 from headway.metrics.scheduler import CRITICAL_SECTION_WAITS
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.loop import Found
@@ -71,7 +72,7 @@ class DagRunJob:
         """Reserve unfinished runs for this job; return those that no other job has."""
         with self.replica.engine.begin() as conn:
             processes.confirm(conn, self.replica.me)
-            return reservations.lock(conn, runs, self.replica.me.id)
+            return scope.lock(conn, runs, self.replica.me.id)
 
     def collect(self, wanted: Demand) -> Counter[str]:  # noqa: ARG002
         """Have more runs to process; what was submitted is all there is, unless a job says more."""

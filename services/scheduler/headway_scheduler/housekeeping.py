@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.runtime.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean

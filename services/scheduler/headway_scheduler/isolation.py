@@ -12,11 +12,12 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from headway.db import events, processes, runs
-from headway.db.choice import Choice
-from headway.db.engine import is_transient
-from headway.db.events import Event
-from headway.db.processes import Identity
+from headway.db.core import events, processes
+from headway.db.core.engine import is_transient
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import runs
+from headway.db.scheduling.scope import Choice
 from headway.domain.errors import FencedError
 
 log = logging.getLogger(__name__)

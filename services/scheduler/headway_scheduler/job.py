@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from headway.db import watch
-from headway.db.demand import Demand
-from headway.db.notices import STOP
+from headway.db.core.notices import STOP
+from headway.db.scheduling import schedulers
+from headway.db.scheduling.demand import Demand
 from headway.runtime.loop import Found
 from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
@@ -53,7 +53,7 @@ class SchedulerJob(DagRunJob):
         """
         super().say_alive(conn)
         if not self.clock.is_out_of_bounds:
-            watch.keep(conn, self.replica.settings.outage_threshold)
+            schedulers.keep(conn, self.replica.settings.outage_threshold)
 
     def _cancelled(self, _runs: int) -> None:
         self.notifier.notify(STOP)

@@ -15,8 +15,9 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import engine as engines
-from headway.db import measures, notifications, pools
+from headway.db.core import engine as engines
+from headway.db.reads import measures
+from headway.db.scheduling import notifications, pools
 from headway.domain.errors import DatabaseError
 from headway.metrics import database, scheduler
 from headway.metrics.metric import Gauge, Values

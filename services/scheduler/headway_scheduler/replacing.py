@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import endings, events, interventions, wakes
-from headway.db.events import Event
-from headway.db.processes import Identity
+from headway.db.changes import run_changes, run_end
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import wakes
 from headway.decide.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.metrics.scheduler import RUNS_ENDED
@@ -31,8 +33,8 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> ReplacedRu
     One that waits ends at once, any other when nothing of it is live.  What runs is told to stop,
     what has not begun is skipped.  A run, or a task, that another transaction has is waited for.
     """
-    locked = interventions.lock_scheduled(conn, dag_id)
-    unfinished = interventions.lock_unfinished(conn, locked)
+    locked = run_changes.lock_scheduled(conn, dag_id)
+    unfinished = run_changes.lock_unfinished(conn, locked)
     for run in locked:
         what = end(unfinished[run.id], TaskState.FAILED)
         log.info("action=cancel_run dag=%s run=%s", run.dag_id, run.run_id)
@@ -46,13 +48,13 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> ReplacedRu
                 details={"reason": "overlap", "stopped": sum(map(len, what.stops.values()))},
             ),
         )
-        interventions.write(
+        run_changes.write(
             conn, what, Role.SCHEDULER, (f"scheduler:{me.id}", "run.cancel", "overlap")
         )
         if run.state is RunState.QUEUED:
-            endings.end(conn, run.id, RunState.FAILED, Role.SCHEDULER)
+            run_end.end(conn, run.id, RunState.FAILED, Role.SCHEDULER)
     running = [run.id for run in locked if run.state is RunState.RUNNING]
-    endings.end_as(conn, running, RunState.FAILED)
+    run_end.end_as(conn, running, RunState.FAILED)
     wakes.add(conn, running)
     ended = [run.id for run in locked if run.state is RunState.QUEUED]
     return ReplacedRuns(dag_id, len(locked), ended)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
-from headway.db.processes import Identity
-from headway.db.reservations import Scope
+from headway.db.core.processes import Identity
+from headway.db.scheduling.scope import Scope
 from headway.runtime.settings import SchedulerSettings
 from headway_scheduler.isolation import Quarantine, of_dags, of_runs
 from headway_scheduler.specs import Specs

@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection
 
-from headway.db import standings, wakes, xcoms
-from headway.db.standings import Past, RunSnapshot, WokenRun
+from headway.db.scheduling import run_snapshots, wakes
+from headway.db.scheduling.run_snapshots import Past, RunSnapshot, WokenRun
 from headway.decide.graph import DagGraph
 from headway.decide.settle import Lengths, RunStanding, Settlement, advance, arrivals, settle
 from headway.domain.states import RunState, TaskState
@@ -27,7 +27,7 @@ def count_ended(
     arrived = {
         run: arrivals(versions[run], fact.ended) for run, fact in facts.items() if not fact.whole
     }
-    undecided = standings.below(conn, arrived)
+    undecided = run_snapshots.below(conn, arrived)
     settled = {}
     for run, added in arrived.items():
         left = (unfinished[run] or 0) - facts[run].instances
@@ -45,13 +45,13 @@ def look_at_whole(
     Runs are left out, with their wakes, of which another scheduler is settling the run before.
     """
     holding = [run.id for run in runs if graphs[run.version_id].holds_back]
-    before, states = standings.previous(conn, holding)
+    before, states = run_snapshots.previous(conn, holding)
     runs = [run for run in runs if run.id not in before or before[run.id] in states]
     if not runs:
         return {}
-    found = standings.whole(conn, [run.id for run in runs])
+    found = run_snapshots.whole(conn, [run.id for run in runs])
     lengths = _lengths(conn, {run.id: (graphs[run.version_id], found[run.id]) for run in runs})
-    past = standings.past(conn, states)
+    past = run_snapshots.past(conn, states)
     return {
         run.id: settle(
             RunStanding(
@@ -93,6 +93,6 @@ def _lengths(
     }
     found: dict[int, dict[tuple[str, str], int | None]] = {}
     if wanted:
-        for (run, task_id, key), length in xcoms.lengths(conn, sorted(wanted)).items():
+        for (run, task_id, key), length in run_snapshots.lengths(conn, sorted(wanted)).items():
             found.setdefault(run, {})[task_id, key] = length
     return dict(found)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from headway.db import versions
+from headway.db.core import stored_versions
 from headway.decide.graph import DagGraph
 from headway.domain.errors import SerializationError, TimetableError
 from headway.serialization import codec
@@ -32,7 +32,7 @@ class Specs:
         wanted = set(version_ids)
         missing = [key for key in wanted if key not in self._known and key not in self.unreadable]
         if missing:
-            self._decode(versions.load(conn, missing))
+            self._decode(stored_versions.load(conn, missing))
         found = {key: self._known[key] for key in wanted if key in self._known}
         for version_id in found:
             self._known.move_to_end(version_id)

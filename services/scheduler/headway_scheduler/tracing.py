@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Engine
 
-from headway.db import traces as stored
-from headway.db.attempts import AttemptKey
-from headway.db.engine import reader
+from headway.db.core import traces as stored
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.engine import reader
 from headway.domain.traces import Span, of_attempt, of_run
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway_worker.clerk import AttemptWork
 from headway_worker.spark.service import SparkService
 from headway_worker.tenure import LeaseKeeper

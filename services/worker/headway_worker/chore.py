@@ -8,7 +8,7 @@ from math import inf
 from threading import Event
 from typing import Final, Generic, TypeVar
 
-from headway.db.engine import is_transient
+from headway.db.core.engine import is_transient
 from headway.metrics.database import TRANSACTION_RETRIES
 from headway.runtime.clock import Clock
 from headway.runtime.loop import Pace, cause_of

@@ -13,24 +13,16 @@ from threading import Lock
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway.db import (
-    attempts,
-    callbacks,
-    handles,
-    leases,
-    prior_runs,
-    processes,
-    spark_work,
-    versions,
-    xcoms,
-)
-from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.callback_claims import ClaimedCallback
-from headway.db.engine import reader
-from headway.db.notices import CALLBACK, SCHEDULER, Notice, nobody
-from headway.db.processes import Identity
-from headway.db.spark_work import EarlierAttempt, SparkNews
-from headway.db.versions import Piece
+from headway.db.core import processes, stored_versions
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.engine import reader
+from headway.db.core.notices import CALLBACK, SCHEDULER, Notice, nobody
+from headway.db.core.processes import Identity
+from headway.db.core.stored_versions import Piece
+from headway.db.execution import attempts, callbacks, handles, leases, prior_runs, spark_work, xcoms
+from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.callback_claims import ClaimedCallback
+from headway.db.execution.spark_work import EarlierAttempt, SparkNews
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, HeadwayError
 from headway.domain.prior_run import PriorRun
@@ -236,7 +228,7 @@ class WorkerDatabase:
             self._check_own(conn, work, [content_hash])
             if start == 0:
                 self.code.mend(conn, content_hash)
-            return versions.piece(conn, content_hash, start, LONGEST_PIECE)
+            return stored_versions.piece(conn, content_hash, start, LONGEST_PIECE)
 
     def _check_own(
         self, conn: Connection, work: Claimed | ClaimedCallback, hashes: Sequence[str]
@@ -262,7 +254,7 @@ class WorkerDatabase:
         hashes = {each.manifest_hash for each in claimed}
         with suppress(*_UNPREPARED), reader(self.engine).connect() as conn:
             if missing:
-                for version_id, serialized in versions.load(conn, sorted(missing)).items():
+                for version_id, serialized in stored_versions.load(conn, sorted(missing)).items():
                     self._remember(version_id, codec.decode(serialized))
             self.code.learn(conn, hashes)
 
@@ -285,7 +277,7 @@ class WorkerDatabase:
     def _dag(self, conn: Connection, version_id: int) -> DagSpec:
         dag = self._dags.get(version_id)
         if dag is None:
-            dag = codec.decode(versions.load(conn, [version_id])[version_id])
+            dag = codec.decode(stored_versions.load(conn, [version_id])[version_id])
             self._remember(version_id, dag)
         return dag
 

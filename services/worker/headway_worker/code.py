@@ -16,8 +16,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import contents as stored_code
-from headway.db import versions
+from headway.db.core import stored_versions
+from headway.db.core import stored_versions as stored_code
 from headway.runtime.clock import Clock, SystemClock
 from headway.sdk.bundle_code import check_path
 from headway.serialization.manifest import manifest_content
@@ -73,7 +73,7 @@ class CodeCache:
 
         Its contents come there when they are asked for.
         """
-        found = versions.bundle_hash(conn, version_id)
+        found = stored_versions.bundle_hash(conn, version_id)
         if found is None:
             return None
         with self._lock:

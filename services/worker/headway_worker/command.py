@@ -11,9 +11,9 @@ from typing import Final
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway import daemon
-from headway.db import run_names
-from headway.db.engine import is_transient
+from headway.db.access import registration
+from headway.db.core.engine import is_transient
+from headway.db.execution import run_names
 from headway.domain.arguments import JsonValue
 from headway.metrics.process import show_disk
 from headway.runtime import secret_settings, service, settings
@@ -102,19 +102,19 @@ def _work(worker: Worker, health: Health, idle_seconds: float | None) -> None:
 
 def _registered(
     database: str, bell: Bell, given: WorkerSettings
-) -> AbstractContextManager[daemon.Registered]:
-    return daemon.registered(
+) -> AbstractContextManager[registration.Registered]:
+    return registration.registered(
         "worker",
         database,
         bell,
         connections=max(8, given.slots) + 7,  # one for each thread that asks the database
-        capacity=daemon.Capacity(given.queues, given.slots),
+        capacity=registration.Capacity(given.queues, given.slots),
         http_port=given.http_port,
     )
 
 
 def _means(
-    process: daemon.Registered,
+    process: registration.Registered,
     given: WorkerSettings,
     home: Path,
     spark_folder: Path,
@@ -135,7 +135,7 @@ def _means(
     return WorkerParts(clerk, questions, spark, launcher, pace)
 
 
-def _trace(process: daemon.Registered, means: WorkerParts) -> None:
+def _trace(process: registration.Registered, means: WorkerParts) -> None:
     """Have the attempts traced, if the environment asks for it."""
     if process.traces is not None:
         from headway_worker.tracing import AttemptTraces

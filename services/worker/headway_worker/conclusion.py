@@ -4,7 +4,7 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headway.db.attempts import Claimed, Report
+from headway.db.execution.attempts import Claimed, Report
 from headway.domain.handle import outliving
 from headway.domain.retry import after_attempt, after_loss
 from headway.domain.spec import TaskSpec

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from headway.db.attempts import AttemptKey, Claimed
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed
 from headway.domain.states import Outcome
 from headway.metrics.worker import (
     ATTEMPT_SECONDS,

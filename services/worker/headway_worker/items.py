@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Engine
 
-from headway.db import xcoms
-from headway.db.attempts import Claimed
-from headway.db.engine import reader
+from headway.db.core.engine import reader
+from headway.db.execution import xcoms
+from headway.db.execution.attempts import Claimed
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 

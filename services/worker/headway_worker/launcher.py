@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from headway.db.attempts import Claimed
+from headway.db.execution.attempts import Claimed
 from headway.domain.handle import outliving
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import LogKey

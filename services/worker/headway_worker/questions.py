@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway.db.attempts import Claimed
-from headway.db.callback_claims import ClaimedCallback
-from headway.db.engine import is_transient
-from headway.db.notification_claims import ClaimedNotification
+from headway.db.core.engine import is_transient
+from headway.db.execution.attempts import Claimed
+from headway.db.execution.callback_claims import ClaimedCallback
+from headway.db.execution.notification_claims import ClaimedNotification
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import RefusalError

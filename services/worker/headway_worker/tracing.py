@@ -7,9 +7,10 @@ from typing import Final
 
 from sqlalchemy import Engine
 
-from headway.db import traces as stored
-from headway.db.attempts import AttemptKey, Claimed
-from headway.db.engine import reader
+from headway.db.core import traces as stored
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.engine import reader
+from headway.db.execution.attempts import Claimed
 from headway.domain.traces import Parent, RunTrace, Span, of_attempt
 from headway.runtime.database_clock import DatabaseClock
 from headway.runtime.traces import Traces

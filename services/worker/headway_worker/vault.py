@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 from sqlalchemy import Engine
 
-from headway.db import delivery
-from headway.db.attempts import Claimed
-from headway.db.callback_claims import ClaimedCallback
-from headway.db.notification_claims import ClaimedNotification
+from headway.db.execution import secret_requests
+from headway.db.execution.attempts import Claimed
+from headway.db.execution.callback_claims import ClaimedCallback
+from headway.db.execution.notification_claims import ClaimedNotification
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.names import check_key
@@ -41,7 +41,7 @@ class SecretResolver:
         SecretError when its DAG is not granted it, or when it cannot be decrypted or read.
         """
         with self.engine.begin() as conn:
-            found = delivery.ask(conn, claimed.key, kind, name)
+            found = secret_requests.ask(conn, claimed.key, kind, name)
         if found is None:
             raise ConflictError(GIVEN_AWAY)
         if not found.granted:

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headway.db.attempts import AttemptKey
-from headway.db.notices import CALLBACK, STOP, WORKER, Notice
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.notices import CALLBACK, STOP, WORKER, Notice
 from headway.domain.errors import EmbeddedError, SerializationError
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.clock import Clock
@@ -59,6 +59,12 @@ class WorkerParts:
     launcher: AttemptLauncher
     pace: Pace
 
+    @property
+    def callbacks(self) -> CallbackLauncher:
+        """What launches callbacks, by the same fork server."""
+        its = self.launcher
+        return CallbackLauncher(its.forkers, its.settings, its.logs, its.scratch)
+
 
 class Worker:
     """One worker.  Call `step` again and again, always from the same thread."""
@@ -94,10 +100,7 @@ class Worker:
         )
         self._telling = FiguresWriter(means.clerk, means.spark, telling, clock)
         around = WorkerHost(settings, clock, means.pace, self._selector, self._button.press)
-        launcher = CallbackLauncher(
-            means.launcher.forkers, settings, means.launcher.logs, means.launcher.scratch
-        )
-        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), launcher, around)
+        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), means.callbacks, around)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,

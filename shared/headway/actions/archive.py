@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from headway.actions.parquet import table_of
-from headway.db import archived
+from headway.db.retention import archived
 from headway.domain.errors import ArchiveError, SettingsError
 from headway.domain.retention import RetainedKind
 

@@ -12,9 +12,11 @@ from headway.actions.backfill_again import leave_unreadable, lock_again, run_aga
 from headway.actions.intervene import Author
 from headway.actions.lookup import CurrentDag, current_dag
 from headway.actions.rerun import LATEST, OWN
-from headway.db import backfill_plans, backfills, deadlines, events, runs
-from headway.db.backfill_plans import NewBackfill
-from headway.db.events import Event
+from headway.db.core import events, run_deadlines
+from headway.db.core.events import Event
+from headway.db.scheduling import runs
+from headway.db.users import backfill_plans, backfills
+from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.backfill import (
     AS_IT_COMES,
     PlannedDate,
@@ -218,7 +220,7 @@ def _create(
     names = dict(zip(infos, new.run_ids(), strict=True))
     created = {run_id for _, run_id in runs.create(conn, [new])} if infos else set()
     if dag.spec.has_deadlines(backfill=True):
-        deadlines.enter_named(conn, [(request.dag_id, run_id) for run_id in created])
+        run_deadlines.enter_named(conn, [(request.dag_id, run_id) for run_id in created])
     taken = set(names.values()) - created
     if taken:
         raise ConflictError(

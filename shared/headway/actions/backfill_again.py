@@ -7,8 +7,10 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author, JournalEntry, enter
 from headway.actions.rerun import LATEST
-from headway.db import backfill_plans, endings, interventions, repins, versions
-from headway.db.interventions import LockedRun
+from headway.db.changes import repins, run_changes, run_end
+from headway.db.changes.run_changes import LockedRun
+from headway.db.core import stored_versions
+from headway.db.users import backfill_plans
 from headway.decide.backfill import Existing, PlannedDate, runs_again
 from headway.decide.clear import Selection, clear
 from headway.decide.graph import DagGraph
@@ -56,7 +58,7 @@ def run_again(
     ids = {run.version_id for run in runs} | set(targets.values())
     graphs, _ = _graphs(conn, ids)
     numbers = repins.numbered(conn, ids)
-    instances = interventions.lock_all(conn, runs)
+    instances = run_changes.lock_all(conn, runs)
     whole: list[Intervention] = []
     repinned: list[int] = []
     for run in runs:
@@ -69,11 +71,9 @@ def run_again(
             repinned.append(run.id)
         enter(conn, run, _entry(author, numbers[run.version_id], numbers[target]), its)
         whole.append(what)
-    interventions.write(
-        conn, together(whole), Role.USER, (author.actor, "run.clear", author.reason)
-    )
+    run_changes.write(conn, together(whole), Role.USER, (author.actor, "run.clear", author.reason))
     repins.repin(conn, repinned, in_force)
-    endings.start_again(conn, [run.id for run in runs])
+    run_end.start_again(conn, [run.id for run in runs])
 
 
 def _graphs(
@@ -82,7 +82,7 @@ def _graphs(
     """Return the DAGs of these versions, and why others of them cannot be read, by id."""
     graphs: dict[int, DagGraph] = {}
     unreadable: dict[int, SerializationError] = {}
-    for number, data in versions.load(conn, sorted(ids)).items():
+    for number, data in stored_versions.load(conn, sorted(ids)).items():
         try:
             graphs[number] = DagGraph(codec.decode(data))
         except SerializationError as error:

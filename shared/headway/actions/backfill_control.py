@@ -6,9 +6,11 @@ from sqlalchemy import Connection
 
 from headway.actions.cancel import cancel_run
 from headway.actions.intervene import Author
-from headway.db import backfill_plans, backfills, events
-from headway.db.backfills import BackfillProgress
-from headway.db.events import Event
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.reads import backfill_views
+from headway.db.reads.backfill_views import BackfillProgress
+from headway.db.users import backfill_plans, backfills
 from headway.decide.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
@@ -58,7 +60,7 @@ def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> Cance
 
 def progress_of(conn: Connection, backfill_id: int) -> BackfillProgress:
     """Return how far a backfill has come; NotFoundError without it."""
-    found = backfills.progress(conn, backfill_id)
+    found = backfill_views.progress(conn, backfill_id)
     if not found:
         raise NotFoundError(f"There is no backfill {backfill_id}; `headway backfill list` has all.")
     return found[0]

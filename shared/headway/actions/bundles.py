@@ -3,8 +3,10 @@
 from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
-from headway.db import bundles, events
-from headway.db.events import Event
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.reads import bundle_views
+from headway.db.users import removal
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 
@@ -14,7 +16,7 @@ def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
 
     ConflictError while a parser looks at it, which would enter them again.
     """
-    found = next((it for it in bundles.list_all(conn) if it.name == name), None)
+    found = next((it for it in bundle_views.list_all(conn) if it.name == name), None)
     if found is None:
         raise NotFoundError(f"There is no bundle {name!r}; `headway bundles list` has all.")
     if found.parsers:
@@ -23,7 +25,7 @@ def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
             f"The bundle {name} is not forgotten: {parsers} at it. Remove it from their settings "
             "and restart them first."
         )
-    gone = bundles.forget(conn, name)
+    gone = removal.forget_bundle(conn, name)
     details: dict[str, JsonValue] = {"bundle": name, "dags": [*sorted(gone)]}
     if author.reason is not None:
         details["reason"] = author.reason

@@ -15,7 +15,7 @@ from headway.actions.intervene import (
 )
 from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.actions.mark import end_run
-from headway.db import interventions
+from headway.db.changes import run_changes
 from headway.decide.intervene import end
 from headway.decide.wording import command
 from headway.domain.errors import ConflictError
@@ -47,7 +47,7 @@ def cancel_tasks(
     """
     run = lock_run(conn, *where)
     check_tasks(graph_of(conn, run), tasks)
-    instances = interventions.lock_instances(conn, [run], tasks)
+    instances = run_changes.lock_instances(conn, [run], tasks)
     picked = pick(run, instances, tasks, map_index)
     what = end(picked, TaskState.FAILED)
     if not what:

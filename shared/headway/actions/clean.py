@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
-from headway.db import expiry
+from headway.db.retention import expiry
 from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, portion
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SettingsError

@@ -15,9 +15,9 @@ from headway.actions.intervene import (
 )
 from headway.actions.lookup import graph_of, lock_run
 from headway.actions.rerun import OWN, check_tasks_of, wanted
-from headway.db import endings, interventions, repins
-from headway.db.interventions import LockedRun
-from headway.db.repins import Version
+from headway.db.changes import repins, run_changes, run_end
+from headway.db.changes.repins import Version
+from headway.db.changes.run_changes import LockedRun
 from headway.decide.clear import Selection, clear, scope
 from headway.decide.repin import repin
 from headway.domain.arguments import JsonValue
@@ -41,7 +41,7 @@ def clear_tasks(
     With another `version` than its own the run has that one from then on, and its tasks what
     `decide.repin` makes of them.  What runs meanwhile goes on with the code that it began with.
     """
-    endings.lock_backfill(conn, dag_id, run_id)
+    run_end.lock_backfill(conn, dag_id, run_id)
     run = lock_run(conn, dag_id, run_id)
     known, target = wanted(conn, run, version)
     in_force = None if known.in_force is None else known.in_force.number
@@ -59,7 +59,7 @@ def _clear(
 ) -> RunChange:
     graph = graph_of(conn, run)
     check_tasks_of(conn, own, graph, selection.tasks)
-    instances = interventions.lock_instances(conn, [run], scope(graph, selection))
+    instances = run_changes.lock_instances(conn, [run], scope(graph, selection))
     pick(run, instances, selection.tasks, selection.map_index)
     what = clear(graph, instances, selection)
     if not what:
@@ -73,7 +73,7 @@ def _repin(
 ) -> RunChange:
     was, graph = graph_of(conn, run), graph_of(conn, replace(run, version_id=target.id))
     check_tasks_of(conn, target, graph, selection.tasks)
-    instances = interventions.lock_instances(conn, [run])
+    instances = run_changes.lock_instances(conn, [run])
     present = {it.task_id for it in instances}
     named = [task for task in selection.tasks if task in present]
     if named:
@@ -89,8 +89,8 @@ def _repin(
 
 
 def _go_on(conn: Connection, run: LockedRun) -> RunState:
-    endings.step_out(conn, run.id)
-    endings.go_on(conn, run.id)
+    run_end.step_out(conn, run.id)
+    run_end.go_on(conn, run.id)
     return have_looked_at(conn, run)
 
 

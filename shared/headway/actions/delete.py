@@ -4,7 +4,9 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author, JournalEntry, enter
 from headway.actions.lookup import lock_run
-from headway.db import dag_lock, endings, interventions, wakes
+from headway.db.changes import run_changes, run_end
+from headway.db.core import dag_lock
+from headway.db.scheduling import wakes
 from headway.decide.wording import command
 from headway.domain.errors import ConflictError
 
@@ -15,10 +17,10 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     The events about it stay.  ConflictError while an attempt is live: its slots are held
     until it has ended, and it must have a row to end in.
     """
-    endings.lock_backfill(conn, dag_id, run_id)
+    run_end.lock_backfill(conn, dag_id, run_id)
     dag_lock.lock_dag(conn, dag_id)
     run = lock_run(conn, dag_id, run_id)
-    instances = interventions.lock_instances(conn, [run])
+    instances = run_changes.lock_instances(conn, [run])
     live = [it for it in instances if it.phase is not None]
     if live:
         more = f" (and {len(live) - 1} more)" if len(live) > 1 else ""
@@ -27,8 +29,8 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
             f"Run {run_id} cannot be deleted while {live[0].name} is {live[0].state}{more}. Cancel "
             f"it first, with {cancel}, and delete it when it has stopped."
         )
-    following = endings.following(conn, run.id)
+    following = run_end.following(conn, run.id)
     enter(conn, run, JournalEntry(author, "run.delete"), instances)
-    endings.delete(conn, run.id)
+    run_end.delete(conn, run.id)
     wakes.add(conn, following)
     return len(instances)

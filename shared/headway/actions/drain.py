@@ -3,8 +3,8 @@
 from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
-from headway.db import events, processes
-from headway.db.events import Event
+from headway.db.core import events, processes
+from headway.db.core.events import Event
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import NotFoundError
 

@@ -10,8 +10,10 @@ from headway.actions import processes, situations
 from headway.actions.explain_deadlines import with_deadlines
 from headway.actions.lookup import check_tasks, current_dag, run_of
 from headway.actions.situations import SnapshotReader
-from headway.db import explain as reads
-from headway.db import passed, repins, versions
+from headway.db.changes import repins
+from headway.db.core import stored_versions
+from headway.db.reads import explain_task as reads
+from headway.db.scheduling import skipped_intervals
 from headway.decide.explain_attempt import explain_attempt
 from headway.decide.explain_passed import explain_passed
 from headway.decide.explain_ready import explain_ready
@@ -126,7 +128,7 @@ def _find(around: SnapshotReader, wanted: ExplainRequest) -> FoundTask | None:
 
 def _graph(conn: Connection, run: RunRow) -> DagGraph | None:
     try:
-        return DagGraph(codec.decode(versions.load(conn, [run.version_id])[run.version_id]))
+        return DagGraph(codec.decode(stored_versions.load(conn, [run.version_id])[run.version_id]))
     except SerializationError:
         return None
 
@@ -196,7 +198,7 @@ def _missing(around: SnapshotReader, wanted: ExplainRequest) -> Explanation:
     """Explain why a run of the schedule is not there; NotFoundError if it was never to be."""
     dag = reads.dag(around.conn, wanted.dag_id)
     start = _start(wanted.run_id)
-    gone = None if start is None else passed.of(around.conn, wanted.dag_id, start)
+    gone = None if start is None else skipped_intervals.of(around.conn, wanted.dag_id, start)
     if dag is None or start is None or not (gone or _may_come(dag, start)):
         run_of(around.conn, wanted.dag_id, wanted.run_id)
     assert dag is not None

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from headway.db import deadline_views
+from headway.db.reads import deadline_views
 from headway.decide.explain_deadlines import explain_deadlines
 from headway.decide.explanation import Explanation
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag, run_of
-from headway.db import contents, history, repins, views
-from headway.db.views import Row
+from headway.db.changes import repins
+from headway.db.core import stored_versions
+from headway.db.reads import history, views
+from headway.db.reads.views import Row
 from headway.decide.graph import DagGraph
 from headway.domain.errors import NotFoundError
 from headway.domain.spec import DagSpec
@@ -45,14 +47,14 @@ def as_it_was(conn: Connection, dag_id: str, number: int | None) -> AsItWas:
     if stored is None:
         there = ", ".join(map(str, repins.numbers(conn, dag_id)))
         raise NotFoundError(f"DAG {dag_id} has no version {number}; it has {there or 'none'}.")
-    files = contents.manifest(conn, stored.manifest_hash)
+    files = stored_versions.manifest(conn, stored.manifest_hash)
     return AsItWas(stored.number, codec.decode(stored.serialized), files)
 
 
 def sources(conn: Connection, *versions: AsItWas) -> list[dict[str, bytes]]:
     """Return the files of each version by their path."""
     wanted = {key for version in versions for key in version.files.values()}
-    found = contents.contents(conn, sorted(wanted))
+    found = stored_versions.contents(conn, sorted(wanted))
     return [{path: found[key] for path, key in it.files.items()} for it in versions]
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from headway.db import endings, events, interventions, wakes
-from headway.db.events import Event
-from headway.db.interventions import LockedRun
+from headway.db.changes import run_changes, run_end
+from headway.db.changes.run_changes import LockedRun
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.scheduling import wakes
 from headway.decide.intervene import Instance, Intervention
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
@@ -117,7 +119,7 @@ def carry_out(
     """Write an intervention with its event; the run is left as it is."""
     touched = what.touched
     enter(conn, run, entry, [it for it in instances if it.id in touched])
-    interventions.write(conn, what, Role.USER, entry.order)
+    run_changes.write(conn, what, Role.USER, entry.order)
     return RunChange(
         run.state,
         run.state,
@@ -133,7 +135,7 @@ def have_looked_at(conn: Connection, run: LockedRun) -> RunState:
     One that has ended is queued, so that it starts when its DAG has room for it.
     """
     if run.state not in UNFINISHED_RUN:
-        endings.start_again(conn, [run.id])
+        run_end.start_again(conn, [run.id])
         return RunState.QUEUED
     if run.state is RunState.RUNNING:
         wakes.add(conn, [run.id])

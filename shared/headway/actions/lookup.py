@@ -6,9 +6,11 @@ from difflib import get_close_matches
 
 from sqlalchemy import Connection
 
-from headway.db import interventions, versions, views
-from headway.db.interventions import LockedRun
-from headway.db.views import Row
+from headway.db.changes import run_changes
+from headway.db.changes.run_changes import LockedRun
+from headway.db.core import stored_versions
+from headway.db.reads import views
+from headway.db.reads.views import Row
 from headway.decide.graph import DagGraph
 from headway.domain.errors import NotFoundError
 from headway.domain.spec import DagSpec
@@ -55,7 +57,7 @@ def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun:
 
     Whoever else changes the run is waited for.
     """
-    run = interventions.lock_run(conn, dag_id, run_id)
+    run = run_changes.lock_run(conn, dag_id, run_id)
     if run is None:
         raise NotFoundError(_no_run(conn, dag_id, run_id))
     return run
@@ -63,7 +65,7 @@ def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun:
 
 def graph_of(conn: Connection, run: LockedRun) -> DagGraph:
     """Return the tasks of the run, as the version has them that it was created with."""
-    return DagGraph(codec.decode(versions.load(conn, [run.version_id])[run.version_id]))
+    return DagGraph(codec.decode(stored_versions.load(conn, [run.version_id])[run.version_id]))
 
 
 def check_tasks(graph: DagGraph, named: Sequence[str]) -> None:

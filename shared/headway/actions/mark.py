@@ -15,8 +15,9 @@ from headway.actions.intervene import (
     pick,
 )
 from headway.actions.lookup import check_tasks, graph_of, lock_run
-from headway.db import endings, interventions, wakes
-from headway.db.interventions import LockedRun
+from headway.db.changes import run_changes, run_end
+from headway.db.changes.run_changes import LockedRun
+from headway.db.scheduling import wakes
 from headway.decide.clear import FAILED, below
 from headway.decide.intervene import end, mark
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
@@ -43,12 +44,12 @@ def mark_tasks(
     A run that has ended is queued again, to be decided by how its tasks stand now.
     ConflictError when one of the instances may not go to that state.
     """
-    endings.lock_backfill(conn, dag_id, run_id)
+    run_end.lock_backfill(conn, dag_id, run_id)
     run = lock_run(conn, dag_id, run_id)
     graph = graph_of(conn, run)
     check_tasks(graph, marking.tasks)
     lower = below(graph, marking.tasks) - set(marking.tasks) if marking.downstream else set()
-    instances = interventions.lock_instances(conn, [run], {*marking.tasks, *lower})
+    instances = run_changes.lock_instances(conn, [run], {*marking.tasks, *lower})
     marked = pick(run, instances, marking.tasks, marking.map_index)
     failed = [it for it in instances if it.task_id in lower and it.state in FAILED]
     what = mark(marked, failed, marking.state)
@@ -58,7 +59,7 @@ def mark_tasks(
     entry = JournalEntry(author, "task.mark", marking.tasks, details)
     change = carry_out(conn, run, instances, what, entry)
     if run.state not in UNFINISHED_RUN:
-        endings.step_out(conn, run.id)
+        run_end.step_out(conn, run.id)
     return replace(change, run=have_looked_at(conn, run))
 
 
@@ -77,19 +78,19 @@ def mark_run(
     if run.state in UNFINISHED_RUN:
         return end_run(conn, run, state, entry)
     enter(conn, run, entry)
-    endings.end(conn, run.id, state)
+    run_end.end(conn, run.id, state)
     return RunChange(run.state, state)
 
 
 def end_run(conn: Connection, run: LockedRun, state: RunState, entry: JournalEntry) -> RunChange:
     """End a locked run that has not ended: at once if it waits, else when nothing is live."""
-    instances = interventions.lock_unfinished(conn, [run])[run.id]
+    instances = run_changes.lock_unfinished(conn, [run])[run.id]
     what = end(instances, TaskState(state))
     change = carry_out(conn, run, instances, what, entry)
     if run.state is RunState.RUNNING:
-        endings.end_as(conn, [run.id], state)
+        run_end.end_as(conn, [run.id], state)
         wakes.add(conn, [run.id])
         return replace(change, ends=state)
-    endings.end(conn, run.id, state)
-    wakes.add(conn, endings.following(conn, run.id))
+    run_end.end(conn, run.id, state)
+    wakes.add(conn, run_end.following(conn, run.id))
     return replace(change, run=state)

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from headway.db.grants_matrix import HIDDEN
+from headway.db.access.grants_matrix import HIDDEN
 from headway.db.schema import METADATA
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
-from headway.db import dags, events
-from headway.db.events import Event
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.users import dag_changes
 
 
 def set_paused(conn: Connection, dag_id: str, actor: str, *, paused: bool) -> bool:
@@ -12,7 +13,7 @@ def set_paused(conn: Connection, dag_id: str, actor: str, *, paused: bool) -> bo
     before = current_dag(conn, dag_id).paused
     if before == paused:
         return False
-    dags.set_paused(conn, dag_id, paused=paused)
+    dag_changes.set_paused(conn, dag_id, paused=paused)
     action = "dag.pause" if paused else "dag.unpause"
     events.add(conn, Event(actor=actor, action=action, dag_id=dag_id))
     return True

@@ -2,8 +2,9 @@
 
 from sqlalchemy import Connection
 
-from headway.db import events, pools
-from headway.db.events import Event
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.users import pools
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.names import LONGEST_NAME

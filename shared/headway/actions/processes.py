@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import explain
+from headway.db.reads import explain_task
 from headway.decide.situation import ProcessRow
 from headway.runtime.settings import SchedulerSettings
 
@@ -25,4 +25,4 @@ def unended(
         "parallelism": settings.parallelism,
         "max_clock_skew": settings.max_clock_skew,
     }
-    return explain.processes(conn, known, kinds, queue=queue, number=number)
+    return explain_task.processes(conn, known, kinds, queue=queue, number=number)

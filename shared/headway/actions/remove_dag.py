@@ -8,9 +8,11 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
 from headway.actions.lookup import current_dag
-from headway.db import dags, events, removal, secrets
-from headway.db.events import Event
-from headway.db.removal import Extent, LockedDag
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.users import dag_changes, removal, secrets
+from headway.db.users.dag_changes import LockedDag
+from headway.db.users.removal import Extent
 from headway.decide.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
@@ -43,7 +45,7 @@ def begin_deletion(conn: Connection, dag_id: str, author: Author, *, anyway: boo
     if author.reason is not None:
         details["reason"] = author.reason
     events.add(conn, Event(actor=author.actor, action="dag.delete", dag_id=dag_id, details=details))
-    dags.set_paused(conn, dag_id, paused=True)
+    dag_changes.set_paused(conn, dag_id, paused=True)
     return extent
 
 
@@ -62,14 +64,14 @@ def continue_deletion(conn: Connection, dag_id: str) -> bool:
     removal.delete_dag(conn, dag_id)
     secrets.revoke_dag(conn, dag_id)  # whoever uses the name next must be granted anew
     if dag.active:
-        removal.ask_for_parse(conn, dag)
+        dag_changes.ask_for_parse(conn, dag)
     return False
 
 
 def reparse(conn: Connection, dag_id: str, author: Author) -> str:
     """Have the DAG's file parsed soon, even if it has not changed; return its path."""
     dag = _lock(conn, dag_id)
-    if not dag.active or not removal.ask_for_parse(conn, dag):
+    if not dag.active or not dag_changes.ask_for_parse(conn, dag):
         raise NotFoundError(f"No file that a parser knows defines DAG {dag_id} any more.")
     events.add(
         conn,
@@ -84,7 +86,7 @@ def reparse(conn: Connection, dag_id: str, author: Author) -> str:
 
 
 def _lock(conn: Connection, dag_id: str) -> LockedDag:
-    dag = removal.lock_dag(conn, dag_id)
+    dag = dag_changes.lock_dag(conn, dag_id)
     if dag is None:
         current_dag(conn, dag_id)
         raise NotFoundError(f"DAG {dag_id} was deleted just now.")

@@ -6,9 +6,9 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions.lookup import check_tasks
-from headway.db import repins
-from headway.db.interventions import LockedRun
-from headway.db.repins import Version, VersionsOfRun
+from headway.db.changes import repins
+from headway.db.changes.repins import Version, VersionsOfRun
+from headway.db.changes.run_changes import LockedRun
 from headway.decide.graph import DagGraph
 from headway.domain.errors import ConflictError, NotFoundError
 

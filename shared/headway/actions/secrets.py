@@ -8,9 +8,10 @@ from typing import Final
 
 from sqlalchemy import Connection as Transaction
 
-from headway.db import events, secrets
-from headway.db.events import Event
-from headway.db.secrets import EVERY_DAG, StoredSecret
+from headway.db.core import events
+from headway.db.core.events import Event
+from headway.db.users import secrets
+from headway.db.users.secrets import EVERY_DAG, StoredSecret
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError

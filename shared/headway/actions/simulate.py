@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
 from headway.actions.situations import SnapshotReader
-from headway.db import demand, explain, explain_line
+from headway.db.reads import explain_queue, explain_task
+from headway.db.scheduling import demand
 from headway.decide.admit import Budget, Limit
 from headway.decide.simulate import Changes, Line, Simulation, simulate
 from headway.decide.situation import ProcessRow, alive
@@ -36,17 +37,17 @@ def simulate_line(
 
     The transaction may only read from here on.  NotFoundError for a DAG that there is not.
     """
-    explain.read_only(conn)
+    explain_task.read_only(conn)
     for dag_id in changes.dags:
         current_dag(conn, dag_id)
     pools = demand.look(conn, now).pools
-    waiting = [each for pool in pools for each in explain_line.waiting(conn, pool)]
+    waiting = [each for pool in pools for each in explain_queue.waiting(conn, pool)]
     waiting.sort(key=lambda each: (each.task.rank, each.task.id))
-    lengths = [explain_line.length(conn, pool) for pool in pools]
+    lengths = [explain_queue.length(conn, pool) for pool in pools]
     schedulers = alive(SnapshotReader(conn, settings, now).schedulers())
     tasks = [each.task for each in waiting]
-    limits = explain_line.limits(conn, schedulers, tasks)
-    free = explain_line.free(conn, schedulers, tasks)
+    limits = explain_queue.limits(conn, schedulers, tasks)
+    free = explain_queue.free(conn, schedulers, tasks)
     taken = {budget: limit - free.get(budget, 0) for budget, limit in limits.items()}
     taken |= _taken(conn, changes)
     assumed = [] if schedulers else [_idle(settings)]
@@ -60,8 +61,8 @@ def simulate_line(
 
 def _taken(conn: Connection, changes: Changes) -> dict[Budget, int]:
     """Return what is taken of pools and queues that are changed, whether or not they are there."""
-    pools = explain_line.pool_taken(conn, changes.pools)
-    queues = explain_line.queue_taken(conn, changes.queues)
+    pools = explain_queue.pool_taken(conn, changes.pools)
+    queues = explain_queue.queue_taken(conn, changes.queues)
     return {
         **{Budget(Limit.POOL, (name,)): taken for name, taken in pools.items()},
         **{Budget(Limit.QUEUE, (name,)): taken for name, taken in queues.items()},

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from headway.actions import processes
-from headway.db import explain, explain_line, explain_run, runs, standings, xcoms
-from headway.db.reservations import Scope
-from headway.db.standings import Past
+from headway.db.reads import explain_queue, explain_run, explain_task
+from headway.db.scheduling import queued_runs, run_snapshots
+from headway.db.scheduling.run_snapshots import Past
+from headway.db.scheduling.scope import Scope
 from headway.decide.explain_attempt import AttemptSituation
 from headway.decide.explain_ready import ReadySituation, short_of
 from headway.decide.explain_run import MissingSituation, QueuedSituation
@@ -49,11 +50,11 @@ class SnapshotReader:
 def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSituation:
     """Return how it stands around a queued run."""
     conn = around.conn
-    lanes = runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
+    lanes = queued_runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
     free = lanes.get(dag.dag_id, {}).get(run.backfill_id, 0)
     nth, waiting, active = explain_run.lane(conn, run)
     lane = {dag.dag_id: {run.backfill_id: free}}
-    coming = runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
+    coming = queued_runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
     return QueuedSituation(
         dag=dag,
         run=run,
@@ -121,17 +122,17 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySituati
     """Return how it stands around a scheduled task instance."""
     conn, schedulers = around.conn, around.schedulers()
     scheduling = alive(schedulers)
-    mine = explain_line.ready(conn, task.id)
-    ahead = explain_line.waiting(conn, mine.pool, mine)
-    free = explain_line.free(conn, scheduling, [*(it.task for it in ahead), mine])
+    mine = explain_queue.ready(conn, task.id)
+    ahead = explain_queue.waiting(conn, mine.pool, mine)
+    free = explain_queue.free(conn, scheduling, [*(it.task for it in ahead), mine])
     return ReadySituation(
         dag=dag,
         task=mine,
-        limits=explain_line.limits(conn, scheduling, [mine]),
+        limits=explain_queue.limits(conn, scheduling, [mine]),
         free=free,
-        holders={it: explain_line.holders(conn, it) for it in short_of(mine, free)[:1]},
+        holders={it: explain_queue.holders(conn, it) for it in short_of(mine, free)[:1]},
         ahead=ahead,
-        place=explain_line.place(conn, mine),
+        place=explain_queue.place(conn, mine),
         schedulers=schedulers,
         aging=around.settings.priority_aging,
         draining=[it for it in around.processes("worker", queue=mine.queue) if it.draining],
@@ -141,7 +142,7 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySituati
 def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSituation:
     """Return how it stands around a task instance that has been queued, or has ended."""
     conn = around.conn
-    attempt = explain.attempt(conn, task.id)
+    attempt = explain_task.attempt(conn, task.id)
     queued = task.state is TaskState.QUEUED
     workers = around.processes("worker", queue=task.queue) if queued else []
     patience = timedelta(seconds=around.settings.task_queued_timeout)
@@ -151,10 +152,10 @@ def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSit
         attempt=attempt,
         worker=around.process(None if attempt is None else attempt.process_id),
         workers=workers,
-        held_by=explain_line.on_workers(conn, workers) if queued else (),
-        place=explain_line.place_in_queue(conn, task) if queued else None,
+        held_by=explain_queue.on_workers(conn, workers) if queued else (),
+        place=explain_queue.place_in_queue(conn, task) if queued else None,
         revoked_at=None if attempt is None else attempt.queued_at + patience,
-        event=explain.event(conn, run, task.task_id),
+        event=explain_task.event(conn, run, task.task_id),
         schedulers=around.schedulers(),
         now=around.now,
     )
@@ -165,7 +166,7 @@ def _past(conn: Connection, graph: DagGraph, before: RunRow | None) -> Past | No
         return None
     if before.state is RunState.QUEUED:
         return {task.task_id: {TaskState.NONE} for task in graph.dag.tasks}
-    return standings.past(conn, [before.id])[before.id]
+    return run_snapshots.past(conn, [before.id])[before.id]
 
 
 def _lengths(
@@ -185,5 +186,5 @@ def _lengths(
             if it.task_id is not None
         }
     )
-    found = xcoms.lengths(conn, inputs)
+    found = run_snapshots.lengths(conn, inputs)
     return {(task_id, key): length for (_, task_id, key), length in found.items()}

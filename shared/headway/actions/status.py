@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from headway.actions import processes
-from headway.db import explain, status
+from headway.db.reads import explain_task, status
 from headway.decide.status import Status
 from headway.runtime.settings import SchedulerSettings
 
@@ -14,7 +14,7 @@ def look(conn: Connection, settings: SchedulerSettings) -> Status:
     The transaction may only read from here on.  The cost has a bound, however many task
     instances there are.
     """
-    explain.read_only(conn)
+    explain_task.read_only(conn)
     return Status(
         processes=processes.unended(conn, settings, *processes.KINDS),
         waiting=status.waiting(conn, settings.priority_aging),

@@ -8,8 +8,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
-from headway.db import deadlines, events, interventions, runs
-from headway.db.events import Event
+from headway.db.changes import run_changes
+from headway.db.core import events, run_deadlines
+from headway.db.core.events import Event
+from headway.db.scheduling import runs
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 from headway.domain.interval import DataInterval
@@ -59,9 +61,9 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     if not runs.create(conn, [new]):
         raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
     if dag.spec.has_deadlines():
-        deadlines.enter_named(conn, [(dag_id, name)])
+        run_deadlines.enter_named(conn, [(dag_id, name)])
     if request.in_future and isinstance(timetable, NullTimetable):
-        interventions.bring_forward(conn, dag_id, name, now)
+        run_changes.bring_forward(conn, dag_id, name, now)
     details: dict[str, JsonValue] = {"conf": dict(request.conf)}
     if request.logical_date is not None:
         details["logical_date"] = date.isoformat()

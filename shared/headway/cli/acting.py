@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.actions import rehearsal
 from headway.cli.session import connected
-from headway.db import notices
-from headway.db.notices import Notice
+from headway.db.core import notices
+from headway.db.core.notices import Notice
 from headway.domain.errors import ConflictError
 from headway.runtime.clock import SystemClock
 

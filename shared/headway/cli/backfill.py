@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from headway.actions.backfill import BackfillRequest, CreatedBackfill
-    from headway.db.backfills import Hold
+    from headway.db.reads.backfill_views import Hold
     from headway.decide.backfill import PlannedDate
 
 app = typer.Typer(help="Backfills: create, watch, pause, cancel them.", no_args_is_help=True)
@@ -99,13 +99,13 @@ def _create(
     from headway.actions.rerun import LATEST
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.db import backfills, views
-    from headway.db.server import now
+    from headway.db.core.server import now
+    from headway.db.reads import backfill_views, views
 
     def work(conn: "Connection") -> "tuple[CreatedBackfill, int, Hold | None]":
         made = create_backfill(conn, _at(conn, request, when), now(conn), actor(), reason)
         number = views.dags(conn, request.dag_id)[0]["version"]
-        return made, number, backfills.hold(conn, made.id)
+        return made, number, backfill_views.hold(conn, made.id)
 
     backfill, number, hold = act(work)
     lines = [told(request.dag_id, backfill, number, latest=request.version == LATEST)]
@@ -142,7 +142,7 @@ def _show_made(made: "CreatedBackfill", version: int, held: str | None) -> None:
 def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:
     from headway.actions.backfill import plan
     from headway.cli.session import transaction
-    from headway.db.server import now
+    from headway.db.core.server import now
 
     with transaction() as conn:
         dates = plan(conn, _at(conn, request, when), now(conn))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from headway.actions.backfill_control import CancelledBackfill
-    from headway.db.backfills import BackfillProgress
+    from headway.db.reads.backfill_views import BackfillProgress
 
 COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
 DATE_COLUMNS = ("interval_start", "interval_end", "fate", "state", "run_id", "reason")
@@ -35,10 +35,10 @@ def list_all(
     """Show how far the latest backfills have come."""
     from headway.cli.output import show as render
     from headway.cli.session import transaction
-    from headway.db import backfills
+    from headway.db.reads import backfill_views
 
     with transaction() as conn:
-        found = backfills.latest(conn, limit, dag_id)
+        found = backfill_views.latest(conn, limit, dag_id)
     rows = [row_of(progress) for progress in found]
     uncounted = [{name: row[name] for name in row if not name.startswith("tasks")} for row in rows]
     render(uncounted, COLUMNS, output)
@@ -53,7 +53,7 @@ def show(
     from headway.actions.backfill_control import progress_of
     from headway.cli.output import show as render
     from headway.cli.session import transaction
-    from headway.db import backfill_plans
+    from headway.db.users import backfill_plans
 
     with transaction() as conn:
         progress = progress_of(conn, backfill_id)
@@ -72,11 +72,11 @@ def watch(backfill_id: Number) -> None:
     from headway.actions.backfill_control import progress_of
     from headway.cli.session import transaction
     from headway.cli.watch import watch_backfill
-    from headway.db import backfills
+    from headway.db.reads import backfill_views
 
     with transaction() as conn:
         ended = progress_of(conn, backfill_id).finished
-        hold = None if ended else backfills.hold(conn, backfill_id)
+        hold = None if ended else backfill_views.hold(conn, backfill_id)
     if hold is not None and hold.why is not None:
         say(hold.why)
     if watch_backfill(backfill_id).state != "success":

@@ -22,16 +22,16 @@ def list_bundles(output: Output = Format.TABLE) -> None:
 
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import bundles
+    from headway.db.reads import bundle_views
 
     with transaction() as conn:
-        rows = [asdict(bundle) for bundle in bundles.list_all(conn)]
+        rows = [asdict(bundle) for bundle in bundle_views.list_all(conn)]
     show(rows, COLUMNS, output)
 
 
 @app.command()
 def forget(
-    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
+    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundle_views list` has it.")],
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,

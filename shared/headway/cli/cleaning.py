@@ -12,7 +12,7 @@ from headway.actions import clean
 from headway.actions.archive import FRESH, Archive, Recovered
 from headway.actions.clean import RemovalRequest, RemovalTally
 from headway.actions.intervene import Author
-from headway.db import archived, expiry
+from headway.db.retention import archived, expiry
 from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, rest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError

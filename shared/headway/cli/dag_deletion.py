@@ -10,7 +10,7 @@ from headway.cli.values import Reason, Yes
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.db.removal import Extent
+    from headway.db.users.removal import Extent
 
 
 def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
@@ -18,7 +18,7 @@ def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -
     from headway.actions.remove_dag import reparse as ask_for_parse
     from headway.cli.acting import act
     from headway.cli.changes import author
-    from headway.db import notices
+    from headway.db.core import notices
 
     path = act(lambda conn: ask_for_parse(conn, dag_id, author(reason)), [notices.PARSER])
     row = {"dag_id": dag_id, "relative_path": path}
@@ -47,7 +47,7 @@ def delete(
     from headway.actions.remove_dag import begin_deletion, continue_deletion
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.changes import author
-    from headway.db import notices
+    from headway.db.core import notices
 
     def begin(conn: "Connection") -> "Extent":
         return begin_deletion(conn, dag_id, author(reason), anyway=anyway)

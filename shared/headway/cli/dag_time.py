@@ -21,8 +21,8 @@ def next_runs(
     """
     from headway.actions.lookup import current_dag
     from headway.cli.session import transaction
-    from headway.db import dags
-    from headway.db.server import now
+    from headway.db.core.server import now
+    from headway.db.scheduling import dags
     from headway.decide.due_plan import ScheduleRules
     from headway.decide.expected import expected
     from headway.timetables import registry

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from headway.db.files import ImportProblem
-    from headway.db.views import Row
+    from headway.db.reads.dag_file_views import ImportProblem
+    from headway.db.reads.views import Row
 
 app = typer.Typer(
     help="DAGs: list, show, pause, trigger and test them, and what they were.",
@@ -46,11 +46,14 @@ def list_dags(
 
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import files, views
+    from headway.db.reads import dag_file_views, views
 
     with transaction() as conn:
         rows = views.dags(conn, inactive=inactive)
-        problems = {"Import errors": files.errors(conn), "Warnings": files.warnings(conn)}
+        problems = {
+            "Import errors": dag_file_views.errors(conn),
+            "Warnings": dag_file_views.warnings(conn),
+        }
     if output is Format.JSON:
         show(_with_problems(rows, *problems.values()), (), output)
         return
@@ -71,7 +74,7 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
     from headway.actions.lookup import current_dag
     from headway.cli import output as rendering
     from headway.cli.session import transaction
-    from headway.db import views
+    from headway.db.reads import views
     from headway.timetables import registry
 
     with transaction() as conn:
@@ -144,7 +147,7 @@ def trigger(
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.cli.values import parse_conf, parse_date, parse_interval
-    from headway.db.server import now
+    from headway.db.core.server import now
     from headway.runtime import settings
 
     given, at_once = parse_conf(conf), settings.read(settings.SchedulerSettings)

@@ -8,8 +8,8 @@ from headway.cli import clean
 from headway.cli.output import Format, Output, tell
 
 if TYPE_CHECKING:
-    from headway.db.logins import Login
-    from headway.db.roles import RoleStatus
+    from headway.db.access.logins import Login
+    from headway.db.access.roles import RoleStatus
 
 app = typer.Typer(
     help="The database: migrate, check and clean it, wait for it; its roles.", no_args_is_help=True
@@ -28,7 +28,7 @@ def migrate() -> None:
     HEADWAY_ROLES_PARSER_PASSWORD and its like give, and leaves all others as they are.
     """
     from headway.cli.session import database_url
-    from headway.db import migrate as migrations
+    from headway.db.access import migrate as migrations
 
     print(f"The database has schema {migrations.upgrade(database_url(), _passwords())}.")
 
@@ -37,8 +37,8 @@ def migrate() -> None:
 def check(output: Output = Format.TABLE) -> None:
     """Tell whether the database answers and has the schema of this release."""
     from headway.cli.session import database_url
-    from headway.db import engine as engines
-    from headway.db import migrate as migrations
+    from headway.db.access import migrate as migrations
+    from headway.db.core import engine as engines
 
     engine = engines.connect(database_url())
     found = migrations.check(engine)
@@ -71,9 +71,9 @@ def roles(output: Output = Format.TABLE) -> None:
     """List the login roles, and whether each can be used."""
     from headway.cli.output import show
     from headway.cli.session import database_url
-    from headway.db import engine as engines
-    from headway.db import migrate as migrations
-    from headway.db import roles as logins
+    from headway.db.access import migrate as migrations
+    from headway.db.access import roles as logins
+    from headway.db.core import engine as engines
 
     engine = engines.connect(database_url())
     migrations.check(engine)
@@ -94,13 +94,13 @@ def roles(output: Output = Format.TABLE) -> None:
 @app.command()
 def grants() -> None:
     """Print what each role may do to each table, as docs/grants.md has it."""
-    from headway.db import grants_page
+    from headway.db.access import grants_page
 
     print(grants_page.as_markdown(), end="")
 
 
 def _passwords() -> "dict[Login, str]":
-    from headway.db.logins import Login
+    from headway.db.access.logins import Login
     from headway.runtime import settings
     from headway.runtime.role_settings import RoleSettings
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import engine as engines
-from headway.db import migrate
+from headway.db.access import migrate
+from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
 from headway.runtime.awaiting import Awaiting, in_one_line
 from headway.runtime.bell import Bell

@@ -32,7 +32,7 @@ def list_deadlines(
     from headway.actions.lookup import check_named
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import deadline_views
+    from headway.db.reads import deadline_views
 
     with transaction() as conn:
         rows = deadline_views.deadlines(conn, dag_id, run_id, state and str(state), limit)

@@ -16,9 +16,9 @@ from headway.cli.escaping import visible
 from headway.cli.session import actor
 from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
-from headway.db import engine as engines
-from headway.db import files, views
-from headway.db.server import now
+from headway.db.core import engine as engines
+from headway.db.core.server import now
+from headway.db.reads import dag_file_views, views
 from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
 from headway.embedded.cluster import hold
@@ -132,7 +132,7 @@ def _wait_for_dag(engine: Engine, services: stack.LocalStack) -> None:
         with engine.connect() as conn:
             if views.current_version(conn, DAG_ID) is not None:
                 return
-            errors = files.errors(conn)
+            errors = dag_file_views.errors(conn)
         if errors:
             raise EmbeddedError(f"{errors[0].relative_path} cannot be read:\n{errors[0].error}")
         clock.wait(never, 0.05)

@@ -44,7 +44,7 @@ def doctor(output: Output = Format.TABLE) -> None:
 
 def _connect() -> "Engine":
     from headway.cli.session import database_url
-    from headway.db import engine as engines
+    from headway.db.core import engine as engines
 
     return engines.connect(database_url(), name="headway doctor", pool_size=1)
 

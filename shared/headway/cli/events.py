@@ -21,7 +21,7 @@ def list_events(
     """
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import views
+    from headway.db.reads import views
     from headway.domain.names import check_run_id
 
     if run_id is not None:

@@ -32,7 +32,7 @@ def explain(
     from headway.actions.explain import explain as find
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db.server import now
+    from headway.db.core.server import now
     from headway.runtime.settings import SchedulerSettings, read
 
     settings = read(SchedulerSettings)

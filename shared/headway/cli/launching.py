@@ -52,7 +52,7 @@ def _serve(name: str) -> None:
 
 def _migrate() -> None:
     from headway.cli.database import migrate
-    from headway.db import public_rights
+    from headway.db.access import public_rights
 
     public_rights.revoke(database_url())
     migrate()

@@ -39,7 +39,7 @@ def list_notifications(
     from headway.actions.lookup import check_named
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import notification_views
+    from headway.db.reads import notification_views
 
     with transaction() as conn:
         rows = notification_views.notifications(conn, dag_id, run_id, state and str(state), limit)
@@ -55,7 +55,7 @@ def logs(
     """Print the logs of a notification's tries, of this machine or where logs are copied to."""
     from headway.cli.session import transaction
     from headway.cli.task_logs import print_whole
-    from headway.db import notification_views
+    from headway.db.reads import notification_views
     from headway.domain.errors import NotFoundError
     from headway.domain.notifiers import MOST_SENDS
     from headway.runtime.attempt_logs import CallbackLogKey

@@ -18,7 +18,7 @@ def list_pools(output: Output = Format.TABLE) -> None:
 
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import pools
+    from headway.db.scheduling import pools
 
     with transaction() as conn:
         rows = [{**asdict(pool), "free": pool.free} for pool in pools.list_all(conn)]

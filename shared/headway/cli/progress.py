@@ -1,6 +1,6 @@
 """How far a backfill has come, in words."""
 
-from headway.db.backfills import BackfillProgress
+from headway.db.reads.backfill_views import BackfillProgress
 
 
 def line(progress: BackfillProgress) -> str:

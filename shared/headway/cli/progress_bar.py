@@ -9,7 +9,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from headway.cli.progress import counts, headline
-from headway.db.backfills import BackfillProgress
+from headway.db.reads.backfill_views import BackfillProgress
 
 
 def draw(steps: Iterable[BackfillProgress], console: Console) -> BackfillProgress:

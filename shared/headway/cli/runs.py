@@ -42,7 +42,7 @@ def list_runs(
     """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import views
+    from headway.db.reads import views
 
     with transaction() as conn:
         rows = views.runs(conn, dag_id, state=state and str(state), limit=limit)
@@ -62,7 +62,7 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     from headway.cli import run_graph
     from headway.cli.session import transaction
     from headway.cli.terminal import show_lines
-    from headway.db import deadline_views, views
+    from headway.db.reads import deadline_views, views
 
     with transaction() as conn:
         run = run_of(conn, dag_id, run_id)

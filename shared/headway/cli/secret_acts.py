@@ -19,7 +19,7 @@ def show_all(kind: SecretKind, output: "Format") -> None:
 
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import secrets
+    from headway.db.users import secrets
 
     with transaction() as conn:
         rows = [asdict(it) for it in secrets.list_all(conn, kind)]
@@ -80,7 +80,7 @@ def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.db.secrets import EVERY_DAG
+    from headway.db.users.secrets import EVERY_DAG
 
     act(lambda conn: secrets.grant(conn, kind, name, dags, actor()), tell=())
     whom = "every DAG" if EVERY_DAG in dags else ", ".join(dags)
@@ -92,7 +92,7 @@ def revoke(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.db.secrets import EVERY_DAG
+    from headway.db.users.secrets import EVERY_DAG
 
     act(lambda conn: secrets.revoke(conn, kind, name, dags, actor()), tell=())
     whom = "all DAGs" if EVERY_DAG in dags else ", ".join(dags)

@@ -65,7 +65,7 @@ def read_object(source: str) -> dict[str, Any]:
 
 def dags_of(dags: list[str] | None, *, every: bool) -> list[str]:
     """Return whom a grant is for."""
-    from headway.db.secrets import EVERY_DAG
+    from headway.db.users.secrets import EVERY_DAG
 
     if every == bool(dags):
         raise SecretError("Name the DAGs, or give --all-dags.")

@@ -47,7 +47,7 @@ def user_url() -> str:
         return database_url()
     if not given.user_password:
         return given.user_url
-    from headway.db.engine import with_password
+    from headway.db.core.engine import with_password
 
     return with_password(given.user_url, given.user_password.get_secret_value())
 
@@ -65,8 +65,8 @@ def connected() -> "Iterator[Engine]":
     """
     from sqlalchemy.exc import DBAPIError, OperationalError
 
-    from headway.db import engine as engines
-    from headway.db import migrate
+    from headway.db.access import migrate
+    from headway.db.core import engine as engines
 
     engine = engines.connect(user_url(), name="headway", pool_size=1)
     try:
@@ -96,7 +96,7 @@ def transaction(*, changes: bool = False) -> "Iterator[Connection]":
         with engine.begin() as conn:
             yield conn
         if changes:
-            from headway.db import notices
+            from headway.db.core import notices
 
             notices.tell(engine, [notices.SCHEDULER])
 

@@ -41,7 +41,7 @@ def simulate(
     """
     from headway.actions.simulate import simulate_line
     from headway.cli.session import transaction
-    from headway.db.server import now
+    from headway.db.core.server import now
     from headway.decide.simulate import Changes
     from headway.runtime.settings import SchedulerSettings, read
 

@@ -38,14 +38,14 @@ def cost(
     from headway.actions.lookup import current_dag, run_of
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import spark_work
+    from headway.db.reads import spark_views
 
     with transaction() as conn:
         if run_id is not None and dag_id is not None:
             run_of(conn, dag_id, run_id)
         elif dag_id is not None:
             current_dag(conn, dag_id)
-        rows = spark_work.cost(conn, dag_id, run_id, by_run=by_run or dag_id is not None)
+        rows = spark_views.cost(conn, dag_id, run_id, by_run=by_run or dag_id is not None)
     if output is Format.JSON:
         show(rows, (), output)
     else:

@@ -12,7 +12,7 @@ from typing import Final
 
 from headway.cli import launching
 from headway.cli.session import url_file
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
 from headway.runtime import secret_settings, settings

@@ -48,7 +48,7 @@ def as_row(found: "Status", patience: float) -> dict[str, Any]:
     """Return all that is known, for a program; durations are in seconds."""
     from dataclasses import asdict
 
-    from headway.db.status import MOST
+    from headway.db.reads.status import MOST
     from headway.decide.status import problems, services
 
     pools = []

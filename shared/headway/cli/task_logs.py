@@ -110,7 +110,7 @@ def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
     from sqlalchemy.exc import DBAPIError
 
     from headway.cli.session import user_url
-    from headway.db import engine as engines
+    from headway.db.core import engine as engines
 
     with transaction() as conn:
         last = _standing(conn, request)
@@ -134,7 +134,7 @@ def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
 
 def _standing(conn: "Connection", request: LogRequest) -> FollowedTask:
     from headway.actions.lookup import run_of
-    from headway.db import views
+    from headway.db.reads import views
 
     names = (request.dag_id, request.run_id, request.task_id, request.map_index)
     run_of(conn, request.dag_id, request.run_id)

@@ -60,7 +60,7 @@ def list_tasks(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     from headway.actions.lookup import run_of
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import spark_work, views
+    from headway.db.reads import spark_views, views
 
     with transaction() as conn:
         run_of(conn, dag_id, run_id)
@@ -68,7 +68,7 @@ def list_tasks(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
         attempts = views.attempts(conn, dag_id, run_id)
         work = {
             (it["task_id"], it["map_index"], it["attempt"]): it
-            for it in spark_work.of_run(conn, dag_id, run_id)
+            for it in spark_views.of_run(conn, dag_id, run_id)
         }
     rows = []
     for task in tasks:

@@ -7,7 +7,7 @@ here as well, once for all: otherwise each service makes its own, and keeps it f
 from importlib import import_module
 
 from headway.cli import launching
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.runtime.settings import Settings
 
 

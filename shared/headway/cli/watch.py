@@ -10,9 +10,9 @@ from sqlalchemy.exc import DBAPIError
 from headway.actions.backfill_control import progress_of
 from headway.cli.progress import line
 from headway.cli.session import user_url
-from headway.db import engine as engines
-from headway.db.backfills import BackfillProgress
-from headway.db.engine import is_transient
+from headway.db.core import engine as engines
+from headway.db.core.engine import is_transient
+from headway.db.reads.backfill_views import BackfillProgress
 from headway.runtime.clock import Clock, SystemClock
 
 INTERVAL = 0.25

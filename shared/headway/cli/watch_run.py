@@ -13,9 +13,9 @@ from headway.actions.lookup import run_of
 from headway.cli import spark_figures
 from headway.cli.output import COLOURS
 from headway.cli.session import user_url
-from headway.db import engine as engines
-from headway.db import spark_work, views
-from headway.db.engine import is_transient
+from headway.db.core import engine as engines
+from headway.db.core.engine import is_transient
+from headway.db.reads import spark_views, views
 from headway.domain.states import UNFINISHED_RUN, TaskState
 from headway.runtime.clock import SystemClock
 
@@ -116,7 +116,7 @@ def _follow(dag_id: str, run_id: str, url: str) -> Iterator[WatchedRun]:
                 with engine.connect() as conn:
                     run = run_of(conn, dag_id, run_id)
                     tasks = views.tasks(conn, dag_id, run_id)
-                    work = spark_work.of_run(conn, dag_id, run_id)
+                    work = spark_views.of_run(conn, dag_id, run_id)
             except DBAPIError as error:
                 if not is_transient(error):
                     raise

@@ -59,7 +59,7 @@ def list_workers(output: Output = Format.TABLE) -> None:
     """List the workers: slots, queues, what runs, what their machines have left."""
     from headway.cli.output import show
     from headway.cli.session import transaction
-    from headway.db import views
+    from headway.db.reads import views
 
     with transaction() as conn:
         rows = [row for row in views.processes(conn) if row["kind"] == "worker"]

@@ -1,1 +1,1 @@
-"""The only SQL of Headway: schema, migrations, and one module per table."""
+"""The only SQL of Headway: schema, migrations, and one folder for each role that writes."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import processes, server
+from headway.db.core import processes, server
 from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 from headway.domain.clock_skew import NOTABLE, described, is_notable, skew
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
-from headway.db import migrate, roles
-from headway.db.logins import Login
+from headway.db.access import migrate, roles
+from headway.db.access.logins import Login
 from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 from headway.domain.errors import HeadwayError, ReplicaError
 from headway.runtime.loop import cause_of

@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.db.engine import is_transient
+from headway.db.core.engine import is_transient
 from headway.doctor import clocks, database, disk, rights, sandbox, server, settings, spark, state
 from headway.doctor.finding import Check, DatabaseCheck, Examined, Finding
 from headway.domain.errors import HeadwayError

@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import public_rights
+from headway.db.access import public_rights
 from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import server
-from headway.db.engine import PLANS
+from headway.db.core import server
+from headway.db.core.engine import PLANS
 from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 
 OLDEST: Final = 15

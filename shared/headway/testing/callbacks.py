@@ -5,8 +5,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from headway.db import attempts, views
-from headway.db.attempts import AttemptKey, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.db.reads import views
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec

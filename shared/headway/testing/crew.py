@@ -12,8 +12,8 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.db import engine as engines
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.runtime.tether import dies_with_parent
 from headway.testing import logins
 from headway.testing.machine import PATIENCE, stands_still, until

@@ -4,7 +4,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, TextClause, inspect, text
 
-from headway.db import guards, migrate
+from headway.db.access import guards, migrate
 
 
 def put(empty: Engine, revision: str, *rows: TextClause) -> None:

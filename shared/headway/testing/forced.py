@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, text
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.states import TERMINAL, Phase, TaskState
 
 PHASES: Final = {

@@ -6,10 +6,11 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, create_engine
 
-from headway.db import engine as engines
-from headway.db import identity, roles
-from headway.db.logins import Login
-from headway.db.processes import Identity
+from headway.db.access import roles
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
+from headway.db.core import identity
+from headway.db.core.processes import Identity
 from headway.testing import seed
 
 PASSWORD: Final = "the-same-for-every-role-of-every-test"  # noqa: S105

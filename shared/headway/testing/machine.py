@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Engine
 
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.runtime.clock import SystemClock
 from headway.runtime.tether import dies_with_parent
 from headway.testing import modes

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Engine, TextClause, event, text
 
 from headway import db
-from headway.db import prepared
+from headway.db.core import prepared
 
 Node: TypeAlias = Mapping[str, Any]
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, text
 
-from headway.db.grants_matrix import HIDDEN
+from headway.db.access.grants_matrix import HIDDEN
 from headway.db.schema import METADATA
 
 

@@ -8,21 +8,17 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from headway.db import (
-    attempts,
-    contents,
-    entries,
-    interventions,
-    pools,
-    processes,
-    runs,
-    tasks,
-    versions,
-)
-from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.entries import DagEntry
-from headway.db.processes import Identity
-from headway.db.versions import NewVersion
+from headway.db.changes import run_changes
+from headway.db.core import processes, stored_versions
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Claimed, Report
+from headway.db.parsing import dag_registration, stored_code, versions
+from headway.db.parsing.dag_registration import DagEntry
+from headway.db.parsing.versions import NewVersion
+from headway.db.scheduling import queued_runs, runs, tasks
+from headway.db.users import pools
 from headway.decide.intervene import Intervention
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
@@ -111,11 +107,11 @@ def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False)
         data = codec.encode(spec)
         new.append(NewVersion(spec, data, codec.fingerprint(data, code), code))
     with engine.begin() as conn:
-        contents.add_code(conn, {code: {}}, {})
+        stored_code.add_code(conn, {code: {}}, {})
         entered = [DagEntry("main", spec.relative_path, spec) for spec in specs]
-        entries.enter(conn, entered, paused=paused)
+        dag_registration.enter(conn, entered, paused=paused)
         added = versions.add(conn, new)
-        entries.put_in_force(conn, added)
+        dag_registration.put_in_force(conn, added)
     return added
 
 
@@ -124,7 +120,7 @@ def create_runs(
 ) -> list[int]:
     """Create queued runs of a version, one per day after `START`; return their ids."""
     with engine.begin() as conn:
-        dag_id = codec.decode(versions.load(conn, [version_id])[version_id]).dag_id
+        dag_id = codec.decode(stored_versions.load(conn, [version_id])[version_id]).dag_id
         kind = RunType.SCHEDULED if backfill_id is None else RunType.BACKFILL
         infos = [info(day) for day in days]
         new = runs.NewRuns(dag_id, kind, version_id, infos, {}, backfill_id)
@@ -140,7 +136,7 @@ def start_run(engine: Engine, spec: DagSpec, day: int = 0) -> int:
     """Store the DAG and start one run of it; return the run's id."""
     [run_id] = create_runs(engine, store(engine, spec), [day])
     with engine.begin() as conn:
-        runs.start(conn, [run_id], START, AGING)
+        queued_runs.start(conn, [run_id], START, AGING)
     return run_id
 
 
@@ -218,6 +214,6 @@ def tell_to_stop(engine: Engine, keys: Sequence[AttemptKey], target: TaskState) 
     """Have running attempts told to stop, so that their tasks become `target`, as a user may."""
     ids = [key.task_instance_id for key in keys]
     with engine.begin() as conn:
-        interventions.write(
+        run_changes.write(
             conn, Intervention(stops={target: ids}), Role.USER, ("user:test", "test", None)
         )

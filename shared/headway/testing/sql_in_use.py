@@ -38,7 +38,8 @@ def statements(modules: Iterable[str], without: Iterable[Symbol] = ()) -> dict[s
         if module in _files() and module.startswith("headway.db."):
             value = getattr(import_module(module), name, None)
             if isinstance(value, TextClause):
-                found[f"{module.removeprefix('headway.db.')}.{name}"] = value
+                known = found.setdefault(f"{module.rpartition('.')[2]}.{name}", value)
+                assert known is value, f"two statements are called {name} of {module}"
     return found
 
 

@@ -16,8 +16,9 @@ from sqlalchemy.engine import make_url
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.trigger import TriggerRequest, trigger
-from headway.db import engine as engines
-from headway.db import files, views
+from headway.db.core import engine as engines
+from headway.db.parsing import files
+from headway.db.reads import dag_file_views, views
 from headway.domain.arguments import JsonValue
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock
@@ -245,7 +246,7 @@ def _last_line(log: Path) -> str:
 
 
 def _errors(conn: Connection) -> dict[str, str]:
-    return {problem.relative_path: problem.error for problem in files.errors(conn)}
+    return {problem.relative_path: problem.error for problem in dag_file_views.errors(conn)}
 
 
 def _is_parsed(conn: Connection, path: str) -> bool:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection, text
 
-from headway.db import views, xcoms
-from headway.db.views import Row
+from headway.db.execution import xcoms
+from headway.db.reads import views
+from headway.db.reads.views import Row
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.runtime.attempt_logs import LogKey, logs_folder
 from headway.runtime.log_lines import LogLine, decode, rendered

@@ -6,9 +6,11 @@ from random import Random
 
 from sqlalchemy import Engine
 
-from headway.db import attempts, leases, processes
-from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
+from headway.db.execution import attempts, leases
+from headway.db.execution.attempts import Claimed, Report
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState

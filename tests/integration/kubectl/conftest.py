@@ -15,8 +15,8 @@ from tests.chart.helm import MissingHelmError, helm, kubectl
 from tests.chart.rendering import NAMESPACE, Object, of_kind, rendered
 from tests.integration.kubectl.stand_in import StandIn
 
-from headway.db import engine as engines
-from headway.db.logins import Login
+from headway.db.access.logins import Login
+from headway.db.core import engine as engines
 from headway.testing import logins
 from headway.testing.postgres import ThrowawayPostgres
 

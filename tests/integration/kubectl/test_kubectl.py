@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from tests.integration.kubectl.conftest import Cluster, programs
 
-from headway.db import processes
+from headway.db.core import processes
 from headway.runtime.attempt_logs import LogKey, logs_folder
 from headway.runtime.log_lines import LogLine, encode, stamp
 from headway.testing import seed

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from headway.db import migrate
+from headway.db.access import migrate
 from headway.testing import modes
 from headway.testing.machine import Machine
 from headway.testing.postgres import ThrowawayPostgres

@@ -11,7 +11,7 @@ import pytest
 import verify
 from sqlalchemy import Engine, text
 
-from headway.db import engine as engines
+from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.testing.machine import Machine
 

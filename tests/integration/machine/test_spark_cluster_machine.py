@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.db import views
+from headway.db.reads import views
 from headway.testing.environment import path_and_home
 from headway.testing.machine import Machine, until
 from headway.testing.spark_cluster import SparkCluster, spark_cluster

@@ -8,7 +8,7 @@ from signal import SIGKILL
 
 import pytest
 
-from headway.db.views import Row
+from headway.db.reads.views import Row
 from headway.testing.machine import Machine, until
 from headway.testing.stack import Stack
 from headway.testing.stack_run import StackRun

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.db import views
+from headway.db.reads import views
 from headway.domain.arguments import JsonValue
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun

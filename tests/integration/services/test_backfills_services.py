@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.actions.backfill_control import progress_of
-from headway.db.backfills import BackfillProgress
+from headway.db.reads.backfill_views import BackfillProgress
 from headway.testing.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services

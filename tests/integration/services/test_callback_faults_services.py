@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from headway.db import views
-from headway.db.engine import is_transient
-from headway.db.views import Row
+from headway.db.core.engine import is_transient
+from headway.db.reads import views
+from headway.db.reads.views import Row
 from headway.testing import task_processes
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.db import views
-from headway.db.views import Row
+from headway.db.reads import views
+from headway.db.reads.views import Row
 from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.db import views
+from headway.db.reads import views
 from headway.testing.fake_cluster import FakeCluster
 from headway.testing.machine import processes_below, until
 from headway.testing.stack import Stack, running_stack

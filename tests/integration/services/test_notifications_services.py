@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headway.db import deadline_views, notification_views
-from headway.db.notification_views import Row
+from headway.db.reads import deadline_views, notification_views
+from headway.db.reads.notification_views import Row
 from headway.testing.stack import running_stack
 
 pytestmark = pytest.mark.services

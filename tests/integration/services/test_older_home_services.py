@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine, text
 
-from headway.db import migrate, public_rights
+from headway.db.access import migrate, public_rights
 from headway.embedded.postgres import PostgresServer
 from headway.testing.stack import running_stack
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
 from tests.integration.services.zoo.keeper import Zoo, dag
 
-from headway.db import files, views
+from headway.db.reads import dag_file_views, views
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.sandbox import landlock
 from headway.runtime.tether import dies_with_parent
@@ -67,7 +67,7 @@ class Scene:
         return json.loads(self.stack.dag(dag_id)["description"])
 
     def _is_parsed(self, conn: Connection, dag_id: str) -> bool:
-        errors = files.errors(conn)
+        errors = dag_file_views.errors(conn)
         assert not errors, errors[0].error
         return bool(views.dags(conn, dag_id))
 

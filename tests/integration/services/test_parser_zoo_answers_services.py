@@ -12,7 +12,7 @@ from tests.integration.services.zoo.answers import ANSWERS, READER, USURPER
 from tests.integration.services.zoo.keeper import Fault, Zoo, dag, running_zoo
 from tests.integration.services.zoo.shapes import MISSHAPEN, SHAPES
 
-from headway.db import files, views
+from headway.db.reads import dag_file_views, views
 
 pytestmark = pytest.mark.services
 
@@ -180,4 +180,4 @@ def test_a_package_within_a_package_is_data(zoo: Zoo) -> None:
 
 
 def _warnings(conn: Connection) -> dict[str, str]:
-    return {problem.relative_path: problem.error for problem in files.warnings(conn)}
+    return {problem.relative_path: problem.error for problem in dag_file_views.warnings(conn)}

@@ -14,7 +14,8 @@ from tests.integration.services.zoo.manners import INSPECTOR, POISON, WORLD
 from tests.integration.services.zoo.texts import NO_FILES, TEXTS, huge
 
 from headway.actions.lookup import current_dag
-from headway.db import files, views
+from headway.db.parsing import files
+from headway.db.reads import views
 from headway.runtime.sandbox import scratch
 from headway.testing.machine import until
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parses import claim, parse, store_of, take_over
 
-from headway.db.processes import Identity
+from headway.db.core.processes import Identity
 from headway.testing import seed
 from headway.testing.faults import Crash, crashing
 from headway_parser.parse import StoredParse

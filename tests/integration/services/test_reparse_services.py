@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.db import views
+from headway.db.reads import views
 from headway.testing.crew import TestCluster, crew
 from headway.testing.stack_run import StackRun
 

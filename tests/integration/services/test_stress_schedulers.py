@@ -14,7 +14,7 @@ from threading import Event, Thread
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db.attempts import Claimed
+from headway.db.execution.attempts import Claimed
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec, MapInput
 from headway.domain.states import Outcome, TaskState

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.db import views
+from headway.db.reads import views
 from headway.testing.live_attempts import live_attempts
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun

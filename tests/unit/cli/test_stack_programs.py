@@ -1,7 +1,7 @@
 """What the services of one machine are started with."""
 
 from headway.cli.stack import _programs
-from headway.db.logins import Login
+from headway.db.access.logins import Login
 
 GIVEN = {
     "PATH": "/bin",

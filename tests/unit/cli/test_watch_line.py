@@ -9,7 +9,7 @@ from rich.console import Console
 from headway.cli.progress import line
 from headway.cli.progress_bar import draw
 from headway.cli.watch import INTERVAL, pause
-from headway.db.backfills import BackfillProgress
+from headway.db.reads.backfill_views import BackfillProgress
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 

@@ -67,7 +67,7 @@ def test_the_plugin_of_kubectl_needs_nothing_of_a_database() -> None:
 def test_a_list_needs_the_database_alone() -> None:
     modules = imported(["dags", "list"])
 
-    assert "headway.db.migrate" in modules, "it has got as far as to the database"
+    assert "headway.db.access.migrate" in modules, "it has got as far as to the database"
     assert modules & set(ONLY_FOR_SERVICES) == set()
 
 
@@ -100,7 +100,7 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
         "import headway.cli.warm\n"
         "before = set(sys.modules)\n"
         "import headway_parser.serving, headway_scheduler.command, headway_worker.command\n"
-        "from headway.db import engine\n"
+        "from headway.db.core import engine\n"
         "engine.connect('postgresql://headway@127.0.0.1:1/headway')\n"
         "print(json.dumps([sorted(before), sorted(set(sys.modules) - before)]))\n"
     )
@@ -110,7 +110,12 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
     shared, own = (set(found) for found in json.loads(done.stdout))
 
     assert shared & {"alembic", "headway.cli.main", "headway.sdk.dag", "jinja2", "typer"} == set()
-    assert {"headway.daemon", "headway_worker.command", "psycopg2", "pydantic"} <= shared
+    assert {
+        "headway.db.access.registration",
+        "headway_worker.command",
+        "psycopg2",
+        "pydantic",
+    } <= shared
     assert {
         name for name in own if name.startswith(("pydantic", "psycopg2", "sqlalchemy"))
     } == set()
@@ -155,7 +160,7 @@ def test_no_service_of_one_machine_reads_the_other_commands() -> None:
 def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() -> None:
     source = (
         "import sys\n"
-        "from headway import daemon\n"
+        "from headway.db.access import registration as daemon\n"
         "import headway_parser.serving, headway_worker.command, headway_scheduler.command\n"
         "traces = daemon._traces(sys.argv[1])\n"
         "print(traces is not None, 'opentelemetry' in sys.modules,"

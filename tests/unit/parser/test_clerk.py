@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from headway.db.files import FileKey
+from headway.db.parsing.files import FileKey
 from headway.testing.clock import FakeClock
 from headway_parser import clerk as module
 from headway_parser.answer import ParsedFile

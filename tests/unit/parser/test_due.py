@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.db.files import FileRow
+from headway.db.parsing.files import FileRow
 from headway_parser.due import ParseReason, may_forget, why
 
 OTHER = 7

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headway.db.files import FileKey
-from headway.db.versions import NewVersion
+from headway.db.parsing.files import FileKey
+from headway.db.parsing.versions import NewVersion
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway_parser.answer import ParsedFile
 from headway_parser.pace import LONGEST_RETRY, SLOWNESS, SPREAD, ReparsePace

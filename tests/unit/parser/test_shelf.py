@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.files import FileRow
+from headway.db.parsing.files import FileRow
 from headway.testing.clock import FakeClock
 from headway_parser import contents
 from headway_parser.bundle_files import BundleReader

@@ -6,7 +6,7 @@ from unittest.mock import MagicMock, call
 
 import pytest
 
-from headway.db.interventions import LockedRun
+from headway.db.changes.run_changes import LockedRun
 from headway.domain.states import RunState
 from headway.metrics.scheduler import RUNS_ENDED
 from headway.testing.metrics import value
@@ -32,8 +32,8 @@ def replica(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
         lock_scheduled=MagicMock(return_value=LOCKED),
         lock_unfinished=MagicMock(return_value={run.id: [] for run in LOCKED}),
     )
-    monkeypatch.setattr(replacing, "interventions", locking)
-    for name in ("endings", "events", "wakes"):
+    monkeypatch.setattr(replacing, "run_changes", locking)
+    for name in ("run_end", "events", "wakes"):
         monkeypatch.setattr(replacing, name, MagicMock())
     decided = MagicMock(plan=MagicMock(cancels=True))
     decided.dag.dag_id = "replaced"

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from headway.db import engine as engines
-from headway.db.attempts import AttemptKey
-from headway.db.processes import Identity
+from headway.db.core import engine as engines
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.core.processes import Identity
 from headway.runtime import settings
 from headway.runtime.secret_settings import Provided
 from headway.runtime.settings import WorkerSettings

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.forker import Child
 from headway.runtime.frames import FrameReader, encode_frame
 from headway.runtime.masking import Masker

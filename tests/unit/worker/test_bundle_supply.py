@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection
 
 import headway_worker.clerk
-from headway.db import contents, versions
+from headway.db.core import stored_versions
 from headway.domain.errors import DagError
 from headway.runtime.frames import Frame, encode_frame
 from headway.sdk.bundle_code import BundleCode
@@ -59,13 +59,15 @@ def channel(clerk: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channel:
     found = Channel(clerk, manifest_hash(hashes(BUNDLE)))
     monkeypatch.setattr(headway_worker.clerk, "reader", lambda _engine: clerk.engine)
     monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(Mock(spec=Connection)))
-    monkeypatch.setattr(contents, "manifest", lambda _conn, key: MANIFESTS[key])
-    monkeypatch.setattr(versions, "bundle_hash", lambda *_: found.bundle)
-    monkeypatch.setattr(contents, "contents", lambda _, keys: {it: CONTENTS[it] for it in keys})
+    monkeypatch.setattr(stored_versions, "manifest", lambda _conn, key: MANIFESTS[key])
+    monkeypatch.setattr(stored_versions, "bundle_hash", lambda *_: found.bundle)
     monkeypatch.setattr(
-        versions,
+        stored_versions, "contents", lambda _, keys: {it: CONTENTS[it] for it in keys}
+    )
+    monkeypatch.setattr(
+        stored_versions,
         "piece",
-        lambda _, key, start, size: versions.Piece(
+        lambda _, key, start, size: stored_versions.Piece(
             CONTENTS[key][start : start + size], len(CONTENTS[key])
         ),
     )

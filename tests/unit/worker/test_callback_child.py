@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.callback_claims import CallbackKey, ClaimedCallback
+from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit
 from headway.sdk.execution import Result

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Claimed, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed, Report
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
@@ -31,7 +32,7 @@ NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 class Idle:
     """A Spark that is never ready, and a launcher that never launches."""
 
-    logs = scratch = None
+    logs = scratch = settings = None
 
     @property
     def forkers(self) -> "Idle":

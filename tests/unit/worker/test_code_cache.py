@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 import headway_worker.clerk
 import headway_worker.code
-from headway.db import contents, versions
+from headway.db.core import stored_versions
 from headway.domain.errors import DagError
 from headway.runtime.frames import Frame
 from headway.serialization import codec
@@ -27,10 +27,12 @@ def cache(tmp_path: Path) -> CodeCache:
 @pytest.fixture
 def conn(monkeypatch: pytest.MonkeyPatch) -> Connection:
     """Stands for a database in which each manifest has one file, of its own name."""
-    monkeypatch.setattr(contents, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"})
-    monkeypatch.setattr(versions, "bundle_hash", lambda *_: None)
     monkeypatch.setattr(
-        contents, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
+        stored_versions, "manifest", lambda _conn, name: {f"{name}.py": f"of-{name}"}
+    )
+    monkeypatch.setattr(stored_versions, "bundle_hash", lambda *_: None)
+    monkeypatch.setattr(
+        stored_versions, "contents", lambda _conn, keys: {key: key.encode() for key in keys}
     )
     return Mock(spec=Connection)
 
@@ -51,7 +53,7 @@ def test_contents_are_stored_by_their_hash(cache: CodeCache, conn: Connection) -
 def test_no_file_is_named_outside_of_the_bundle(
     cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(contents, "manifest", lambda _conn, _name: {"d.py": "1", name: "2"})
+    monkeypatch.setattr(stored_versions, "manifest", lambda _conn, _name: {"d.py": "1", name: "2"})
 
     with pytest.raises(DagError, match="which is not in its bundle"):
         cache.fetch(conn, "etl")
@@ -63,7 +65,7 @@ def test_code_that_is_known_is_not_asked_for_again(
     cache: CodeCache, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = cache.fetch(conn, "etl")
-    monkeypatch.setattr(contents, "manifest", Mock(side_effect=AssertionError))
+    monkeypatch.setattr(stored_versions, "manifest", Mock(side_effect=AssertionError))
 
     assert cache.fetch(conn, "etl") == code
 
@@ -75,7 +77,7 @@ def test_the_manifest_that_was_remembered_first_makes_room(
     for name in ("one", "two", "three"):
         cache.fetch(conn, name)
     manifest = Mock(return_value={})
-    monkeypatch.setattr(contents, "manifest", manifest)
+    monkeypatch.setattr(stored_versions, "manifest", manifest)
 
     for name in ("two", "three"):
         cache.fetch(conn, name)
@@ -89,7 +91,7 @@ def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
 ) -> None:
     monkeypatch.setattr(headway_worker.clerk, "reader", lambda _engine: clerk.engine)
     monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
-    monkeypatch.setattr(versions, "piece", lambda *_: versions.Piece(b"of-etl", 6))
+    monkeypatch.setattr(stored_versions, "piece", lambda *_: stored_versions.Piece(b"of-etl", 6))
     stored = clerk.code.fetch(conn, "etl").store / "of-etl"
     stored.write_bytes(b"stolen")
     claimed = Mock(manifest_hash="etl", version_id=7)
@@ -147,7 +149,9 @@ def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:
 def test_a_clerk_holds_so_many_dags_at_most(
     clerk: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versions, "load", lambda _conn, ids: {number: number for number in ids})
+    monkeypatch.setattr(
+        stored_versions, "load", lambda _conn, ids: {number: number for number in ids}
+    )
     monkeypatch.setattr(codec, "decode", lambda number: f"dag {number}")
     monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
     monkeypatch.setattr(headway_worker.clerk, "MOST_DAGS", 2)

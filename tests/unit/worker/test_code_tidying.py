@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import Connection
 
-from headway.db import contents
+from headway.db.core import stored_versions
 from headway.testing.clock import FakeClock
 from headway_worker import code_tidying
 from headway_worker.code import TIDIED_AFTER, CodeCache
@@ -97,8 +97,8 @@ def test_what_a_link_leads_to_stays(tmp_path: Path) -> None:
 def test_the_folder_is_tidied_once_in_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "manifest", lambda _conn, name: {f"{name}.py": name})
-    monkeypatch.setattr(contents, "contents", lambda _conn, keys: dict.fromkeys(keys, b"x"))
+    monkeypatch.setattr(stored_versions, "manifest", lambda _conn, name: {f"{name}.py": name})
+    monkeypatch.setattr(stored_versions, "contents", lambda _conn, keys: dict.fromkeys(keys, b"x"))
     clock, conn = FakeClock(), Mock(spec=Connection)
     cache = CodeCache(tmp_path, clock)
     cache.fetch(conn, A)

@@ -4,7 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Claimed
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed
 from headway.domain.interval import DataInterval
 from headway.domain.retry import MOST_LOSSES, Next
 from headway.domain.spec import TaskSpec

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Claimed
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import RunType

@@ -3,7 +3,8 @@ from typing import Protocol
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Report
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Report
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing.clock import FakeClock

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Claimed
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed
 from headway.domain.connection import Connection
 from headway.domain.errors import EmbeddedError, HeadwayError, SecretError
 from headway.domain.interval import DataInterval

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headway.db.attempts import AttemptKey
-from headway.db.spark_work import SparkNews
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.testing.clock import FakeClock
 from headway_worker.chore import BackgroundCall

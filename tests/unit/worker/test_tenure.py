@@ -3,7 +3,7 @@ from typing import Protocol
 
 import pytest
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.settings import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.chore import BackgroundCall

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from headway.db import delivery
-from headway.db.delivery import Delivered
+from headway.db.execution import secret_requests
+from headway.db.execution.secret_requests import Delivered
 from headway.domain.errors import ConflictError, SecretError
 from headway.domain.secret_kind import SecretKind
 from headway.domain.variable import StoredVariable, to_text
@@ -39,7 +39,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
     """Have the database answer so."""
 
     def have(delivered: Delivered | None) -> None:
-        monkeypatch.setattr(delivery, "ask", lambda *_: delivered)
+        monkeypatch.setattr(secret_requests, "ask", lambda *_: delivered)
 
     return have
 

@@ -10,8 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey, Claimed, Report
-from headway.db.callback_claims import ClaimedCallback
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.callback_claims import ClaimedCallback
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType

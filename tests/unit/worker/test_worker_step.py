@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.metrics.worker import CLAIM_LATENCY, SLOTS
 from headway.runtime.loop import Pace
 from headway.runtime.settings import WorkerSettings

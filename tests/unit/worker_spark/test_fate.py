@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.db.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import EarlierAttempt
 from headway.domain.states import Outcome
 from headway_worker.spark.earlier import prior_of
 from headway_worker.spark.fate import (

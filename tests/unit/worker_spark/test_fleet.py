@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.errors import EmbeddedError
 from headway.testing.clock import FakeClock
 from headway_worker.spark import fleet as module

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime import settings
 from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.settings import WorkerSettings

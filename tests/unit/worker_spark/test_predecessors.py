@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway.db.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import EarlierAttempt
 from headway.runtime.forker import Exit
 from headway.runtime.frames import Frame
 from headway.testing.clock import FakeClock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.db.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import EarlierAttempt
 from headway_worker.spark.earlier import PriorAppRemedy, remedy
 
 OWN = {"kind": "connect", "process": "boot-1/7/99"}

@@ -6,10 +6,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import charges, events, handles, leases, processes
-from headway.db.events import Event
-from headway.db.leases import LostAttempt
-from headway.db.processes import DeadProcess
+from headway.db.core import events, processes
+from headway.db.core.events import Event
+from headway.db.core.processes import DeadProcess
+from headway.db.recovery import lost_attempts, ownership
+from headway.db.recovery.lost_attempts import LostAttempt
 from headway.decide.lost import FollowedAttempt, is_storm, what_follows
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
@@ -69,11 +70,11 @@ def _fence(conn: Connection, replica: Replica) -> Sequence[DeadProcess]:
 
 
 def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
-    owners = charges.abandoned(conn)
+    owners = ownership.abandoned(conn)
     if not owners:
         return 0, 0
-    runs = charges.release(conn, owners, LIMIT)
-    attempts = charges.adopt(conn, owners, replica.me.id, LIMIT)
+    runs = ownership.release(conn, owners, LIMIT)
+    attempts = ownership.adopt(conn, owners, replica.me.id, LIMIT)
     log.warning("action=adopt processes=%s runs=%d attempts=%d", owners, runs, attempts)
     details: dict[str, JsonValue] = {"processes": [*owners], "runs": runs, "attempts": attempts}
     _journal(conn, replica, "charges.adopted", details)
@@ -82,13 +83,13 @@ def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
 
 def _take_lost(conn: Connection, replica: Replica) -> Sequence[LostAttempt]:
     grace = replica.settings.lease_grace
-    survey = leases.survey(conn, grace)
+    survey = lost_attempts.count_silent(conn, grace)
     if survey.expired + survey.orphaned == 0:
         return ()
     storm = is_storm(survey.expired, survey.running)
     if storm:
         _tell_of_storm(conn, replica, "attempts", survey.expired, survey.running)
-    lost = leases.take_expired(conn, grace, LIMIT, storm=storm)
+    lost = lost_attempts.take_expired(conn, grace, LIMIT, storm=storm)
     if lost:
         _end_lost(conn, replica, lost)
         log.warning("action=lost attempts=%d", len(lost))
@@ -106,9 +107,9 @@ def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -
             case Next() as following:
                 ended.append((it, following))
     if ended:
-        leases.end_lost(conn, ended)
+        lost_attempts.end_lost(conn, ended)
     if followed:
-        handles.follow(conn, followed, replica.me.id)
+        lost_attempts.follow(conn, followed, replica.me.id)
 
 
 def _tell_of_storm(conn: Connection, replica: Replica, what: str, silent: int, of: int) -> None:

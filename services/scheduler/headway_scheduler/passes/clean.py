@@ -2,7 +2,8 @@
 
 import logging
 
-from headway.db import orphans, processes
+from headway.db.core import processes
+from headway.db.recovery import orphans
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

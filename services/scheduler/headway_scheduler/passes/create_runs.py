@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import dags, deadlines, events, passed, processes, runs
-from headway.db.choice import Choice
-from headway.db.dags import DueDag
-from headway.db.events import Event
-from headway.db.processes import Identity
-from headway.db.runs import NewRuns
+from headway.db.core import events, processes, run_deadlines
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import dags, runs, skipped_intervals
+from headway.db.scheduling.dags import DueDag
+from headway.db.scheduling.runs import NewRuns
+from headway.db.scheduling.scope import Choice
 from headway.decide.due import MOST_ROLLED, due
 from headway.decide.due_plan import DueRuns, ScheduleRules, SkippedInterval
 from headway.decide.graph import DagGraph
@@ -186,7 +187,7 @@ def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> No
                     SkippedInterval(first, covered[-1] if covered else run, SkipReason.CONFLICT)
                 )
             elif covered:
-                passed.cover(conn, dag_id, run_id, covered)
+                skipped_intervals.cover(conn, dag_id, run_id, covered)
                 _tell_of_rollup(conn, me, dag_id, run_id, covered)
         _leave_out(conn, me, dag_id, conflicts)
 
@@ -202,7 +203,7 @@ def _leave_out(
             conn,
             Event(actor=f"scheduler:{me.id}", action="dag.skip", dag_id=dag_id, details=details),
         )
-    passed.add(conn, dag_id, left_out)
+    skipped_intervals.add(conn, dag_id, left_out)
 
 
 def _create(conn: Connection, decided: Sequence[Decided]) -> dict[tuple[str, DagRunInfo], str]:
@@ -229,7 +230,7 @@ def _enter_deadlines(
 ) -> None:
     having = {it.dag.dag_id for it in decided if it.graph.has_deadlines}
     if having:
-        deadlines.enter_named(conn, [name for name in created if name[0] in having])
+        run_deadlines.enter_named(conn, [name for name in created if name[0] in having])
 
 
 def _left(it: Decided, created: Container[tuple[str, DagRunInfo]]) -> list[DagRunInfo]:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from headway.db import expiry, processes
+from headway.db.core import processes
+from headway.db.retention import expiry
 from headway.decide.retention import RetentionCursor, RetentionPortion, portion
 from headway.domain.retention import RetainedKind
 from headway.runtime.seam import nothing

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from headway.db import notifications, processes
-from headway.db.engine import reader
+from headway.db.core import processes
+from headway.db.core.engine import reader
+from headway.db.scheduling import notifications
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
 

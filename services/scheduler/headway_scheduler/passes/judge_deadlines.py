@@ -7,10 +7,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db import deadlines, events, notified, processes
-from headway.db.engine import reader
-from headway.db.events import Event
-from headway.db.processes import Identity
+from headway.db.core import events, processes
+from headway.db.core.engine import reader
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import missed_deadlines, run_events
 from headway.decide.judge import Judgement, judge
 from headway.domain.states import DeadlineState
 from headway.metrics.scheduler import DEADLINES_MISSED
@@ -33,15 +34,15 @@ def judge_deadlines(
     left for the next pass.
     """
     with reader(replica.engine).connect() as conn:
-        if not deadlines.any_due(conn, now):
+        if not missed_deadlines.any_due(conn, now):
             return 0
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me)
-        due = deadlines.lock_due(conn, now, MOST)
+        due = missed_deadlines.lock_due(conn, now, MOST)
         if due:
-            ended = deadlines.write(conn, replica.me, [judge(it, now) for it in due])
+            ended = missed_deadlines.write(conn, replica.me, [judge(it, now) for it in due])
             missed = [it for it in ended if it.state is DeadlineState.MISSED]
-            notified.add_of_deadlines(conn, [it.of.id for it in missed])
+            run_events.add_of_deadlines(conn, [it.of.id for it in missed])
             _tell(conn, replica.me, missed)
         before_commit()
     if due and missed:

@@ -6,9 +6,18 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import dags, lanes, line, places, pools, processes, queues, tasks
-from headway.db.choice import Choice
-from headway.db.pools import LockedPool
+from headway.db.core import processes
+from headway.db.scheduling import (
+    backfill_shares,
+    dags,
+    free_slots,
+    pools,
+    queues,
+    ready_tasks,
+    tasks,
+)
+from headway.db.scheduling.pools import LockedPool
+from headway.db.scheduling.scope import Choice
 from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
 from headway.decide.lane import spent
 from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
@@ -62,7 +71,7 @@ def queue_tasks(
                 return NOTHING
             taken += dict.fromkeys(task.dag_id for task in ready)
             locked_dags = dags.lock_places(conn, taken)
-            free |= places.free(conn, locked_dags, ready)
+            free |= free_slots.free(conn, locked_dags, ready)
             free[Budget(Limit.POOL, (pool,))] = locked.free
             free |= shares
             admission = admit(ready, free)
@@ -107,9 +116,9 @@ def _pick(
     done: set[int] = set()
     more = True
     while more:
-        picked = line.pick(conn, pool, free, most, choice, done)
+        picked = ready_tasks.pick(conn, pool, free, most, choice, done)
         ready |= {task.id: task for task in picked}
-        shares = lanes.free(conn, pool.name, pool.free, picked) | shares
+        shares = backfill_shares.free(conn, pool.name, pool.free, picked) | shares
         more = not spent(picked, shares) <= done
         done |= spent(picked, shares)
-    return line.in_order(ready.values()), shares
+    return ready_tasks.in_order(ready.values()), shares

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from headway.db import charges, processes
+from headway.db.core import processes
+from headway.db.recovery import ownership
 from headway.metrics.scheduler import ATTEMPTS_REVOKED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica
@@ -25,7 +26,7 @@ def revoke(replica: Replica, now: datetime, before_commit: Callable[[], None] = 
     settings = replica.settings
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me)
-        revoked = charges.revoke(
+        revoked = ownership.revoke(
             conn, now, settings.task_queued_timeout, settings.priority_aging, LIMIT
         )
         for queue, count in revoked.items():

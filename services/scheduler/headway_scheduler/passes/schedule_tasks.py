@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from headway.db import callbacks, events, notified, processes, runs, standings, tasks, wakes
-from headway.db.choice import Choice
-from headway.db.events import Event
-from headway.db.processes import Identity
-from headway.db.standings import WokenRun
+from headway.db.core import events, processes
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import run_events, run_snapshots, runs, tasks, wakes
+from headway.db.scheduling.run_snapshots import WokenRun
+from headway.db.scheduling.scope import Choice
 from headway.decide.settle import Settlement
 from headway.domain.callbacks import CallbackEvent, RunReason, run_event
 from headway.domain.states import RunState, TaskState
@@ -51,7 +52,7 @@ def schedule_tasks(
     def look(choice: Choice[int], taken: list[int]) -> Settled:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
-            woken = standings.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)
+            woken = run_snapshots.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)
             taken += [run.id for run in woken]
             graphs = specs.get(conn, (run.version_id for run in woken))
             running = [run for run in woken if run.state is RunState.RUNNING]
@@ -148,9 +149,9 @@ def _call_back(
     ended = [run for run in woken if run.id in settled and settled[run.id].run_state is not None]
     dags = {run.version_id: graphs[run.version_id].dag for run in ended}
     called = _events(ended, settled, {key: dag.callbacks for key, dag in dags.items()})
-    callbacks.add_of_runs(conn, called)
+    run_events.add_callbacks(conn, called)
     told = _events(ended, settled, {key: dag.notifies for key, dag in dags.items()})
-    notified.add_of_runs(conn, told)
+    run_events.add_notifications(conn, told)
     return len(called)
 
 

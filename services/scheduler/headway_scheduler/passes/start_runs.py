@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from headway.db import pins, processes, runs, starting
-from headway.db.choice import Choice
+from headway.db.core import processes
+from headway.db.scheduling import queued_runs
+from headway.db.scheduling.scope import Choice
 from headway.decide.start import startable
 from headway.metrics.scheduler import SCHEDULE_DELAY
 from headway.runtime.seam import nothing
@@ -36,16 +37,16 @@ def start_runs(
     def start(choice: Choice[str], taken: list[str]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
-            locked = starting.lock_starting(conn, now, limit, scope, choice)
+            locked = queued_runs.lock_starting(conn, now, limit, scope, choice)
             if not locked:
                 return 0
             taken += locked
-            free = runs.free_run_slots(conn, locked)
-            queued = runs.queued(conn, free, now, limit, scope)
+            free = queued_runs.free_run_slots(conn, locked)
+            queued = queued_runs.queued(conn, free, now, limit, scope)
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
-            found = starting.lock_queued(conn, ids, scope)
-            runs.start(conn, found.ids, now, replica.settings.priority_aging)
-            pins.ask(conn, found.unpinned, now)
+            found = queued_runs.lock_queued(conn, ids, scope)
+            queued_runs.start(conn, found.ids, now, replica.settings.priority_aging)
+            queued_runs.ask_for_parse(conn, found.unpinned, now)
             before_commit()
         parses.extend(found.unpinned)
         SCHEDULE_DELAY.observe_all((now - due).total_seconds() for due in found.due)

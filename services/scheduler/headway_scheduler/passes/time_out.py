@@ -6,11 +6,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from headway.db import endings, events, interventions, processes, wakes
-from headway.db.choice import Choice
-from headway.db.events import Event
-from headway.db.interventions import LockedRun
-from headway.db.processes import Identity
+from headway.db.changes import run_changes, run_end
+from headway.db.changes.run_changes import LockedRun
+from headway.db.core import events, processes
+from headway.db.core.events import Event
+from headway.db.core.processes import Identity
+from headway.db.scheduling import wakes
+from headway.db.scheduling.scope import Choice
 from headway.decide.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.seam import nothing
@@ -31,7 +33,7 @@ def time_out(replica: Replica, now: datetime, before_commit: Callable[[], None] 
     def end_overdue(choice: Choice[int], taken: list[int]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me)
-            overdue = interventions.lock_overdue(conn, now, limit, replica.scope, choice)
+            overdue = run_changes.lock_overdue(conn, now, limit, replica.scope, choice)
             taken += [run.id for run in overdue]
             if overdue:
                 _end(conn, replica.me, overdue)
@@ -42,7 +44,7 @@ def time_out(replica: Replica, now: datetime, before_commit: Callable[[], None] 
 
 
 def _end(conn: Connection, me: Identity, overdue: Sequence[LockedRun]) -> None:
-    unfinished = interventions.lock_unfinished(conn, overdue)
+    unfinished = run_changes.lock_unfinished(conn, overdue)
     for run in overdue:
         what = end(unfinished[run.id], TaskState.SKIPPED)
         log.warning("action=time_out dag=%s run=%s", run.dag_id, run.run_id)
@@ -56,9 +58,9 @@ def _end(conn: Connection, me: Identity, overdue: Sequence[LockedRun]) -> None:
                 details={"stopped": sum(map(len, what.stops.values()))},
             ),
         )
-        interventions.write(
+        run_changes.write(
             conn, what, Role.SCHEDULER, (f"scheduler:{me.id}", "run.time_out", "dagrun_timeout")
         )
     ids = [run.id for run in overdue]
-    endings.end_as(conn, ids, RunState.FAILED, timed_out=True)
+    run_end.end_as(conn, ids, RunState.FAILED, timed_out=True)
     wakes.add(conn, ids)

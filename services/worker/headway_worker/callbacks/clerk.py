@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from headway.db import callback_claims, notification_claims, processes
-from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback, DueWork
-from headway.db.engine import reader
-from headway.db.notification_claims import ClaimedNotification, NotificationKey
-from headway.db.processes import Identity
+from headway.db.core import processes
+from headway.db.core.engine import reader
+from headway.db.core.processes import Identity
+from headway.db.execution import callback_claims, notification_claims
+from headway.db.execution.callback_claims import (
+    CallbackKey,
+    CallbackReport,
+    ClaimedCallback,
+    DueWork,
+)
+from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
 from headway.domain.errors import HeadwayError
 from headway.domain.spec import DagSpec
 from headway_worker.clerk import WorkerDatabase

@@ -1,6 +1,6 @@
 """How a callback ended, from what its child said and how its process went."""
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
 from headway_worker.conclusion import ProcessEnd, explain, storable
 

@@ -11,7 +11,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
 from headway.domain.states import CallbackState
 from headway.runtime.clock import Clock

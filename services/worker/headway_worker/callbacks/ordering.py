@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.db.callback_claims import ClaimedCallback
+from headway.db.execution.callback_claims import ClaimedCallback
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.states import RunState, TaskState
 from headway.sdk.facts import RunFacts

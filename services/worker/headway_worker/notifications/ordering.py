@@ -1,6 +1,6 @@
 """From a claimed notification to the order for the child that is to send it."""
 
-from headway.db.notification_claims import ClaimedNotification
+from headway.db.execution.notification_claims import ClaimedNotification
 from headway_worker.notifications.order import NotificationOrder
 
 

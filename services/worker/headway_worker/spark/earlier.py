@@ -8,8 +8,8 @@ from enum import StrEnum
 from threading import Event
 from typing import Final
 
-from headway.db.attempts import Claimed
-from headway.db.spark_work import EarlierAttempt
+from headway.db.execution.attempts import Claimed
+from headway.db.execution.spark_work import EarlierAttempt
 from headway.domain.errors import HeadwayError
 from headway.domain.handle import CLUSTER
 from headway.domain.states import Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.errors import EmbeddedError
 from headway.runtime.clock import Clock
 from headway_worker.spark.pulse import answers, resident_bytes

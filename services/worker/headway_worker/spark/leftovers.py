@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.db.attempts import AttemptKey
+from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.clock import Clock
 from headway.runtime.forker import Child, ForkerError
 from headway.runtime.settings import WorkerSettings

@@ -12,7 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from headway.db.attempts import AttemptKey, Claimed
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed
 from headway.domain.connection import Connection
 from headway.domain.errors import EmbeddedError, HeadwayError
 from headway.embedded.java import find_java_home

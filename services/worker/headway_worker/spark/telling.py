@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from headway.db.attempts import AttemptKey
-from headway.db.spark_work import SparkNews
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.metrics.worker import SPARK_BYTES, SPARK_EXECUTOR_SECONDS, SPARK_TASKS
 from headway.runtime.clock import Clock

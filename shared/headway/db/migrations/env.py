@@ -1,4 +1,4 @@
-"""What Alembic runs to migrate: on the connection that headway.db.migrate hands over."""
+"""What Alembic runs to migrate: on the connection that headway.db.access.migrate hands over."""
 
 from alembic import context
 

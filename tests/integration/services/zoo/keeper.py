@@ -13,8 +13,9 @@ from threading import Event, Thread
 
 from sqlalchemy import Connection, text
 
-from headway.db import files, views
-from headway.db.files import FileKey
+from headway.db.parsing import files
+from headway.db.parsing.files import FileKey
+from headway.db.reads import views
 from headway.runtime.clock import SystemClock
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack

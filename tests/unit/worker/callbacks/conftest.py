@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from headway.db.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.spec import DagSpec, TimetableSpec

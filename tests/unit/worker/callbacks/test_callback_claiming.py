@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState
 from headway.runtime.forker import Exit, ForkerError
 

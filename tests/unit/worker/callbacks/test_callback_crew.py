@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from headway.db.callback_claims import CallbackKey, CallbackReport
+from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit

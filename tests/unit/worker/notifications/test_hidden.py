@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import Mock
 from uuid import UUID
 
-from headway.db.notification_claims import ClaimedNotification, NotificationKey
+from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
 from headway.domain.connection import Connection
 from headway.domain.notifiers import NotifyEvent
 from headway.testing.clock import FakeClock

@@ -1,0 +1,108 @@
+"""The one way by which workers read connections and variables: a function of the database.
+
+A worker's role may not look into the tables.  The function runs with the rights of their
+owner, and gives out what is stored only to the process that has claimed a live attempt, and
+only if the DAG of that attempt is granted it.  The process has proved on its connection which one
+it is (`identity.py`): what a worker's role can read in tables of other workers' attempts, their
+tokens among it, and in the text of their statements, is not enough.
+"""
+
+from hashlib import sha256
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+FUNCTION: Final = "headway_secret"
+
+
+SIGNATURE: Final = f"{FUNCTION}(text, text, bigint, integer, uuid)"
+
+
+OF_CALL: Final = "headway_secret_of_call(text, text, text, bigint, uuid)"
+
+
+FORMER: Final = f"{FUNCTION}(text, text, bigint, integer, uuid, uuid)"
+"""As it was when the proof was shown with each question, and others could watch."""
+
+
+INSTALLED = text("""
+    SELECT obj_description(it.oid, 'pg_proc')
+      FROM pg_proc AS it
+     WHERE it.oid = to_regprocedure(:signature)
+""")
+
+
+HERE = text("SELECT quote_ident(current_schema())")
+
+
+# Whatever stands in other schemas of the path, all names are those of this one.
+_INSTALL: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_secret(
+    of_kind text, of_name text, of_task bigint, of_attempt integer, of_token uuid
+) RETURNS TABLE (granted boolean, present boolean, key_id text, sealed bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $gate$
+    SELECT may.granted, secret.name IS NOT NULL,
+           CASE WHEN may.granted THEN secret.key_id END,
+           CASE WHEN may.granted THEN secret.sealed END
+      FROM {schema}.task_attempt AS it
+     CROSS JOIN LATERAL (
+           SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
+                           WHERE given.kind = of_kind AND given.name = of_name
+                             AND given.dag_id IN (it.dag_id, '*')) AS granted) AS may
+      LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
+     WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
+       AND it.phase IN ('running', 'stopping')
+       AND it.process_id = (SELECT id FROM {schema}.headway_current_process)
+$gate$;
+REVOKE ALL ON FUNCTION {schema}.{signature} FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.{signature} IS '{version}';
+DROP FUNCTION IF EXISTS {schema}.{former};
+"""
+
+
+# A callback, or a notification, is claimed as an attempt is; it is of the DAG of its run.
+_INSTALL_OF_CALL: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_secret_of_call(
+    of_kind text, of_name text, of_what text, of_id bigint, of_token uuid
+) RETURNS TABLE (granted boolean, present boolean, key_id text, sealed bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $gate$
+    SELECT may.granted, secret.name IS NOT NULL,
+           CASE WHEN may.granted THEN secret.key_id END,
+           CASE WHEN may.granted THEN secret.sealed END
+      FROM (SELECT dag_run_id, process_id FROM {schema}.callback
+             WHERE of_what = 'callback' AND id = of_id AND token = of_token AND state = 'running'
+             UNION ALL
+            SELECT dag_run_id, process_id FROM {schema}.notification
+             WHERE of_what = 'notification' AND id = of_id AND token = of_token
+               AND state = 'running') AS it
+      JOIN {schema}.dag_run AS run ON run.id = it.dag_run_id
+     CROSS JOIN LATERAL (
+           SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
+                           WHERE given.kind = of_kind AND given.name = of_name
+                             AND given.dag_id IN (run.dag_id, '*')) AS granted) AS may
+      LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
+     WHERE it.process_id = (SELECT id FROM {schema}.headway_current_process)
+$gate$;
+REVOKE ALL ON FUNCTION {schema}.{signature} FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.{signature} IS '{version}';
+"""
+
+
+_VERSION: Final = sha256(_INSTALL.encode()).hexdigest()[:16]
+
+
+def install(conn: Connection) -> None:
+    """Put the function of this release in place; nothing if it is there."""
+    if conn.scalar(INSTALLED, {"signature": SIGNATURE}) != _VERSION:
+        statement = _INSTALL.format(
+            schema=conn.scalar(HERE), version=_VERSION, signature=SIGNATURE, former=FORMER
+        )
+        conn.exec_driver_sql(statement.replace("%", "%%"))
+    version = sha256(_INSTALL_OF_CALL.encode()).hexdigest()[:16]
+    if conn.scalar(INSTALLED, {"signature": OF_CALL}) != version:
+        statement = _INSTALL_OF_CALL.format(
+            schema=conn.scalar(HERE), version=version, signature=OF_CALL
+        )
+        conn.exec_driver_sql(statement.replace("%", "%%"))

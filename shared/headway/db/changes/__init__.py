@@ -1,0 +1,1 @@
+"""Changes of runs that users, time limits and `overlap` ask for alike."""

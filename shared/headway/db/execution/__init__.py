@@ -1,0 +1,1 @@
+"""What workers write: attempts, leases, outcomes, XComs, callbacks and notifications."""

@@ -1,0 +1,1 @@
+"""What is only shown: lists, histories, explanations, figures.  Nothing here writes."""

@@ -1,0 +1,169 @@
+"""SQL that shows how far backfills are, and what holds them up."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+# A run has the tasks of its version until it starts, and from then on instances of them.
+PROGRESS = text("""
+    SELECT backfill.id, backfill.dag_id, backfill.from_date, backfill.to_date,
+           backfill.max_active_runs, backfill.planned, backfill.created_at, backfill.reprocess,
+           backfill.direction, backfill.rollup, backfill.weight, backfill.idle_only,
+           backfill.paused, backfill.cancelled_at,
+           run.queued, run.running, run.succeeded, run.failed,
+           task.total AS tasks, task.ended AS tasks_ended,
+           task.succeeded AS tasks_succeeded, task.skipped AS tasks_skipped,
+           task.failed AS tasks_failed
+      FROM (SELECT * FROM backfill
+             WHERE (CAST(:id AS bigint) IS NULL OR id = :id)
+               AND (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
+             ORDER BY id DESC
+             LIMIT :limit) AS backfill
+     CROSS JOIN LATERAL (
+           SELECT count(*) FILTER (WHERE state = 'queued') AS queued,
+                  count(*) FILTER (WHERE state = 'running') AS running,
+                  count(*) FILTER (WHERE state = 'success') AS succeeded,
+                  count(*) FILTER (WHERE state = 'failed') AS failed
+             FROM dag_run WHERE backfill_id = backfill.id) AS run
+     CROSS JOIN LATERAL (
+           SELECT CAST(coalesce(sum(CASE WHEN instances > 0 THEN instances
+                                         ELSE (SELECT count(*) FROM dag_task
+                                                WHERE version_id = dag_run.version_id) END), 0)
+                       AS bigint) AS total,
+                  CAST(coalesce(sum(ended), 0) AS bigint) AS ended,
+                  CAST(coalesce(sum(succeeded), 0) AS bigint) AS succeeded,
+                  CAST(coalesce(sum(skipped), 0) AS bigint) AS skipped,
+                  CAST(coalesce(sum(failed), 0) AS bigint) AS failed
+             FROM dag_run
+            CROSS JOIN LATERAL (
+                  SELECT count(*) AS instances,
+                         count(*) FILTER (WHERE state IN ('success', 'skipped', 'failed',
+                                                          'upstream_failed', 'removed')) AS ended,
+                         count(*) FILTER (WHERE state = 'success') AS succeeded,
+                         count(*) FILTER (WHERE state = 'skipped') AS skipped,
+                         count(*) FILTER (WHERE state IN ('failed', 'upstream_failed')) AS failed
+                    FROM task_instance WHERE dag_run_id = dag_run.id) AS instance
+            WHERE backfill_id = backfill.id AND :counted) AS task
+     ORDER BY backfill.id
+""")
+
+
+HOLD = text("""
+    SELECT backfill.id, dag.dag_id, backfill.paused, dag.paused AS dag_paused, dag.active
+      FROM backfill
+      JOIN dag USING (dag_id)
+     WHERE backfill.id = :id
+""")
+
+
+UNFINISHED = text("""
+    SELECT id FROM dag_run
+     WHERE backfill_id = :id AND state IN ('queued', 'running')
+     ORDER BY run_after, id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillProgress:
+    """How far a backfill has come: its runs, and the task instances of these."""
+
+    id: int
+    dag_id: str
+    from_date: datetime
+    to_date: datetime
+    max_active_runs: int
+    planned: int
+    created_at: datetime
+    reprocess: str
+    direction: str
+    rollup: int
+    weight: int
+    idle_only: bool
+    paused: bool
+    cancelled_at: datetime | None
+    queued: int
+    running: int
+    succeeded: int
+    failed: int
+    tasks: int
+    tasks_ended: int
+    tasks_succeeded: int
+    tasks_skipped: int
+    tasks_failed: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run has ended: nothing of the plan is left when these are taken away."""
+        return self.succeeded + self.failed >= self.planned
+
+    @property
+    def state(self) -> str:
+        """What to call it; of one that has ended, failed when a run has failed.
+
+        One is empty whose runs are all deleted, or in a later backfill by now.
+        """
+        if self.cancelled_at is not None:
+            return "cancelled" if self.finished else "cancelling"
+        if not self.finished:
+            return "paused" if self.paused else "running"
+        if not self.planned:
+            return "empty"
+        return "failed" if self.failed else "success"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What may keep a backfill from starting any run."""
+
+    id: int
+    dag_id: str
+    paused: bool
+    dag_paused: bool
+    active: bool
+
+    @property
+    def why(self) -> str | None:
+        """Say why it starts nothing, and what to do; None when it does."""
+        if not self.active:
+            return (
+                f"DAG {self.dag_id} is in no DAG file any more: the backfill waits until it is, or "
+                f"`headway backfill cancel {self.id} --yes` ends it."
+            )
+        if self.dag_paused:
+            return (
+                f"DAG {self.dag_id} is paused: the backfill starts nothing until "
+                f"`headway dags unpause {self.dag_id}`."
+            )
+        if self.paused:
+            return (
+                f"Backfill {self.id} is paused: it starts nothing until "
+                f"`headway backfill resume {self.id}`."
+            )
+        return None
+
+
+def hold(conn: Connection, backfill_id: int) -> Hold | None:
+    """Return what may keep a backfill from starting runs; None when there is no such backfill."""
+    row = conn.execute(HOLD, {"id": backfill_id}).one_or_none()
+    return None if row is None else Hold(*row)
+
+
+def unfinished(conn: Connection, backfill_id: int) -> list[int]:
+    """Return the runs of a backfill that have not ended, oldest first."""
+    return list(conn.scalars(UNFINISHED, {"id": backfill_id}))
+
+
+def progress(conn: Connection, backfill_id: int | None = None) -> list[BackfillProgress]:
+    """Return how far that backfill, or every one, has come."""
+    wanted = {"id": backfill_id, "dag_id": None, "limit": None, "counted": True}
+    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]
+
+
+def latest(conn: Connection, most: int, dag_id: str | None = None) -> list[BackfillProgress]:
+    """Return how far the latest backfills, or those of a DAG, have come, up to so many.
+
+    Their tasks are not counted, which takes long.
+    """
+    wanted = {"id": None, "dag_id": dag_id, "limit": most, "counted": False}
+    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]

@@ -1,0 +1,1 @@
+"""What schedulers write of attempts and runs that dead processes leave."""

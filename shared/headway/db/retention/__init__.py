@@ -1,0 +1,1 @@
+"""Removal of old rows, and what an archive keeps of them."""

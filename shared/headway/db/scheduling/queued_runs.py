@@ -1,0 +1,275 @@
+"""SQL on queued runs: which may start, which need a parse first, and starting them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from headway.db.core.prepared import hot
+from headway.db.scheduling.scope import ANY_DAG, Choice, Scope
+from headway.decide.start import QueuedRun
+from headway.domain.states import RunType
+
+ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
+
+
+def ask_for_parse(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+    """Have the DAG files of locked runs that are not pinned parsed, so that they may start."""
+    if ids:
+        conn.execute(ASK, {"ids": list(ids), "now": now})
+
+
+# Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, the lanes in turn,
+# so that a long one does not push the others out of the batch; and last those for which a parse
+# was asked: they keep their place in the lane, and have none in the batch.  Each half is a range
+# of the index of queued runs; IS NOT DISTINCT FROM would be none.
+QUEUED = hot("""
+    SELECT waiting.id, lane.dag_id, lane.backfill_id, waiting.asked
+      FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
+                  CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
+     CROSS JOIN LATERAL (
+           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+              FROM dag_run
+             WHERE dag_id = lane.dag_id AND backfill_id = lane.backfill_id
+               AND state = 'queued' AND run_after <= :now
+               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+             ORDER BY run_after, id
+             LIMIT greatest(lane.free, 0))
+            UNION ALL
+           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+              FROM dag_run
+             WHERE dag_id = lane.dag_id AND backfill_id IS NULL AND lane.backfill_id IS NULL
+               AND state = 'queued' AND run_after <= :now
+               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+             ORDER BY backfill_id, run_after, id
+             LIMIT greatest(lane.free, 0))) AS waiting
+     ORDER BY waiting.asked,
+              row_number() OVER (PARTITION BY lane.dag_id, lane.backfill_id
+                                 ORDER BY run_after, waiting.id), run_after, waiting.id
+     LIMIT :limit
+""")
+
+
+# Lanes with queued runs are found by hopping through the index: that of the DAG's own runs
+# comes last.  However many runs are queued, or have ended, this looks at few of them.  To
+# order by all of its columns keeps the planner from taking any other.
+FREE_LANES = hot("""
+    SELECT dag.dag_id, lane.backfill_id,
+           CASE WHEN NOT backfill.paused THEN backfill.max_active_runs ELSE 0 END AS most,
+           (SELECT count(*) FROM dag_run
+             WHERE dag_run.dag_id = dag.dag_id AND state = 'running'
+               AND dag_run.backfill_id IS NOT DISTINCT FROM lane.backfill_id) AS running
+      FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
+     CROSS JOIN LATERAL (
+           WITH RECURSIVE lane AS (
+               (SELECT backfill_id FROM dag_run
+                 WHERE dag_id = dag.dag_id AND state = 'queued'
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
+                UNION ALL
+               SELECT following.backfill_id
+                 FROM lane
+                CROSS JOIN LATERAL (
+                      (SELECT backfill_id FROM dag_run
+                        WHERE dag_id = dag.dag_id AND state = 'queued'
+                          AND dag_run.backfill_id > lane.backfill_id
+                        ORDER BY backfill_id, run_after, id LIMIT 1)
+                       UNION ALL
+                      (SELECT backfill_id FROM dag_run
+                        WHERE dag_id = dag.dag_id AND state = 'queued'
+                          AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                        ORDER BY backfill_id, run_after, id LIMIT 1)
+                      LIMIT 1) AS following
+           )
+           SELECT backfill_id FROM lane) AS lane
+      LEFT JOIN backfill ON backfill.id = lane.backfill_id
+""")
+
+
+# The first tasks of most runs are known: they are scheduled with the run.  Otherwise, and when
+# it runs anew, it is looked at as a whole.  The guard, here and in SETTLE, is a CASE: the planner
+# cannot read all queued runs for each; nor all versions and their tasks, because of LATERAL.
+START = hot("""
+    WITH started AS (
+        UPDATE dag_run AS run
+           SET state = 'running', started_at = :now,
+               deadline = CAST(:now AS timestamptz) + make_interval(secs => it.dagrun_timeout),
+               unfinished = CASE WHEN NOT (it.look OR it.again) THEN it.tasks END
+          FROM (SELECT run.id, version.dagrun_timeout, version.look_at_start AS look,
+                       coalesce((SELECT lane FROM backfill WHERE id = run.backfill_id), 0) AS lane,
+                       EXISTS (SELECT FROM task_instance WHERE dag_run_id = run.id) AS again,
+                       (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
+                       version.max_active_tasks_per_dagrun IS NOT NULL AS limited
+                  FROM dag_run AS run
+                 CROSS JOIN LATERAL (
+                       SELECT * FROM dag_version WHERE id = run.version_id LIMIT 1) AS version
+                 WHERE run.id = ANY (:ids)) AS it
+         WHERE run.id = it.id AND CASE run.state WHEN 'queued' THEN true END
+     RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
+               it.limited, it.lane
+    ), woken AS (
+        INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE look
+    )
+    INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
+                               priority, rank, lane, limited, up_total, scheduled_at)
+    SELECT started.id, started.dag_id, task.task_id,
+           CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
+           task.pool, task.pool_slots, task.queue, task.priority,
+           extract(epoch FROM CAST(:now AS timestamptz))
+           - task.priority * CAST(:aging AS numeric) + started.lane * 1e12, started.lane,
+           started.limited OR started.lane > 0 OR task.max_active_tis_per_dag IS NOT NULL
+                           OR task.max_active_tis_per_dagrun IS NOT NULL,
+           task.upstreams,
+           CASE WHEN task.starts AND NOT started.look THEN CAST(:now AS timestamptz) END
+      FROM started
+     CROSS JOIN LATERAL (
+           SELECT * FROM dag_task WHERE version_id = started.version_id OFFSET 0) AS task
+     WHERE NOT started.again
+        OR NOT EXISTS (SELECT FROM task_instance AS it
+                        WHERE it.dag_run_id = started.id AND it.task_id = task.task_id)
+     ORDER BY started.id, task.position
+""")
+
+
+def free_run_slots(
+    conn: Connection, max_active_runs: Mapping[str, int]
+) -> dict[str, dict[int | None, int]]:
+    """Return how many more runs may be active in each lane of these locked DAGs."""
+    free: dict[str, dict[int | None, int]] = {}
+    for row in conn.execute(FREE_LANES, {"dag_ids": list(max_active_runs)}):
+        limit = row.most if row.backfill_id else max_active_runs[row.dag_id]
+        free.setdefault(row.dag_id, {})[row.backfill_id] = limit - row.running
+    return free
+
+
+def queued(
+    conn: Connection,
+    free: Mapping[str, Mapping[int | None, int]],
+    now: datetime,
+    limit: int,
+    scope: Scope,
+) -> dict[str, list[QueuedRun]]:
+    """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
+    lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
+    parameters = {
+        "dag_ids": [dag_id for dag_id, _, _ in lanes],
+        "backfill_ids": [lane for _, lane, _ in lanes],
+        "free": [room for _, _, room in lanes],
+    }
+    waiting: dict[str, list[QueuedRun]] = {}
+    given = {"now": now, "limit": limit, **scope.parameters()}
+    for row in conn.execute(QUEUED, parameters | given):
+        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id, row.asked))
+    return waiting
+
+
+def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> None:
+    """Start runs: they get their task instances, and the first of these are scheduled."""
+    conn.execute(START, {"ids": list(ids), "now": now, "aging": aging})
+
+
+# A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
+# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
+# to order by all of its columns keeps the planner from taking any other.  A lane in which
+# all that find room wait for a parse, which was asked for, has nothing to start.
+LOCK_STARTING = hot("""
+    WITH RECURSIVE lane AS (
+        (SELECT dag_id, backfill_id FROM dag_run
+          WHERE state = 'queued' ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
+         UNION ALL
+        SELECT following.*
+          FROM lane
+         CROSS JOIN LATERAL (
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
+                   AND dag_run.backfill_id > lane.backfill_id
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
+                UNION ALL
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
+                   AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                 ORDER BY backfill_id, run_after, id LIMIT 1)
+                UNION ALL
+               (SELECT dag_id, backfill_id FROM dag_run
+                 WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
+                 ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
+               LIMIT 1) AS following
+    )
+    SELECT its.dag_id, its.max_active_runs
+      FROM lane
+     CROSS JOIN LATERAL (
+           SELECT dag_id, max_active_runs
+             FROM dag
+            CROSS JOIN LATERAL (
+                  SELECT coalesce((SELECT CASE WHEN paused THEN 0 ELSE max_active_runs END
+                                     FROM backfill WHERE id = lane.backfill_id),
+                                  dag.max_active_runs)
+                         - (SELECT count(*) FROM dag_run AS active
+                             WHERE active.dag_id = lane.dag_id AND active.state = 'running'
+                               AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
+                         AS free
+                  OFFSET 0) AS room
+            WHERE dag.dag_id = lane.dag_id AND active AND NOT paused
+              AND coalesce(
+                  (SELECT true
+                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                              AND run.backfill_id = lane.backfill_id AND run_after <= :now
+                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                            ORDER BY run_after, id
+                            LIMIT greatest(room.free, 0)) AS first
+                    WHERE moves LIMIT 1),
+                  (SELECT true
+                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
+                              AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
+                              AND run_after <= :now
+                              AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+                            ORDER BY backfill_id, run_after, id
+                            LIMIT greatest(room.free, 0)) AS first
+                    WHERE moves LIMIT 1))
+              AND NOT dag_id = ANY (CAST(:aside AS text[]))
+              AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
+            LIMIT 1
+              FOR NO KEY UPDATE OF dag SKIP LOCKED) AS its
+     LIMIT :limit
+""")
+
+
+LOCK_QUEUED = hot("""
+    SELECT id, pinned, run_type, run_after FROM dag_run
+     WHERE id = ANY (:ids) AND state = 'queued'
+       AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+
+class Startable(NamedTuple):
+    """Locked runs that may start, and those whose DAG file is to be parsed before.
+
+    `due` tells since when those were due that may start and are of a schedule.
+    """
+
+    ids: list[int]
+    unpinned: list[int]
+    due: list[datetime]
+
+
+def lock_starting(
+    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[str] = ANY_DAG
+) -> dict[str, int]:
+    """Lock DAGs that have a queued run in scope and room for it; return their max_active_runs."""
+    parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
+    rows = conn.execute(LOCK_STARTING, parameters)
+    return {row.dag_id: row.max_active_runs for row in rows}
+
+
+def lock_queued(conn: Connection, ids: Sequence[int], scope: Scope) -> Startable:
+    """Lock those of these runs that are queued and that nobody else holds or has reserved."""
+    rows = conn.execute(LOCK_QUEUED, {"ids": list(ids), **scope.parameters()}).all()
+    pinned = [row for row in rows if row.pinned]
+    return Startable(
+        [row.id for row in pinned],
+        [row.id for row in rows if not row.pinned],
+        [row.run_after for row in pinned if row.run_type == RunType.SCHEDULED],
+    )

@@ -1,0 +1,59 @@
+"""SQL on wakes: facts about runs that the scheduler has not settled.
+
+A wake is written in the transaction of the change itself, so none is ever lost.
+It is deleted by whoever has locked its run, in the statement that reads it: what
+is deleted was committed before the reading, what comes later stays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, text
+
+from headway.db.core.prepared import hot
+from headway.domain.states import TaskState
+
+ADD = text("INSERT INTO wake (dag_run_id) SELECT unnest(CAST(:runs AS bigint[]))")
+
+TAKE = hot("""
+    WITH taken AS (
+        DELETE FROM wake WHERE dag_run_id = ANY (:runs) RETURNING dag_run_id, task_id, state, skips
+    )
+    SELECT dag_run_id, task_id, state, count(*) AS instances,
+           coalesce(bool_or(skips <> '{}'), false) AS skips
+      FROM taken
+     GROUP BY dag_run_id, task_id, state
+""")
+
+
+@dataclass(slots=True)
+class Facts:
+    """What has happened in a run: how many instances of which tasks ended in which state.
+
+    `whole` tells that counts are not enough: the run is to be looked at as a whole.
+    """
+
+    ended: dict[str, dict[TaskState, int]] = field(default_factory=dict)
+    whole: bool = False
+
+    @property
+    def instances(self) -> int:
+        """How many task instances have ended."""
+        return sum(number for states in self.ended.values() for number in states.values())
+
+
+def add(conn: Connection, runs: Sequence[int]) -> None:
+    """Ask for these runs to be looked at as a whole."""
+    conn.execute(ADD, {"runs": list(runs)})
+
+
+def take(conn: Connection, runs: Sequence[int]) -> dict[int, Facts]:
+    """Remove and return the facts about runs that this transaction has locked."""
+    facts = {run: Facts() for run in runs}
+    for row in conn.execute(TAKE, {"runs": list(runs)}):
+        run = facts[row.dag_run_id]
+        if row.task_id is None or row.skips:
+            run.whole = True
+        else:
+            run.ended.setdefault(row.task_id, {})[TaskState(row.state)] = row.instances
+    return facts

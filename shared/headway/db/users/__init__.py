@@ -1,0 +1,1 @@
+"""What users write: pauses, pools, backfills, secrets, removals."""

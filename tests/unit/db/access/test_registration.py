@@ -1,0 +1,74 @@
+"""How a service waits for a database that goes away while the service registers."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine
+
+from headway.db.access import migrate, registration
+from headway.domain.errors import DatabaseError
+from headway.runtime.awaiting import Awaiting
+from headway.runtime.bell import Bell
+from headway.runtime.health import Health
+from headway.testing.clock import FakeClock
+
+
+@pytest.mark.regression
+def test_a_register_that_fails_is_tried_again_after_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The database answers each contact, and fails each time that a row is written."""
+    clock, me, waits = FakeClock(), object(), []
+    errors = [DatabaseError("it is shutting down")] * 4
+
+    def register() -> Any:
+        waits.append(clock.monotonic())
+        if errors:
+            raise errors.pop()
+        return me
+
+    monkeypatch.setattr(Awaiting, "run", lambda _waiting: True)
+    monkeypatch.setattr(registration, "_is_away", lambda _engine, _error: True)
+    engine = create_engine("postgresql+psycopg2://")
+
+    assert registration._await(engine, Health(Bell(), clock), register) is me
+    pauses = [after - before for before, after in pairwise(waits)]
+    assert len(pauses) == 4
+    assert all(pause > 0 for pause in pauses)
+    assert pauses == sorted(pauses)
+
+
+def test_an_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def register() -> Any:
+        raise DatabaseError("it is not migrated")
+
+    monkeypatch.setattr(Awaiting, "run", lambda _waiting: True)
+    monkeypatch.setattr(registration, "_is_away", lambda _engine, _error: False)
+    engine = create_engine("postgresql+psycopg2://")
+
+    with pytest.raises(DatabaseError, match="not migrated"):
+        registration._await(engine, Health(Bell(), FakeClock()), register)
+
+
+def test_a_service_that_makes_contact_again_and_again_is_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, me, alive = FakeClock(), object(), []
+    health = Health(Bell(), clock)
+
+    def run(waiting: Awaiting) -> bool:
+        for _ in range(3):
+            clock.advance(1000)
+            waiting.contact()
+            alive.append(health.alive()[0].ok)
+        return True
+
+    def register() -> Any:
+        return me
+
+    monkeypatch.setattr(Awaiting, "run", run)
+    monkeypatch.setattr(migrate, "contact", lambda _engine: None)
+
+    assert registration._await(create_engine("postgresql+psycopg2://"), health, register) is me
+    assert alive == [True, True, True]
