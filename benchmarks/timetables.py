@@ -9,11 +9,11 @@ from typing import Final
 from benchmarks.report import Row
 from benchmarks.turns import turns
 from headway.timetables.base import Timetable
-from headway.timetables.boolean import Hours, Minutes
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import TradingDays, Workdays
+from headway.timetables.kinds.boolean import Hours, Minutes
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import TradingDays, Workdays
+from headway.timetables.kinds.wrapped import RollingWindow
 from headway.timetables.sequence import runs_between
-from headway.timetables.wrapped import RollingWindow
 
 NAME: Final = "timetables"
 ZONE: Final = "America/New_York"

@@ -12,9 +12,9 @@ from headway.domain.states import RunType
 from headway.testing import seed
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.sequence import runs_between
-from headway.timetables.wrapped import Delayed, RollingWindow
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
 

@@ -19,9 +19,9 @@ from headway.domain.spec import TimetableSpec
 from headway.testing import seed
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.cron import DataTimetable
-from headway.timetables.days import Workdays
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.kinds.cron import DataTimetable
+from headway.timetables.kinds.days import Workdays
+from headway.timetables.kinds.delta import TimeDeltaTimetable
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
 

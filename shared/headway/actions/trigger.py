@@ -19,7 +19,7 @@ from headway.domain.names import check_run_id
 from headway.domain.states import RunType
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
-from headway.timetables.simple import NullTimetable
+from headway.timetables.kinds.simple import NullTimetable
 
 AUTOMATED: Final = tuple(f"{kind}__" for kind in RunType if kind is not RunType.MANUAL)
 """How the ids of other runs begin: one taken by hand would keep its run from being created."""

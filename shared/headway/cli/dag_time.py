@@ -27,7 +27,7 @@ def next_runs(
     from headway.decide.expected import expected
     from headway.timetables import registry
     from headway.timetables.preview import coming
-    from headway.timetables.zones import find_zone
+    from headway.timetables.wall_clock.zones import find_zone
 
     with transaction() as conn:
         spec = current_dag(conn, dag_id).spec

@@ -64,7 +64,7 @@ def preview(
     from headway.timetables.base import TimeRestriction
     from headway.timetables.preview import coming, why_no_more
     from headway.timetables.sequence import known, runs_on
-    from headway.timetables.zones import find_zone
+    from headway.timetables.wall_clock.zones import find_zone
 
     found, local = expressions.read(expression, zone), find_zone(zone)
     first, last = _dates(from_date, to_date, zone)
@@ -113,7 +113,7 @@ def _plain(runs: Iterable["Coming"]) -> Iterable[dict[str, object]]:
 
 
 def _told(runs: Iterable["Coming"], zone: str) -> Iterable[dict[str, object]]:
-    from headway.timetables.zones import find_zone
+    from headway.timetables.wall_clock.zones import find_zone
 
     local = find_zone(zone)
     for run in runs:

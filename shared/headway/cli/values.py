@@ -53,7 +53,7 @@ def parse_date(text: str, zone: str) -> datetime:
     It is in UTC.  A time that comes twice there is the first of both; one that is skipped is
     the end of the gap, as in a timetable.
     """
-    from headway.timetables.zones import find_zone, first_at
+    from headway.timetables.wall_clock.zones import find_zone, first_at
 
     try:
         moment = datetime.fromisoformat(text)

@@ -9,10 +9,10 @@ from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable
+from headway.timetables.kinds.wrapped import undelayed
 from headway.timetables.sequence import runs_between
-from headway.timetables.simple import ContinuousTimetable, NullTimetable
-from headway.timetables.wrapped import undelayed
-from headway.timetables.zones import first_at
+from headway.timetables.wall_clock.zones import first_at
 
 MOST_RUNS = 10_000
 """Intervals of one backfill, and active runs of it, beyond which it is refused."""

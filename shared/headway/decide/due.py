@@ -22,8 +22,8 @@ from headway.domain.catchup import Catchup, SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, Timetable
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.wrapped import undelayed
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.wrapped import undelayed
 
 MOST_ROLLED: Final = 10_000
 """Intervals that one run covers at most; what is beyond goes to the next one.

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
     from headway.sdk.secrets import BaseHook, Variable
     from headway.sdk.xcom_arg import XComArg
-    from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-    from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-    from headway.timetables.days import Holidays, TradingDays, Workdays
-    from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-    from headway.timetables.events import EventsTimetable
-    from headway.timetables.paydays import LastWorkdayOnOrBefore
-    from headway.timetables.simple import (
+    from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+    from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+    from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+    from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+    from headway.timetables.kinds.events import EventsTimetable
+    from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+    from headway.timetables.kinds.simple import (
         Continuous,
         ContinuousTimetable,
         Null,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         Once,
         OnceTimetable,
     )
-    from headway.timetables.solar import Sunrise, Sunset
-    from headway.timetables.wrapped import Delayed, RollingWindow
+    from headway.timetables.kinds.solar import Sunrise, Sunset
+    from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 
 __all__ = [
     "DAG",
@@ -116,13 +116,13 @@ _HOMES: Final = {
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
     "headway.sdk.secrets": ("BaseHook", "Variable"),
     "headway.sdk.xcom_arg": ("XComArg",),
-    "headway.timetables.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
-    "headway.timetables.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
-    "headway.timetables.days": ("Holidays", "TradingDays", "Workdays"),
-    "headway.timetables.paydays": ("LastWorkdayOnOrBefore",),
-    "headway.timetables.delta": ("PeriodTimetable", "TimeDeltaTimetable"),
-    "headway.timetables.events": ("EventsTimetable",),
-    "headway.timetables.simple": (
+    "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
+    "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
+    "headway.timetables.kinds.days": ("Holidays", "TradingDays", "Workdays"),
+    "headway.timetables.kinds.paydays": ("LastWorkdayOnOrBefore",),
+    "headway.timetables.kinds.delta": ("PeriodTimetable", "TimeDeltaTimetable"),
+    "headway.timetables.kinds.events": ("EventsTimetable",),
+    "headway.timetables.kinds.simple": (
         "Continuous",
         "ContinuousTimetable",
         "Null",
@@ -130,8 +130,8 @@ _HOMES: Final = {
         "Once",
         "OnceTimetable",
     ),
-    "headway.timetables.solar": ("Sunrise", "Sunset"),
-    "headway.timetables.wrapped": ("Delayed", "RollingWindow"),
+    "headway.timetables.kinds.solar": ("Sunrise", "Sunset"),
+    "headway.timetables.kinds.wrapped": ("Delayed", "RollingWindow"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -17,11 +17,11 @@ from zoneinfo import available_timezones
 
 from cronsim import CronSim
 
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.cron_pattern import CronPattern, parse
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
 from headway.timetables.sequence import runs_between
-from headway.timetables.ticks import Ticks, ticks_of
-from headway.timetables.zones import ClockChange, changes, find_zone
+from headway.timetables.wall_clock.cron_pattern import CronPattern, parse
+from headway.timetables.wall_clock.ticks import Ticks, ticks_of
+from headway.timetables.wall_clock.zones import ClockChange, changes, find_zone
 
 FIRST: Final = datetime(1990, 1, 1, tzinfo=UTC)
 LAST: Final = datetime(2038, 1, 1, tzinfo=UTC)

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headway.timetables.base import Timetable
-from headway.timetables.boolean import Days, Hours, Minutes, Weekdays
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.events import EventsTimetable
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.solar import Sunrise, Sunset
-from headway.timetables.wrapped import Delayed, RollingWindow
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Weekdays
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.solar import Sunrise, Sunset
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 
 at = datetime.fromisoformat
 DAY: Final = timedelta(days=1)

@@ -13,12 +13,13 @@ from inspect import Parameter, signature
 from typing import Any, Final
 
 from headway.domain.errors import TimetableError, brief
-from headway.timetables import boolean, registry
+from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.boolean import BooleanTimetable
-from headway.timetables.recurring import Recurring
+from headway.timetables.kinds import boolean
+from headway.timetables.kinds.boolean import BooleanTimetable
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.simple import Continuous, Null, Once
 from headway.timetables.schedule import timetable_for
-from headway.timetables.simple import Continuous, Null, Once
 
 LONGEST: Final = 4000
 """Characters beyond which an expression is refused."""

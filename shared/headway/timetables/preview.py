@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.effort import limited
-from headway.timetables.zones import ClockChange, changes, occurrences
+from headway.timetables.wall_clock.effort import limited
+from headway.timetables.wall_clock.zones import ClockChange, changes, occurrences
 
 _DAY: Final = timedelta(days=1)
 _MOST_NAMED: Final = 3

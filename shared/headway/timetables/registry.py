@@ -7,20 +7,19 @@ from typing import Final
 from headway.domain.arguments import JsonValue, nests_at_most
 from headway.domain.errors import TimetableError, brief
 from headway.domain.spec import TimetableSpec
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import Timetable
-from headway.timetables.boolean import BooleanTimetable
-from headway.timetables.combined import Union
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.effort import ExhaustedError, limited
-from headway.timetables.events import EventsTimetable
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.selected import Exclusion, Intersection
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.solar import Sunrise, Sunset
-from headway.timetables.wrapped import Delayed, RollingWindow
+from headway.timetables.base import Arguments, Timetable
+from headway.timetables.kinds.boolean import BooleanTimetable
+from headway.timetables.kinds.combined import Union
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.selected import Exclusion, Intersection
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.solar import Sunrise, Sunset
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
+from headway.timetables.wall_clock.effort import ExhaustedError, limited
 
 BUILT_IN: Final[Mapping[str, type[Timetable]]] = {
     timetable.name: timetable

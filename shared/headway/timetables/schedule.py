@@ -6,12 +6,12 @@ from typing import Final
 
 from headway.domain.errors import TimetableError, brief
 from headway.timetables.base import Timetable
-from headway.timetables.cron import DataTimetable
-from headway.timetables.cron_pattern import PRESETS
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.durations import Length, Period, is_duration, read_length
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.zones import find_zone
+from headway.timetables.kinds.cron import DataTimetable
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.wall_clock.cron_pattern import PRESETS
+from headway.timetables.wall_clock.durations import Length, Period, is_duration, read_length
+from headway.timetables.wall_clock.zones import find_zone
 
 _WITHOUT_RHYTHM: Final[Mapping[str, Timetable]] = {
     "@once": OnceTimetable(),

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.simple import ContinuousTimetable
-from headway.timetables.wrapped import undelayed
+from headway.timetables.kinds.simple import ContinuousTimetable
+from headway.timetables.kinds.wrapped import undelayed
 
 
 def runs_from(

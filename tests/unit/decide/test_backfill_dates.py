@@ -9,11 +9,11 @@ from headway.domain.errors import DagError
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
-from headway.timetables.simple import ContinuousTimetable, NullTimetable
-from headway.timetables.wrapped import Delayed
-from headway.timetables.zones import first_at
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.delta import TimeDeltaTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable
+from headway.timetables.kinds.wrapped import Delayed
+from headway.timetables.wall_clock.zones import first_at
 
 ZONE = ZoneInfo("America/New_York")
 BERLIN = "Europe/Berlin"

@@ -13,9 +13,9 @@ from headway.domain.spec import DagSpec
 from headway.domain.states import RunState
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.days import Workdays
-from headway.timetables.wrapped import RollingWindow
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.days import Workdays
+from headway.timetables.kinds.wrapped import RollingWindow
 
 DAY = timedelta(days=1)
 NOW = datetime(2014, 1, 1, tzinfo=UTC)

@@ -19,8 +19,8 @@ from headway.domain.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
 from headway.testing import every_timetable
 from headway.timetables.base import DagRunInfo, Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.delta import TimeDeltaTimetable
 from headway.timetables.sequence import runs_between
 
 START: Final = datetime(2013, 3, 8, tzinfo=UTC)

@@ -13,12 +13,12 @@ from headway.domain.catchup import Catchup, Overlap, SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import TimeDeltaTimetable
-from headway.timetables.events import EventsTimetable
-from headway.timetables.recurring import Recurring
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.wrapped import Delayed, RollingWindow
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.delta import TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 
 DAILY: Final = DataTimetable("0 0 * * *")
 HOURLY: Final = DataTimetable("0 * * * *")

@@ -10,9 +10,9 @@ from headway.decide.taken import BackfilledInterval
 from headway.domain.catchup import Catchup, Overlap
 from headway.domain.interval import DataInterval
 from headway.timetables.base import Timetable
-from headway.timetables.cron import DataTimetable
-from headway.timetables.simple import ContinuousTimetable
-from headway.timetables.wrapped import Delayed
+from headway.timetables.kinds.cron import DataTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable
+from headway.timetables.kinds.wrapped import Delayed
 
 
 def jan(day: int) -> datetime:

@@ -84,9 +84,11 @@ def test_every_mutant_is_python_and_differs() -> None:
 
 
 def test_the_tests_that_import_a_module_come_before_the_others() -> None:
-    near, others = mirrors(ROOT, TARGETS["timetables"], Path("shared/headway/timetables/solar.py"))
-    assert near[0] == Path("tests/unit/timetables/test_solar.py")
-    assert Path("tests/unit/timetables/test_cron_pattern.py") in others
+    near, others = mirrors(
+        ROOT, TARGETS["timetables"], Path("shared/headway/timetables/kinds/solar.py")
+    )
+    assert near[0] == Path("tests/unit/timetables/kinds/test_solar.py")
+    assert Path("tests/unit/timetables/wall_clock/test_cron_pattern.py") in others
 
     near, others = mirrors(ROOT, TARGETS["db"], Path("shared/headway/db/execution/leases.py"))
     assert near[0] == Path("tests/integration/test_db_leases.py")

@@ -12,7 +12,7 @@ from headway.domain.spec import DagSpec, TimetableSpec
 from headway.serialization import codec
 from headway.timetables import registry
 from headway.timetables.base import Timetable
-from headway.timetables.simple import NullTimetable
+from headway.timetables.kinds.simple import NullTimetable
 from headway_scheduler.specs import Specs
 
 NULL = TimetableSpec(name="null")

@@ -16,9 +16,9 @@ import pytest
 from headway.testing import clock_changes
 from headway.testing.clock_changes import CRONS, Policy, Window, problems, windows, zones
 from headway.timetables.base import TimeRestriction
-from headway.timetables.cron import CronTimetable
+from headway.timetables.kinds.cron import CronTimetable
 from headway.timetables.sequence import runs_from
-from headway.timetables.ticks import Ticks, ticks_of
+from headway.timetables.wall_clock.ticks import Ticks, ticks_of
 
 SEED = int(os.environ.get("TEST_ZONES_SEED") or randbits(32))
 ALWAYS = ("Australia/Lord_Howe", "America/Havana", "America/St_Johns", "Pacific/Apia")

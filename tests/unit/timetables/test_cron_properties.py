@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.timetables.base import TimeRestriction
-from headway.timetables.cron import DataTimetable
-from headway.timetables.cron_pattern import parse
+from headway.timetables.kinds.cron import DataTimetable
 from headway.timetables.sequence import runs_between
-from headway.timetables.ticks import ticks_of
+from headway.timetables.wall_clock.cron_pattern import parse
+from headway.timetables.wall_clock.ticks import ticks_of
 
 at = datetime.fromisoformat
 MINUTE = timedelta(minutes=1)

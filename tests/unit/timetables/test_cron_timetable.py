@@ -2,7 +2,7 @@ from datetime import datetime
 
 from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction
-from headway.timetables.cron import CronTimetable
+from headway.timetables.kinds.cron import CronTimetable
 from headway.timetables.sequence import runs_between
 
 at = datetime.fromisoformat

@@ -6,7 +6,7 @@ import pytest
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction
-from headway.timetables.cron import DataTimetable
+from headway.timetables.kinds.cron import DataTimetable
 from headway.timetables.sequence import runs_between
 
 at = datetime.fromisoformat

@@ -5,7 +5,7 @@ import pytest
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction
-from headway.timetables.delta import TimeDeltaTimetable
+from headway.timetables.kinds.delta import TimeDeltaTimetable
 from headway.timetables.sequence import runs_between
 
 at = datetime.fromisoformat

@@ -10,16 +10,16 @@ from headway.cli.main import app
 from headway.domain.errors import TimetableError
 from headway.testing.every_timetable import TIMETABLES
 from headway.timetables.base import END, TimeRestriction, Timetable
-from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.days import TradingDays, Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.events import EventsTimetable
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.recurring import Recurring
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.days import TradingDays, Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.solar import Sunrise, Sunset
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.schedule import timetable_for
-from headway.timetables.solar import Sunrise, Sunset
-from headway.timetables.wrapped import Delayed, RollingWindow
 
 DAY = timedelta(days=1)
 HUGE = 10**5000

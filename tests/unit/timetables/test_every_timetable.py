@@ -12,10 +12,10 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.testing.every_timetable import DAILY, TIMETABLES
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.recurring import Recurring
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.wrapped import RollingWindow
 from headway.timetables.registry import decode, encode
-from headway.timetables.wrapped import RollingWindow
 
 at = datetime.fromisoformat
 DAY = timedelta(days=1)

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from headway.domain.errors import TimetableError
-from headway.timetables import boolean_pattern
 from headway.timetables.base import Timetable
-from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.events import EventsTimetable
 from headway.timetables.expression import LONGEST, read
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.solar import Sunrise, Sunset
-from headway.timetables.wrapped import Delayed, RollingWindow
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.solar import Sunrise, Sunset
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
+from headway.timetables.wall_clock import boolean_pattern
 
 ZONE = "Europe/Paris"
 DAY = timedelta(days=1)
@@ -131,7 +131,7 @@ BREAK = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from headway.timetables.simple import OnceTimetable
+from headway.timetables.kinds.simple import OnceTimetable
 
 
 @dataclass(frozen=True, slots=True)

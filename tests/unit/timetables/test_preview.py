@@ -11,14 +11,14 @@ import pytest
 
 from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction, Timetable
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.delta import PeriodTimetable
-from headway.timetables.events import EventsTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.delta import PeriodTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable, OnceTimetable
+from headway.timetables.kinds.wrapped import Delayed
 from headway.timetables.preview import coming
 from headway.timetables.sequence import known, runs_on
-from headway.timetables.simple import ContinuousTimetable, OnceTimetable
-from headway.timetables.wrapped import Delayed
-from headway.timetables.zones import find_zone
+from headway.timetables.wall_clock.zones import find_zone
 
 at = datetime.fromisoformat
 DAY = timedelta(days=1)

@@ -4,7 +4,7 @@ import pytest
 
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 
 at = datetime.fromisoformat
 START = at("2013-01-01T00:00Z")

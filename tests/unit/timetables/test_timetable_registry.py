@@ -13,21 +13,20 @@ from headway.domain.errors import TimetableError
 from headway.domain.spec import TimetableSpec
 from headway.sdk import DAG
 from headway.serialization import codec
-from headway.timetables import boolean_pattern
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import Timetable
-from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-from headway.timetables.combined import Union
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.events import EventsTimetable
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.recurring import Recurring
+from headway.timetables.base import Arguments, Timetable
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.kinds.combined import Union
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.solar import Sunrise, Sunset
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.registry import BUILT_IN, DEEPEST, MOST_LEVELS, decode, encode, find
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.solar import Sunrise, Sunset
-from headway.timetables.wrapped import Delayed, RollingWindow
+from headway.timetables.wall_clock import boolean_pattern
 
 at = datetime.fromisoformat
 DAY = timedelta(days=1)
@@ -283,7 +282,7 @@ TEA = """
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from headway.timetables.simple import OnceTimetable
+from headway.timetables.kinds.simple import OnceTimetable
 
 
 @dataclass(frozen=True, slots=True)

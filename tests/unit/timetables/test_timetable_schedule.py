@@ -7,13 +7,13 @@ from dateutil.relativedelta import MO, relativedelta
 
 from headway.domain.errors import TimetableError
 from headway.timetables.base import Timetable
-from headway.timetables.boolean import Hours, Minutes
-from headway.timetables.cron import CronTimetable, DataTimetable
-from headway.timetables.days import Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.boolean import Hours, Minutes
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
+from headway.timetables.kinds.days import Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.schedule import timetable_for
-from headway.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
-from headway.timetables.wrapped import Delayed, RollingWindow
 
 ZONE = "America/New_York"
 

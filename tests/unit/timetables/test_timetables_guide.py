@@ -12,7 +12,7 @@ from headway.timetables import registry
 from headway.timetables.base import TimeRestriction, Timetable
 from headway.timetables.expression import NAMES, read
 from headway.timetables.sequence import runs_from
-from headway.timetables.zones import find_zone
+from headway.timetables.wall_clock.zones import find_zone
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "timetables.md").read_text()
 NEW_YORK = "America/New_York"

@@ -12,18 +12,18 @@ import pytest
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction, Timetable
-from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-from headway.timetables.cron import CronTimetable, DataTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.events import EventsTimetable
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.recurring import Recurring, Stretch
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.events import EventsTimetable
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.recurring import Recurring, Stretch
+from headway.timetables.kinds.simple import ContinuousTimetable, OnceTimetable
+from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.registry import encode
 from headway.timetables.schedule import timetable_for
 from headway.timetables.sequence import runs_between
-from headway.timetables.simple import ContinuousTimetable, OnceTimetable
-from headway.timetables.wrapped import Delayed, RollingWindow
 
 at = datetime.fromisoformat
 DAY = timedelta(days=1)

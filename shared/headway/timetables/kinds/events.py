@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
-from headway.timetables.arguments import Arguments
-from headway.timetables.effort import spend
-from headway.timetables.recurring import Exact
-from headway.timetables.zones import find_zone, first_at
+from headway.timetables.base import Arguments
+from headway.timetables.kinds.recurring import Exact
+from headway.timetables.wall_clock.effort import spend
+from headway.timetables.wall_clock.zones import find_zone, first_at
 
 MOST_EVENTS: Final = 10_000
 """Dates of one timetable beyond which it is refused."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from headway.domain.errors import TimetableError, brief
-from headway.timetables.cron_fields import (
+from headway.timetables.wall_clock.cron_fields import (
     EVERY,
     HOUR,
     LAST,
@@ -20,7 +20,7 @@ from headway.timetables.cron_fields import (
     read_days,
     read_weekdays,
 )
-from headway.timetables.effort import spend
+from headway.timetables.wall_clock.effort import spend
 
 PRESETS: Final[Mapping[str, str]] = {
     "@hourly": "0 * * * *",

@@ -8,17 +8,17 @@ from typing import ClassVar, Final, Self
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.cron_pattern import parse
-from headway.timetables.durations import (
+from headway.timetables.base import Arguments
+from headway.timetables.kinds.recurring import INSTANT, Exact, Often, Recurring, countable
+from headway.timetables.wall_clock.cron_pattern import parse
+from headway.timetables.wall_clock.durations import (
     Duration,
     Period,
     in_calendar,
     read_length,
     to_data,
 )
-from headway.timetables.recurring import INSTANT, Exact, Often, Recurring, countable
-from headway.timetables.ticks import Ticks, meant_at, ticks_of
+from headway.timetables.wall_clock.ticks import Ticks, meant_at, ticks_of
 
 _DAY: Final = Period(0, 1)
 _SLACK: Final = timedelta(days=1)

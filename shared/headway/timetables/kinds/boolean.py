@@ -7,8 +7,9 @@ from typing import ClassVar, Final, Self, overload
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
-from headway.timetables.arguments import LONGEST_TEXT, Arguments
-from headway.timetables.boolean_pattern import (
+from headway.timetables.base import LONGEST_TEXT, Arguments
+from headway.timetables.kinds.recurring import INSTANT, Exact, Grain, Recurring, Stretch
+from headway.timetables.wall_clock.boolean_pattern import (
     DEEPEST,
     FIELDS,
     MOST_TERMS,
@@ -18,9 +19,8 @@ from headway.timetables.boolean_pattern import (
     check_size,
     write,
 )
-from headway.timetables.recurring import INSTANT, Exact, Grain, Recurring, Stretch
-from headway.timetables.ticks import Ticks, meant_at
-from headway.timetables.zones import find_zone, shown
+from headway.timetables.wall_clock.ticks import Ticks, meant_at
+from headway.timetables.wall_clock.zones import find_zone, shown
 
 _TWO: Final = 2
 _HIGHEST: Final = 59

@@ -7,8 +7,7 @@ from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
+from headway.timetables.base import Arguments, DagRunInfo, TimeRestriction, Timetable
 
 _SHORTEST: Final = timedelta(seconds=1)
 

@@ -9,11 +9,11 @@ from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
-from headway.timetables.arguments import Arguments
-from headway.timetables.calendars import package
-from headway.timetables.durations import Duration, Period, read_length, to_data
-from headway.timetables.effort import spend
-from headway.timetables.recurring import Exact
+from headway.timetables.base import Arguments
+from headway.timetables.kinds.calendars import package
+from headway.timetables.kinds.recurring import Exact
+from headway.timetables.wall_clock.durations import Duration, Period, read_length, to_data
+from headway.timetables.wall_clock.effort import spend
 
 _DAY: Final = timedelta(days=1)
 _ZENITH: Final = 90.8333

@@ -9,10 +9,16 @@ from zoneinfo import ZoneInfo
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.durations import Duration, Period, in_calendar, read_length, to_data
-from headway.timetables.recurring import Often, Recurring
-from headway.timetables.zones import find_zone, first_at
+from headway.timetables.base import Arguments
+from headway.timetables.kinds.recurring import Often, Recurring
+from headway.timetables.wall_clock.durations import (
+    Duration,
+    Period,
+    in_calendar,
+    read_length,
+    to_data,
+)
+from headway.timetables.wall_clock.zones import find_zone, first_at
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)

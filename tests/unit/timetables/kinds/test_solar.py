@@ -5,8 +5,8 @@ from itertools import islice, pairwise
 
 import pytest
 
+from headway.timetables.kinds.solar import Sunrise, Sunset
 from headway.timetables.sequence import runs_between
-from headway.timetables.solar import Sunrise, Sunset
 
 at = datetime.fromisoformat
 DAY = timedelta(days=1)

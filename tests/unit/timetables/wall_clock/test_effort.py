@@ -6,16 +6,16 @@ import pytest
 
 from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction
-from headway.timetables.boolean import Days, Hours, Minutes, Months, Weekdays
-from headway.timetables.boolean_pattern import BooleanPattern
-from headway.timetables.combined import Union
-from headway.timetables.cron import CronTimetable, MultipleCronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.effort import MOST_WORK, limited, spend
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.recurring import Recurring
-from headway.timetables.solar import Sunset
-from headway.timetables.ticks import Ticks
+from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
+from headway.timetables.kinds.combined import Union
+from headway.timetables.kinds.cron import CronTimetable, MultipleCronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.recurring import Recurring
+from headway.timetables.kinds.solar import Sunset
+from headway.timetables.wall_clock.boolean_pattern import BooleanPattern
+from headway.timetables.wall_clock.effort import MOST_WORK, limited, spend
+from headway.timetables.wall_clock.ticks import Ticks
 
 at = datetime.fromisoformat
 NOW = at("2026-11-23T05:00Z")

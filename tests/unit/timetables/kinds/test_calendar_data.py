@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 from headway.cli.main import app
 from headway.domain.errors import TimetableError
 from headway.timetables.base import TimeRestriction, Timetable
-from headway.timetables.cron import CronTimetable
-from headway.timetables.days import Holidays, TradingDays, Workdays
-from headway.timetables.paydays import LastWorkdayOnOrBefore
-from headway.timetables.recurring import Recurring
+from headway.timetables.kinds.cron import CronTimetable
+from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
+from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
+from headway.timetables.kinds.recurring import Recurring
 
 NINE = CronTimetable("0 9 * * *")
 CHRISTMAS = CronTimetable("0 9 25 12 *")

@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
-from headway.timetables import calendars
-from headway.timetables.arguments import Arguments
-from headway.timetables.calendars import KnownDays
-from headway.timetables.days import date_of, day_of, midnight
-from headway.timetables.effort import spend
-from headway.timetables.recurring import Exact, Grain, Often, Stretch
-from headway.timetables.zones import find_zone
+from headway.timetables.base import Arguments
+from headway.timetables.kinds import calendars
+from headway.timetables.kinds.calendars import KnownDays
+from headway.timetables.kinds.days import date_of, day_of, midnight
+from headway.timetables.kinds.recurring import Exact, Grain, Often, Stretch
+from headway.timetables.wall_clock.effort import spend
+from headway.timetables.wall_clock.zones import find_zone
 
 _DAY: Final = timedelta(days=1)
 _MOST_FREE_DAYS: Final = 31

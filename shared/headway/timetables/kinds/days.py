@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
-from headway.timetables import calendars
-from headway.timetables.arguments import Arguments
-from headway.timetables.calendars import KnownDays
-from headway.timetables.durations import Period
-from headway.timetables.effort import spend
-from headway.timetables.recurring import INSTANT, Grain, Often, Recurring, Stretch
-from headway.timetables.zones import find_zone, first_at, shown
+from headway.timetables.base import Arguments
+from headway.timetables.kinds import calendars
+from headway.timetables.kinds.calendars import KnownDays
+from headway.timetables.kinds.recurring import INSTANT, Grain, Often, Recurring, Stretch
+from headway.timetables.wall_clock.durations import Period
+from headway.timetables.wall_clock.effort import spend
+from headway.timetables.wall_clock.zones import find_zone, first_at, shown
 
 _DAY: Final = timedelta(days=1)
 _MOST_DAYS: Final = 800

@@ -10,8 +10,8 @@ from typing import Final
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import END, DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.durations import Period
-from headway.timetables.effort import limited
+from headway.timetables.wall_clock.durations import Period
+from headway.timetables.wall_clock.effort import limited
 
 INSTANT: Final = timedelta.resolution
 EXACT: Final = Period()
@@ -110,22 +110,22 @@ class Recurring(Timetable):
 
     def __and__(self, other: object) -> "Recurring":
         """Return the runs that begin at a time of both."""
-        from headway.timetables.combined import check_part
-        from headway.timetables.selected import intersect
+        from headway.timetables.kinds.combined import check_part
+        from headway.timetables.kinds.selected import intersect
 
         return intersect(self, check_part(other))
 
     def __or__(self, other: object) -> "Recurring":
         """Return the runs of either."""
-        from headway.timetables.combined import Union, check_part
+        from headway.timetables.kinds.combined import Union, check_part
 
         mine = self.timetables if isinstance(self, Union) else (self,)
         return Union((*mine, check_part(other)))
 
     def __sub__(self, other: object) -> "Recurring":
         """Return the runs that do not begin at a time of `other`."""
-        from headway.timetables.combined import check_part
-        from headway.timetables.selected import Exclusion
+        from headway.timetables.kinds.combined import check_part
+        from headway.timetables.kinds.selected import Exclusion
 
         return Exclusion(self, check_part(other))
 

@@ -9,17 +9,16 @@ from zoneinfo import ZoneInfo
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import END, DagRunInfo, TimeRestriction, Timetable
-from headway.timetables.durations import (
+from headway.timetables.base import END, Arguments, DagRunInfo, TimeRestriction, Timetable
+from headway.timetables.kinds.recurring import Recurring, countable
+from headway.timetables.wall_clock.durations import (
     Duration,
     Period,
     in_calendar,
     read_length,
     to_data,
 )
-from headway.timetables.recurring import Recurring, countable
-from headway.timetables.zones import ends_gap, find_zone, first_at
+from headway.timetables.wall_clock.zones import ends_gap, find_zone, first_at
 
 _SLACK: Final = timedelta(days=4)
 """No calendar day is longer than two, and no month than another one plus three days."""

@@ -8,13 +8,12 @@ from typing import ClassVar, Final, Self
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import TimetableError, brief
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import Timetable
-from headway.timetables.delta import PeriodTimetable, TimeDeltaTimetable
-from headway.timetables.durations import Period
-from headway.timetables.effort import limited
-from headway.timetables.recurring import INSTANT, Grain, Recurring, Stretch
-from headway.timetables.wrapped import RollingWindow, nested
+from headway.timetables.base import Arguments, Timetable
+from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
+from headway.timetables.kinds.recurring import INSTANT, Grain, Recurring, Stretch
+from headway.timetables.kinds.wrapped import RollingWindow, nested
+from headway.timetables.wall_clock.durations import Period
+from headway.timetables.wall_clock.effort import limited
 
 MOST_PARTS: Final = 100
 """Timetables of one union beyond which it is refused."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from headway.domain.errors import TimetableError
-from headway.timetables.ticks import ticks_of
+from headway.timetables.wall_clock.ticks import ticks_of
 
 at = datetime.fromisoformat
 NEW_YORK = "America/New_York"

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from headway.domain.errors import TimetableError, brief
-from headway.timetables.zones import first_at
+from headway.timetables.wall_clock.zones import first_at
 
 _ISO: Final = re.compile(
     r"(?P<sign>-?)P(?!$)((?P<years>\d+)Y)?((?P<months>\d+)M)?((?P<weeks>\d+)W)?((?P<days>\d+)D)?"

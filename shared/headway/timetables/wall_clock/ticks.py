@@ -9,9 +9,15 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from headway.timetables.cron_pattern import parse
-from headway.timetables.effort import spend
-from headway.timetables.zones import end_of_gap, ends_gap, find_zone, occurrences, readings
+from headway.timetables.wall_clock.cron_pattern import parse
+from headway.timetables.wall_clock.effort import spend
+from headway.timetables.wall_clock.zones import (
+    end_of_gap,
+    ends_gap,
+    find_zone,
+    occurrences,
+    readings,
+)
 
 _INSTANT = timedelta.resolution
 _IN_FOLD = 2

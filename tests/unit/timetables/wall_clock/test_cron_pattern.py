@@ -6,7 +6,7 @@ import pytest
 from croniter import croniter
 
 from headway.domain.errors import TimetableError
-from headway.timetables.cron_pattern import PRESETS, CronPattern, parse
+from headway.timetables.wall_clock.cron_pattern import PRESETS, CronPattern, parse
 
 
 def times(cron: str, after: str, count: int) -> list[str]:

@@ -13,9 +13,9 @@ from operator import and_, or_
 from typing import Final, TypeAlias
 
 from headway.domain.errors import TimetableError
-from headway.timetables.cron_fields import HOUR, MINUTE, MONTH, read_days, read_weekdays
-from headway.timetables.cron_pattern import has_day, has_weekday
-from headway.timetables.effort import spend
+from headway.timetables.wall_clock.cron_fields import HOUR, MINUTE, MONTH, read_days, read_weekdays
+from headway.timetables.wall_clock.cron_pattern import has_day, has_weekday
+from headway.timetables.wall_clock.effort import spend
 
 Expression: TypeAlias = tuple["str | Expression", ...]
 _Test: TypeAlias = Callable[[date], int]

@@ -8,13 +8,12 @@ from typing import ClassVar, Final, Self
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
-from headway.timetables.arguments import Arguments
-from headway.timetables.base import Timetable
-from headway.timetables.combined import check_part, merge
-from headway.timetables.durations import Period
-from headway.timetables.effort import limited, spend
-from headway.timetables.recurring import INSTANT, Grain, Often, Recurring, Stretch
-from headway.timetables.wrapped import nested
+from headway.timetables.base import Arguments, Timetable
+from headway.timetables.kinds.combined import check_part, merge
+from headway.timetables.kinds.recurring import INSTANT, Grain, Often, Recurring, Stretch
+from headway.timetables.kinds.wrapped import nested
+from headway.timetables.wall_clock.durations import Period
+from headway.timetables.wall_clock.effort import limited, spend
 
 _A_LOOK: Final = 5
 """The work to look at one interval, besides that of finding it."""

@@ -1,0 +1,1 @@
+"""Time zones, cron patterns and durations: what timetables compute with."""
