@@ -14,7 +14,7 @@ from headway.actions.intervene import Author
 from headway.db.changes import run_changes
 from headway.db.reads import backfill_views
 from headway.db.scheduling import queued_runs, runs, wakes
-from headway.decide.backfill import Way
+from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import RunState

@@ -14,7 +14,7 @@ from headway.db.changes import run_changes
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts
 from headway.db.scheduling import wakes
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState

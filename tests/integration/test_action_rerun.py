@@ -15,7 +15,7 @@ from headway.db.access.logins import Login
 from headway.db.changes import repins
 from headway.db.execution import attempts
 from headway.db.scheduling import tasks, wakes
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.errors import NotFoundError
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec, MapInput

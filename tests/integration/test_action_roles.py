@@ -21,9 +21,9 @@ from headway.db.access.logins import Login
 from headway.db.changes import run_changes
 from headway.db.reads import views
 from headway.db.scheduling import runs
-from headway.decide.backfill import Way
-from headway.decide.clear import Selection
-from headway.decide.intervene import Intervention
+from headway.decide.changes.backfill import Way
+from headway.decide.changes.clear import Selection
+from headway.decide.changes.intervene import Intervention
 from headway.domain.backfill import Reprocess
 from headway.domain.spec import MapInput, TimetableSpec
 from headway.domain.states import Role, RunState, TaskState

@@ -12,8 +12,8 @@ from headway.db.execution import attempts
 from headway.db.scheduling import queued_runs, runs, tasks
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.decide.admit import READ_AHEAD, Limit
-from headway.decide.backfill import Way
+from headway.decide.changes.backfill import Way
+from headway.decide.scheduling.admit import READ_AHEAD, Limit
 from headway.domain.backfill import Reprocess
 from headway.domain.spec import DEFAULT_QUEUE, DagSpec
 from headway.domain.states import RunState

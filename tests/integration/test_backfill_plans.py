@@ -23,8 +23,8 @@ from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.scheduling import queued_runs, runs
 from headway.db.users import backfill_plans
-from headway.decide.backfill import Way
-from headway.decide.clear import Selection
+from headway.decide.changes.backfill import Way
+from headway.decide.changes.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
 from headway.domain.catchup import Catchup
 from headway.domain.errors import ConflictError, DagError, NotFoundError

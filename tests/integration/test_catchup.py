@@ -19,8 +19,8 @@ from headway.db.parsing.dag_registration import DagEntry
 from headway.db.reads import explain_run
 from headway.db.scheduling import runs, schedulers, tasks
 from headway.db.users import backfill_plans, dag_changes
-from headway.decide.backfill import Way
-from headway.decide.explanation import Reason
+from headway.decide.changes.backfill import Way
+from headway.decide.explain.explanation import Reason
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import Reprocess
 from headway.domain.catchup import Catchup, Overlap

@@ -16,7 +16,7 @@ from headway.actions.mark import Marking, mark_tasks
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts, handles, leases, spark_work
 from headway.db.execution.attempts import Claimed, Report
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.errors import ConflictError
 from headway.domain.retry import MOST_LOSSES, Next

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, text
 from headway.db.changes import run_changes
 from headway.db.core import events
 from headway.db.core.events import Event
-from headway.decide.intervene import Intervention
+from headway.decide.changes.intervene import Intervention
 from headway.domain.states import Role, TaskState
 from headway.testing import seed
 from headway.testing.forced import force

@@ -11,7 +11,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts, leases
 from headway.db.recovery import lost_attempts
 from headway.db.recovery.lost_attempts import LostAttempt
-from headway.decide.lost import SilenceCount
+from headway.decide.scheduling.lost import SilenceCount
 from headway.domain.retry import MOST_LOSSES, after_loss
 from headway.domain.states import OnLost, Outcome, TaskState
 from headway.testing import seed

@@ -12,7 +12,7 @@ from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author
 from headway.db.parsing import pins
 from headway.db.parsing.pins import WantedParse
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.spec import DagSpec
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked

@@ -21,7 +21,7 @@ from headway.cli.main import app
 from headway.db.core import run_deadlines
 from headway.db.parsing import pins
 from headway.db.scheduling import missed_deadlines, queued_runs, runs
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.spec import DagSpec
 from headway.testing import seed

@@ -11,7 +11,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.events import Event
 from headway.db.recovery import lost_attempts
 from headway.db.scheduling import runs
-from headway.decide.intervene import Intervention
+from headway.decide.changes.intervene import Intervention
 from headway.domain.retry import after_loss
 from headway.domain.states import Outcome, Role, RunState, TaskState
 from headway.testing import seed

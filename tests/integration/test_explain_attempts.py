@@ -16,7 +16,7 @@ from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
 from headway.db.reads import explain_queue
 from headway.db.scheduling import tasks
-from headway.decide.explanation import Explanation, Reason
+from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState

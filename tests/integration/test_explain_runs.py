@@ -14,7 +14,7 @@ from headway.db.parsing.files import FileKey
 from headway.db.scheduling import scope
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.decide.explanation import Explanation, Reason
+from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

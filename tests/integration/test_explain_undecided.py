@@ -18,8 +18,8 @@ from headway.db.core.events import Event
 from headway.db.execution import attempts, xcoms
 from headway.db.execution.attempts import Report
 from headway.db.scheduling import queued_runs, scope
-from headway.decide.clear import Selection
-from headway.decide.explanation import Explanation, Reason
+from headway.decide.changes.clear import Selection
+from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.domain.states import Outcome, RunState, TaskState

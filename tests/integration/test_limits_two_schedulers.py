@@ -11,7 +11,7 @@ from headway.db.changes import run_end
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.scheduling import dags, free_slots, pools, queued_runs
-from headway.decide.admit import Budget, Limit
+from headway.decide.scheduling.admit import Budget, Limit
 from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.states import RunState
 from headway.testing import seed

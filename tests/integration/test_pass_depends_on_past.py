@@ -9,7 +9,7 @@ from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.actions.delete import delete_run
 from headway.actions.intervene import Author
 from headway.db.scheduling import queued_runs
-from headway.decide.backfill import Way
+from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.retry import Next
 from headway.domain.spec import DagSpec

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, ready_tasks, tasks
 from headway.db.users import dag_changes
-from headway.decide.admit import Budget, Limit
+from headway.decide.scheduling.admit import Budget, Limit
 from headway.domain.errors import FencedError
 from headway.domain.spec import DEFAULT_POOL
 from headway.testing import seed

@@ -23,7 +23,7 @@ from headway.db.execution.attempts import Report
 from headway.db.scheduling import runs, tasks
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.decide.explanation import Explanation, Reason
+from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.arguments import RETURN_VALUE
 from headway.domain.catchup import Catchup
 from headway.domain.retry import Next

@@ -16,7 +16,7 @@ from headway.db.parsing import pins
 from headway.db.scheduling import queued_runs
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.decide.clear import Selection
+from headway.decide.changes.clear import Selection
 from headway.domain.errors import ConflictError
 from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read

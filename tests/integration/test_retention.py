@@ -17,7 +17,7 @@ from headway.db.access.logins import Login
 from headway.db.core import identity
 from headway.db.execution import run_names
 from headway.db.retention import expiry
-from headway.decide.retention import BEGINNING
+from headway.decide.scheduling.expire import BEGINNING
 from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind, Tie
 from headway.runtime import settings

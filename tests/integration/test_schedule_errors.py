@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from headway.actions.explain import ExplainRequest, explain
 from headway.cli.main import app
-from headway.decide.explanation import Explanation, Reason
+from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.catchup import Catchup
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval

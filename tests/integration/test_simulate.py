@@ -15,8 +15,8 @@ from headway.cli.main import app
 from headway.db.core import processes
 from headway.db.reads import explain_queue
 from headway.db.scheduling import queues
-from headway.decide.admit import READ_AHEAD, Budget, Limit
-from headway.decide.simulate import Changes
+from headway.decide.explain.simulate import Changes
+from headway.decide.scheduling.admit import READ_AHEAD, Budget, Limit
 from headway.domain.errors import NotFoundError
 from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.runtime.settings import SchedulerSettings, read

@@ -12,7 +12,7 @@ from headway.cli import session
 from headway.cli.main import app
 from headway.db.access.logins import Login
 from headway.db.reads import status
-from headway.decide.status import Status, WaitingInPool
+from headway.decide.explain.status import Status, WaitingInPool
 from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

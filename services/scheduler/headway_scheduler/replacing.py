@@ -11,7 +11,7 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import wakes
-from headway.decide.intervene import end
+from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.metrics.scheduler import RUNS_ENDED
 from headway_scheduler.tracing import Tracing

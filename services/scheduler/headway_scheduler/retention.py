@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.decide.retention import BEGINNING, RetentionCursor, enabled, rest
+from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, enabled, rest
 from headway.domain.errors import FencedError, ReplicaError
 from headway.domain.retention import RetainedKind
 from headway.metrics.scheduler import RETENTION_BEHIND

@@ -7,8 +7,15 @@ from sqlalchemy import Connection
 
 from headway.db.scheduling import run_snapshots, wakes
 from headway.db.scheduling.run_snapshots import Past, RunSnapshot, WokenRun
-from headway.decide.graph import DagGraph
-from headway.decide.settle import Lengths, RunStanding, Settlement, advance, arrivals, settle
+from headway.decide.scheduling.graph import DagGraph
+from headway.decide.scheduling.settle import (
+    Lengths,
+    RunStanding,
+    Settlement,
+    advance,
+    arrivals,
+    settle,
+)
 from headway.domain.states import RunState, TaskState
 
 Graphs: TypeAlias = Mapping[int, DagGraph]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from headway.db.core import stored_versions
-from headway.decide.graph import DagGraph
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.errors import SerializationError, TimetableError
 from headway.serialization import codec
 

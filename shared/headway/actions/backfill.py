@@ -17,7 +17,7 @@ from headway.db.core.events import Event
 from headway.db.scheduling import runs
 from headway.db.users import backfill_plans, backfills
 from headway.db.users.backfill_plans import NewBackfill
-from headway.decide.backfill import (
+from headway.decide.changes.backfill import (
     AS_IT_COMES,
     PlannedDate,
     Way,
@@ -26,8 +26,8 @@ from headway.decide.backfill import (
     runs_again,
     runs_to_create,
 )
-from headway.decide.backfill_dates import MOST_RUNS, apart, plan_backfill, plan_dates
-from headway.decide.graph import DagGraph
+from headway.decide.changes.backfill_dates import MOST_RUNS, apart, plan_backfill, plan_dates
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import DateDecision, Direction
 from headway.domain.errors import ConflictError, DagError

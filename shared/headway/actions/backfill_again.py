@@ -11,11 +11,11 @@ from headway.db.changes import repins, run_changes, run_end
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import stored_versions
 from headway.db.users import backfill_plans
-from headway.decide.backfill import Existing, PlannedDate, runs_again
-from headway.decide.clear import Selection, clear
-from headway.decide.graph import DagGraph
-from headway.decide.intervene import Instance, Intervention, together
-from headway.decide.repin import repin
+from headway.decide.changes.backfill import Existing, PlannedDate, runs_again
+from headway.decide.changes.clear import Selection, clear
+from headway.decide.changes.intervene import Instance, Intervention, together
+from headway.decide.changes.repin import repin
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import DateDecision
 from headway.domain.errors import ConflictError, SerializationError

@@ -11,7 +11,7 @@ from headway.db.core.events import Event
 from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.users import backfill_plans, backfills
-from headway.decide.wording import command
+from headway.decide.explain.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 

@@ -16,8 +16,8 @@ from headway.actions.intervene import (
 from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.actions.mark import end_run
 from headway.db.changes import run_changes
-from headway.decide.intervene import end
-from headway.decide.wording import command
+from headway.decide.changes.intervene import end
+from headway.decide.explain.wording import command
 from headway.domain.errors import ConflictError
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 

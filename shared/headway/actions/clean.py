@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from headway.actions.intervene import Author
 from headway.db.retention import expiry
-from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, portion
+from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, RetentionPortion, portion
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SettingsError
 from headway.domain.retention import LEAST, RetainedKind, Tie

@@ -18,8 +18,8 @@ from headway.actions.rerun import OWN, check_tasks_of, wanted
 from headway.db.changes import repins, run_changes, run_end
 from headway.db.changes.repins import Version
 from headway.db.changes.run_changes import LockedRun
-from headway.decide.clear import Selection, clear, scope
-from headway.decide.repin import repin
+from headway.decide.changes.clear import Selection, clear, scope
+from headway.decide.changes.repin import repin
 from headway.domain.arguments import JsonValue
 from headway.domain.states import RunState
 

@@ -7,7 +7,7 @@ from headway.actions.lookup import lock_run
 from headway.db.changes import run_changes, run_end
 from headway.db.core import dag_lock
 from headway.db.scheduling import wakes
-from headway.decide.wording import command
+from headway.decide.explain.wording import command
 from headway.domain.errors import ConflictError
 
 

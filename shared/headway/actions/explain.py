@@ -14,20 +14,20 @@ from headway.db.changes import repins
 from headway.db.core import stored_versions
 from headway.db.reads import explain_task as reads
 from headway.db.scheduling import skipped_intervals
-from headway.decide.explain_attempt import explain_attempt
-from headway.decide.explain_passed import explain_passed
-from headway.decide.explain_ready import explain_ready
-from headway.decide.explain_run import clocks_that_differ, explain_missing, explain_queued
-from headway.decide.explain_undecided import (
+from headway.decide.explain.attempt import explain_attempt
+from headway.decide.explain.explanation import Explanation, Reason, Subject
+from headway.decide.explain.ready import explain_ready
+from headway.decide.explain.run import clocks_that_differ, explain_missing, explain_queued
+from headway.decide.explain.skipped import explain_passed
+from headway.decide.explain.snapshot import DagRow, RunRow, TaskRow
+from headway.decide.explain.undecided import (
     UndecidedSituation,
     explain_not_run,
     explain_undecided,
     waited_for,
 )
-from headway.decide.explanation import Explanation, Reason, Subject
-from headway.decide.graph import DagGraph
-from headway.decide.situation import DagRow, RunRow, TaskRow
-from headway.decide.wording import command, counted
+from headway.decide.explain.wording import command, counted
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.errors import NotFoundError, SerializationError, TimetableError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState

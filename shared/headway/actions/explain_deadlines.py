@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from headway.db.reads import deadline_views
-from headway.decide.explain_deadlines import explain_deadlines
-from headway.decide.explanation import Explanation
+from headway.decide.explain.deadlines import explain_deadlines
+from headway.decide.explain.explanation import Explanation
 
 
 def with_deadlines(conn: Connection, told: Explanation, now: datetime) -> Explanation:

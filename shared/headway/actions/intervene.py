@@ -11,7 +11,7 @@ from headway.db.changes.run_changes import LockedRun
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.scheduling import wakes
-from headway.decide.intervene import Instance, Intervention
+from headway.decide.changes.intervene import Instance, Intervention
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import UNFINISHED_RUN, Role, RunState, TaskState

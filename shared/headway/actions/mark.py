@@ -18,8 +18,8 @@ from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.db.changes import run_changes, run_end
 from headway.db.changes.run_changes import LockedRun
 from headway.db.scheduling import wakes
-from headway.decide.clear import FAILED, below
-from headway.decide.intervene import end, mark
+from headway.decide.changes.clear import FAILED, below
+from headway.decide.changes.intervene import end, mark
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 

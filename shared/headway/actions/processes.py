@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.db.reads import explain_task
-from headway.decide.situation import ProcessRow
+from headway.decide.explain.snapshot import ProcessRow
 from headway.runtime.settings import SchedulerSettings
 
 KINDS: Final = ("scheduler", "backfill", "worker", "parser")

@@ -13,7 +13,7 @@ from headway.db.core.events import Event
 from headway.db.users import dag_changes, removal, secrets
 from headway.db.users.dag_changes import LockedDag
 from headway.db.users.removal import Extent
-from headway.decide.wording import command
+from headway.decide.explain.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
 

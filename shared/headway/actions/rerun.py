@@ -9,7 +9,7 @@ from headway.actions.lookup import check_tasks
 from headway.db.changes import repins
 from headway.db.changes.repins import Version, VersionsOfRun
 from headway.db.changes.run_changes import LockedRun
-from headway.decide.graph import DagGraph
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.errors import ConflictError, NotFoundError
 
 OWN: Final = "own"

@@ -9,9 +9,9 @@ from headway.actions.lookup import current_dag
 from headway.actions.situations import SnapshotReader
 from headway.db.reads import explain_queue, explain_task
 from headway.db.scheduling import demand
-from headway.decide.admit import Budget, Limit
-from headway.decide.simulate import Changes, Line, Simulation, simulate
-from headway.decide.situation import ProcessRow, alive
+from headway.decide.explain.simulate import Changes, Line, Simulation, simulate
+from headway.decide.explain.snapshot import ProcessRow, alive
+from headway.decide.scheduling.admit import Budget, Limit
 from headway.runtime.settings import SchedulerSettings
 
 

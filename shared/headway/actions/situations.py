@@ -11,13 +11,13 @@ from headway.db.reads import explain_queue, explain_run, explain_task
 from headway.db.scheduling import queued_runs, run_snapshots
 from headway.db.scheduling.run_snapshots import Past
 from headway.db.scheduling.scope import Scope
-from headway.decide.explain_attempt import AttemptSituation
-from headway.decide.explain_ready import ReadySituation, short_of
-from headway.decide.explain_run import MissingSituation, QueuedSituation
-from headway.decide.explain_undecided import UndecidedSituation
-from headway.decide.graph import DagGraph
-from headway.decide.settle import RunStanding, TaskStanding
-from headway.decide.situation import DagRow, ProcessRow, RunRow, TaskRow, alive
+from headway.decide.explain.attempt import AttemptSituation
+from headway.decide.explain.ready import ReadySituation, short_of
+from headway.decide.explain.run import MissingSituation, QueuedSituation
+from headway.decide.explain.snapshot import DagRow, ProcessRow, RunRow, TaskRow, alive
+from headway.decide.explain.undecided import UndecidedSituation
+from headway.decide.scheduling.graph import DagGraph
+from headway.decide.scheduling.settle import RunStanding, TaskStanding
 from headway.domain.states import RunState, TaskState
 from headway.runtime.settings import SchedulerSettings
 

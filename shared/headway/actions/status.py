@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 
 from headway.actions import processes
 from headway.db.reads import explain_task, status
-from headway.decide.status import Status
+from headway.decide.explain.status import Status
 from headway.runtime.settings import SchedulerSettings
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from headway.actions.backfill import BackfillRequest, CreatedBackfill
     from headway.db.reads.backfill_views import Hold
-    from headway.decide.backfill import PlannedDate
+    from headway.decide.changes.backfill import PlannedDate
 
 app = typer.Typer(help="Backfills: create, watch, pause, cancel them.", no_args_is_help=True)
 backfill_control.add_to(app)
@@ -53,7 +53,7 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
     The exit status is 1 unless all runs end well.
     """
     from headway.actions.backfill import BackfillRequest
-    from headway.decide.backfill import Way
+    from headway.decide.changes.backfill import Way
 
     request = BackfillRequest(
         dag_id,

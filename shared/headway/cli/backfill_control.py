@@ -103,7 +103,7 @@ def cancel(
     from headway.actions.intervene import Author
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.session import actor
-    from headway.decide.wording import counted
+    from headway.decide.explain.wording import counted
 
     author = Author(actor(), reason)
 

@@ -65,7 +65,7 @@ def _fields(done: "RunChange") -> dict[str, object]:
 def _held(conn: "Connection", dag_id: str) -> str | None:
     """Say what keeps a run of the DAG from going on, None if nothing of the DAG does."""
     from headway.db.reads import views
-    from headway.decide.wording import command
+    from headway.decide.explain.wording import command
 
     [dag] = views.dags(conn, dag_id)
     if not dag["active"]:

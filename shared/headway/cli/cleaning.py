@@ -13,7 +13,7 @@ from headway.actions.archive import FRESH, Archive, Recovered
 from headway.actions.clean import RemovalRequest, RemovalTally
 from headway.actions.intervene import Author
 from headway.db.retention import archived, expiry
-from headway.decide.retention import BEGINNING, RetentionCursor, RetentionPortion, rest
+from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, RetentionPortion, rest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind

@@ -12,8 +12,8 @@ from typing import Any, Final
 from headway.cli.dag_test_code import bundle_root, tell_opened, version_code
 from headway.cli.local_secrets import LocalSecrets
 from headway.cli.values import parse_date
-from headway.decide.graph import DagGraph
-from headway.decide.settle import RunStanding, TaskStanding, settle
+from headway.decide.scheduling.graph import DagGraph
+from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError

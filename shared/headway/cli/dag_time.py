@@ -23,8 +23,8 @@ def next_runs(
     from headway.cli.session import transaction
     from headway.db.core.server import now
     from headway.db.scheduling import dags
-    from headway.decide.due_plan import ScheduleRules
-    from headway.decide.expected import expected
+    from headway.decide.scheduling.due import expected
+    from headway.decide.scheduling.due_plan import ScheduleRules
     from headway.timetables import registry
     from headway.timetables.preview import coming
     from headway.timetables.wall_clock.zones import find_zone

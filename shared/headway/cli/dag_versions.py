@@ -9,7 +9,7 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from headway.decide.difference import Changes, FileDifference, Structure
+    from headway.decide.changes.difference import Changes, FileDifference, Structure
 
 COLUMNS: Final = (
     "number",
@@ -62,7 +62,7 @@ def diff(
     from headway.actions.history import as_it_was, sources
     from headway.cli.session import transaction
     from headway.cli.terminal import show_lines
-    from headway.decide import difference
+    from headway.decide.changes import difference
 
     with transaction() as conn:
         before, after = as_it_was(conn, dag_id, old), as_it_was(conn, dag_id, new)

@@ -9,7 +9,7 @@ from headway.cli.escaping import say, visible
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from headway.decide.explanation import Explanation, Holder
+    from headway.decide.explain.explanation import Explanation, Holder
 
 COLUMNS: Final = ("dag_id", "run_id", "task_id", "map_index", "state", "slots", "since", "worker")
 

@@ -8,9 +8,9 @@ from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
     from headway.actions.simulate import Simulated
-    from headway.decide.admit import Budget
-    from headway.decide.explain_ready import WaitingTask
-    from headway.decide.simulate import Simulation
+    from headway.decide.explain.ready import WaitingTask
+    from headway.decide.explain.simulate import Simulation
+    from headway.decide.scheduling.admit import Budget
 
 COLUMNS: Final = ("change", "dag_id", "run_id", "task_id", "map_index", "pool", "slots", "queue")
 REFUSALS: Final = ("limit", "of", "refused_now", "refused_then")
@@ -42,7 +42,7 @@ def simulate(
     from headway.actions.simulate import simulate_line
     from headway.cli.session import transaction
     from headway.db.core.server import now
-    from headway.decide.simulate import Changes
+    from headway.decide.explain.simulate import Changes
     from headway.runtime.settings import SchedulerSettings, read
 
     changes = Changes(
@@ -92,7 +92,7 @@ def _show(found: "Simulated", output: Format) -> None:
 
 
 def _summary(found: "Simulated", simulation: "Simulation") -> str:
-    from headway.decide.wording import counted
+    from headway.decide.explain.wording import counted
 
     waiting = counted(len(simulation.waiting), "scheduled task")
     queued = len(simulation.now.task_ids), len(simulation.then.task_ids)

@@ -10,7 +10,7 @@ from headway.cli.escaping import visible
 from headway.cli.output import Format, Output, show
 
 if TYPE_CHECKING:
-    from headway.decide.status import Status
+    from headway.decide.explain.status import Status
 
 SERVICES: Final = ("kind", "alive", "silent", "draining", "slots", "busy", "heartbeat")
 POOLS: Final = ("name", "slots", "running", "queued", "free", "waiting", "longest")
@@ -49,7 +49,7 @@ def as_row(found: "Status", patience: float) -> dict[str, Any]:
     from dataclasses import asdict
 
     from headway.db.reads.status import MOST
-    from headway.decide.status import problems, services
+    from headway.decide.explain.status import problems, services
 
     pools = []
     for pool in found.pools:
@@ -88,7 +88,7 @@ def show_tables(found: Mapping[str, Any]) -> None:
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its durations in words."""
-    from headway.decide.wording import lasting
+    from headway.decide.explain.wording import lasting
 
     return {
         name: lasting(value) if name in SECONDS and value is not None else value

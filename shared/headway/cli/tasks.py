@@ -134,7 +134,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
 
     def work(conn: "Connection") -> "RunChange":
         from headway.actions.clear import clear_tasks
-        from headway.decide.clear import Selection
+        from headway.decide.changes.clear import Selection
 
         selection = Selection(tasks, map_index, downstream, only_failed)
         return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)

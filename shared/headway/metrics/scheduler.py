@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from headway.decide.admit import Limit
+from headway.decide.scheduling.admit import Limit
 from headway.domain.retention import RetainedKind
 from headway.domain.states import RunState, TaskState
 from headway.metrics.metric import Counter, Gauge, Histogram, Label, ServiceKind

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headway.decide.graph import DagGraph, starts
-from headway.decide.settle import (
+from headway.decide.scheduling.graph import DagGraph, starts
+from headway.decide.scheduling.settle import (
     Lengths,
     RunStanding,
     Settlement,

@@ -19,7 +19,7 @@ from headway.db.parsing.dag_registration import DagEntry
 from headway.db.parsing.versions import NewVersion
 from headway.db.scheduling import queued_runs, runs, tasks
 from headway.db.users import pools
-from headway.decide.intervene import Intervention
+from headway.decide.changes.intervene import Intervention
 from headway.domain.interval import DataInterval
 from headway.domain.retry import Next
 from headway.domain.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection
 
-from headway.decide.graph import DagGraph
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.spec import DagSpec, TimetableSpec
 from headway.serialization import codec
 from headway.timetables import registry

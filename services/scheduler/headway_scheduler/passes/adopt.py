@@ -11,7 +11,7 @@ from headway.db.core.events import Event
 from headway.db.core.processes import DeadProcess
 from headway.db.recovery import lost_attempts, ownership
 from headway.db.recovery.lost_attempts import LostAttempt
-from headway.decide.lost import FollowedAttempt, is_storm, what_follows
+from headway.decide.scheduling.lost import FollowedAttempt, is_storm, what_follows
 from headway.domain.arguments import JsonValue
 from headway.domain.retry import Next
 from headway.domain.states import TaskState

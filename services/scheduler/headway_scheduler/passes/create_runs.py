@@ -15,9 +15,9 @@ from headway.db.scheduling import dags, runs, skipped_intervals
 from headway.db.scheduling.dags import DueDag
 from headway.db.scheduling.runs import NewRuns
 from headway.db.scheduling.scope import Choice
-from headway.decide.due import MOST_ROLLED, due
-from headway.decide.due_plan import DueRuns, ScheduleRules, SkippedInterval
-from headway.decide.graph import DagGraph
+from headway.decide.scheduling.due import MOST_ROLLED, due
+from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, SkippedInterval
+from headway.decide.scheduling.graph import DagGraph
 from headway.domain.catchup import SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.spec import DagSpec

@@ -7,7 +7,7 @@ from typing import Final
 
 from headway.db.core import processes
 from headway.db.retention import expiry
-from headway.decide.retention import RetentionCursor, RetentionPortion, portion
+from headway.decide.scheduling.expire import RetentionCursor, RetentionPortion, portion
 from headway.domain.retention import RetainedKind
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica

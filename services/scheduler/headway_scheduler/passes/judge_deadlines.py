@@ -12,7 +12,7 @@ from headway.db.core.engine import reader
 from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import missed_deadlines, run_events
-from headway.decide.judge import Judgement, judge
+from headway.decide.scheduling.deadlines import Judgement, judge
 from headway.domain.states import DeadlineState
 from headway.metrics.scheduler import DEADLINES_MISSED
 from headway.runtime.seam import nothing

@@ -18,8 +18,8 @@ from headway.db.scheduling import (
 )
 from headway.db.scheduling.pools import LockedPool
 from headway.db.scheduling.scope import Choice
-from headway.decide.admit import Admission, Budget, Limit, ReadyTask, admit
-from headway.decide.lane import spent
+from headway.decide.scheduling.admit import Admission, Budget, Limit, ReadyTask, admit
+from headway.decide.scheduling.share import spent
 from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica

@@ -12,7 +12,7 @@ from headway.db.core.processes import Identity
 from headway.db.scheduling import run_events, run_snapshots, runs, tasks, wakes
 from headway.db.scheduling.run_snapshots import WokenRun
 from headway.db.scheduling.scope import Choice
-from headway.decide.settle import Settlement
+from headway.decide.scheduling.settle import Settlement
 from headway.domain.callbacks import CallbackEvent, RunReason, run_event
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally

@@ -7,7 +7,7 @@ from datetime import datetime
 from headway.db.core import processes
 from headway.db.scheduling import queued_runs
 from headway.db.scheduling.scope import Choice
-from headway.decide.start import startable
+from headway.decide.scheduling.start import startable
 from headway.metrics.scheduler import SCHEDULE_DELAY
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica

@@ -13,7 +13,7 @@ from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import wakes
 from headway.db.scheduling.scope import Choice
-from headway.decide.intervene import end
+from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from headway.decide.wording import command, counted
+from headway.decide.explain.wording import command, counted
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import HeadwayError
 from headway.domain.notifiers import NotifyEvent

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, text
 
 from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
-from headway.decide.intervene import Instance, Intervention
+from headway.decide.changes.intervene import Instance, Intervention
 from headway.domain.handle import outliving
 from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
 

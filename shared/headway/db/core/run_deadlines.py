@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
-from headway.decide.judge import PATIENCE, SHORTEST_LOOK
+from headway.decide.scheduling.deadlines import PATIENCE, SHORTEST_LOOK
 
 # A run of a schedule is due at its date, any other one when it is created, unless its date is
 # to come.  One counted from the start cannot be over before so many seconds from now.

@@ -9,10 +9,10 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from headway.db.scheduling import backfill_shares, free_slots, pools, queues
-from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.explain_ready import WaitingTask
-from headway.decide.explanation import Holder, QueuePlace
-from headway.decide.situation import ProcessRow, TaskRow
+from headway.decide.explain.explanation import Holder, QueuePlace
+from headway.decide.explain.ready import WaitingTask
+from headway.decide.explain.snapshot import ProcessRow, TaskRow
+from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 from headway.domain.errors import NotFoundError
 
 MOST_HOLDERS: Final = 20

@@ -7,9 +7,9 @@ from sqlalchemy import Connection, text
 from headway.db.reads import explain_task
 from headway.db.reads.explain_queue import MOST_HOLDERS
 from headway.db.scheduling import run_snapshots
-from headway.decide.explanation import Holder
-from headway.decide.settle import TaskStanding
-from headway.decide.situation import RunRow
+from headway.decide.explain.explanation import Holder
+from headway.decide.explain.snapshot import RunRow
+from headway.decide.scheduling.settle import TaskStanding
 from headway.domain.states import TERMINAL, TaskState
 
 STANDING = text("""

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from headway.decide.situation import (
+from headway.decide.explain.snapshot import (
     AttemptRow,
     DagRow,
     EventRow,

@@ -7,7 +7,13 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.decide.status import OpenWork, PoolStanding, QueueStanding, Trouble, WaitingInPool
+from headway.decide.explain.status import (
+    OpenWork,
+    PoolStanding,
+    QueueStanding,
+    Trouble,
+    WaitingInPool,
+)
 
 MOST: Final = 5_000
 """How many rows of a kind are read: runs in a state, due DAGs, tasks of a pool in either index."""

@@ -10,7 +10,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import callbacks, notified_events
 from headway.db.execution.attempts import Report, report
 from headway.db.execution.callbacks import events_of
-from headway.decide.lost import SilenceCount
+from headway.decide.scheduling.lost import SilenceCount
 from headway.domain.callbacks import CallbackEvent
 from headway.domain.handle import outliving
 from headway.domain.retry import Next

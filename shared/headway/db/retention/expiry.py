@@ -10,7 +10,7 @@ from json import dumps
 
 from sqlalchemy import Connection, Row, text
 
-from headway.decide.retention import Candidate, RetentionCursor
+from headway.decide.scheduling.expire import Candidate, RetentionCursor
 from headway.domain.arguments import JsonValue
 from headway.domain.retention import RetainedKind, Tie
 

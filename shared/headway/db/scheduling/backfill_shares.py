@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
-from headway.decide.admit import Budget, Limit, ReadyTask
-from headway.decide.lane import BackfillShare, slots_for
+from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
+from headway.decide.scheduling.share import BackfillShare, slots_for
 
 # A task that takes more slots than are free is not in the line for them; that it waits is seen
 # here, unless its DAG is paused or full, or no worker serves its queue.  One that a narrower

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, text
 
 from headway.db.core.prepared import hot
 from headway.db.scheduling.scope import ANY_DAG, Choice
-from headway.decide.due_plan import DueRuns, ScheduleStanding
-from headway.decide.taken import BackfilledInterval
+from headway.decide.scheduling.backfilled import BackfilledInterval
+from headway.decide.scheduling.due_plan import DueRuns, ScheduleStanding
 from headway.domain.interval import DataInterval
 
 # A DAG is to be planned when its next run is due and may be created, or when what

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
-from headway.decide.admit import Budget, Limit, ReadyTask
+from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 
 LIVE = hot("""
     SELECT it.dag_id, task.dag_run_id, task.task_id, count(*) AS count

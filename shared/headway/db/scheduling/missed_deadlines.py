@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from headway.db.core.processes import Identity
-from headway.decide.judge import Judgement, OpenDeadline, of_task
+from headway.decide.scheduling.deadlines import Judgement, OpenDeadline, of_task
 from headway.domain.states import DEADLINE_MOVES, TERMINAL, DeadlineState
 
 ANY_DUE = text("""

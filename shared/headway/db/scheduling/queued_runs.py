@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
 from headway.db.scheduling.scope import ANY_DAG, Choice, Scope
-from headway.decide.start import QueuedRun
+from headway.decide.scheduling.start import QueuedRun
 from headway.domain.states import RunType
 
 ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
-from headway.decide.admit import READ_AHEAD, Budget, Limit
+from headway.decide.scheduling.admit import READ_AHEAD, Budget, Limit
 
 # A queue has tasks waiting, so that a slot that falls free is filled at once; more of them would
 # only hold the slots of pools for nothing.  Backfills do not read ahead.

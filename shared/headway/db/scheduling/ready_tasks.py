@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from headway.db.core.prepared import hot
 from headway.db.scheduling.pools import LockedPool
 from headway.db.scheduling.scope import ANY_DAG, Choice
-from headway.decide.admit import Budget, Limit, ReadyTask
+from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 
 LOOK: Final = 2000
 """Tasks at the head of the line that are read before DAGs are sought by hopping."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
 from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
-from headway.decide.settle import TaskStanding, Undecided
+from headway.decide.scheduling.settle import TaskStanding, Undecided
 from headway.domain.states import RunState, TaskState
 from headway.domain.trigger_rules import Tally
 

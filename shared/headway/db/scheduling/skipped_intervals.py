@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
-from headway.decide.due_plan import SkippedInterval
-from headway.decide.situation import SkippedRow
+from headway.decide.explain.snapshot import SkippedRow
+from headway.decide.scheduling.due_plan import SkippedInterval
 from headway.domain.catchup import SkipReason
 from headway.timetables.base import DagRunInfo
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import dag_lock
-from headway.decide.backfill import AS_IT_COMES, Existing, PlannedDate, Way
+from headway.decide.changes.backfill import AS_IT_COMES, Existing, PlannedDate, Way
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState
 from headway.timetables.base import DagRunInfo

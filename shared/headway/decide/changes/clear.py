@@ -1,0 +1,190 @@
+"""What is cleared when a user clears tasks of a run: which instances run again."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from headway.decide.changes.intervene import Instance, Intervention, bring
+from headway.decide.scheduling.graph import DagGraph
+from headway.domain.errors import ConflictError
+from headway.domain.states import TERMINAL, TaskState
+
+FAILED: Final = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
+"""What `only_failed` clears."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to clear of a run: these tasks, or all; of mapped ones one instance, or all.
+
+    `downstream` adds what lies below them; `only_failed` leaves alone what has not failed.
+    """
+
+    tasks: Sequence[str] = ()
+    map_index: int | None = None
+    downstream: bool = True
+    only_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What is cleared besides what a user selects: these instances.
+
+    The tasks `anew` are expanded anew if anything of them is cleared.
+    """
+
+    instances: Collection[int] = ()
+    anew: Collection[str] = ()
+
+
+NOTHING: Final = Besides()
+
+
+def below(graph: DagGraph, tasks: Iterable[str]) -> set[str]:
+    """Return the tasks that wait for these, directly or not; of these, those below others."""
+    found: set[str] = set()
+    waiting = list(tasks)
+    while waiting:
+        new = set(graph.downstream[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def selected(graph: DagGraph, selection: Selection) -> set[str]:
+    """Return the tasks that are named, all if none is, with those below them if these count."""
+    named = set(selection.tasks or graph.tasks)
+    return named | below(graph, named) if selection.downstream else named
+
+
+def scope(graph: DagGraph, selection: Selection) -> set[str]:
+    """Return the tasks whose instances `clear` must be given."""
+    tasks = selected(graph, selection)
+    tasks |= _around(graph, tasks)
+    return tasks | {upstream for task in tasks for upstream in _inputs(graph, task)}
+
+
+def clear(
+    graph: DagGraph,
+    instances: Sequence[Instance],
+    selection: Selection,
+    besides: Besides = NOTHING,
+) -> Intervention:
+    """Have the selected instances run again, with the setups and teardowns that they need.
+
+    A mapped task whose inputs may have changed is expanded anew: it goes back to one
+    placeholder.  ConflictError when one of its instances has begun.
+    """
+    named = selected(graph, selection)
+    tasks = {it.task_id for it in instances if it.task_id in named and _picked(it, selection)}
+    around = _around(graph, tasks)
+    single = set(selection.tasks) if selection.map_index is not None else set()
+    cleared_tasks = tasks | around | {it.task_id for it in instances if it.id in besides.instances}
+    by_task = _by_task(instances)
+    anew = (cleared_tasks & set(besides.anew)) | {
+        task
+        for task in cleared_tasks - single
+        if _may_change(task, _inputs(graph, task), by_task, cleared_tasks)
+    }
+    wholly = around | anew
+    chosen = [
+        it
+        for it in instances
+        if it.task_id in wholly
+        or it.id in besides.instances
+        or (it.task_id in named and _picked(it, selection))
+    ]
+    placeholders, dropped = _collapsed(chosen, anew)
+    kept = [it for it in chosen if it.id not in dropped and _stands(it)]
+    withdrawn = bring((it, TaskState.NONE) for it in chosen).withdrawn
+    cleared = bring((it, TaskState.NONE) for it in kept)
+    return replace(cleared, withdrawn=withdrawn, placeholders=placeholders, dropped=sorted(dropped))
+
+
+def _picked(it: Instance, selection: Selection) -> bool:
+    single = selection.map_index is not None and it.task_id in selection.tasks
+    return (not single or it.map_index == selection.map_index) and (
+        not selection.only_failed or it.state in FAILED
+    )
+
+
+def _stands(it: Instance) -> bool:
+    """Whether there is something to clear: it has begun or ended, or waits to begin."""
+    return it.state is not TaskState.NONE
+
+
+def _around(graph: DagGraph, tasks: Collection[str]) -> set[str]:
+    """Return the setups above these tasks that prepare for them, and the teardowns of these.
+
+    A setup whose teardown is not below a task has been torn down before it, or never is.
+    """
+    found: set[str] = set()
+    if not graph.setups or len(tasks) == len(graph.tasks):
+        return found
+    for task in tasks:
+        after = below(graph, [task])
+        for setup in _setups_above(graph, task):
+            teardowns = {it for it in graph.downstream[setup] if graph.tasks[it].is_teardown}
+            if not teardowns or teardowns & after:
+                found |= {setup, *teardowns}
+    return found - set(tasks)
+
+
+def _setups_above(graph: DagGraph, task_id: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [task_id]
+    while waiting:
+        new = set(graph.tasks[waiting.pop()].upstream) - found
+        found |= new
+        waiting += new
+    return found & graph.setups
+
+
+def _inputs(graph: DagGraph, task_id: str) -> set[str]:
+    return {it.task_id for it in graph.tasks[task_id].mapped_over if it.task_id is not None}
+
+
+def _by_task(instances: Iterable[Instance]) -> dict[str, list[Instance]]:
+    found: dict[str, list[Instance]] = {}
+    for it in instances:
+        found.setdefault(it.task_id, []).append(it)
+    return found
+
+
+def _may_change(
+    task_id: str,
+    inputs: Collection[str],
+    by_task: Mapping[str, Sequence[Instance]],
+    cleared: AbstractSet[str],
+) -> bool:
+    """Whether the task may be expanded otherwise than it has been.
+
+    An input is cleared too, has not ended, or has ended again since an instance began.
+    """
+    if not cleared.isdisjoint(inputs):
+        return True
+    above = [it for name in inputs for it in by_task.get(name, ())]
+    if any(it.state not in TERMINAL for it in above):
+        return True
+    ended = [it.ended_at for it in above if it.ended_at]
+    began = [it.started_at for it in by_task.get(task_id, ()) if it.started_at]
+    return bool(began and ended) and min(began) < max(ended)
+
+
+def _collapsed(chosen: Sequence[Instance], anew: Collection[str]) -> tuple[list[int], set[int]]:
+    """Return which instances become placeholders, and which go."""
+    first: dict[str, Instance] = {}
+    dropped: set[int] = set()
+    for it in sorted(chosen, key=lambda it: it.map_index):
+        if it.task_id not in anew or it.map_index < 0:
+            continue
+        if it.begun:
+            raise ConflictError(
+                f"Task {it.name} is {it.state}, and what it is expanded over is cleared or has "
+                "changed, so that its instances are made anew; cancel it first, with "
+                "`headway tasks cancel`, and clear when it has stopped."
+            )
+        if it is not first.setdefault(it.task_id, it):
+            dropped.add(it.id)
+    return [it.id for it in first.values()], dropped

@@ -1,0 +1,1 @@
+"""Why a task is not running, and what would run under other limits."""

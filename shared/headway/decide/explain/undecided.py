@@ -1,0 +1,280 @@
+"""Why a task instance of a running run is not scheduled, or never will be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from headway.decide.explain.culprits import culprits
+from headway.decide.explain.explanation import Explanation, Holder, Reason, single
+from headway.decide.explain.run import no_scheduler, reserved
+from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow, alive
+from headway.decide.explain.wording import command, counted, listed
+from headway.decide.scheduling.graph import DagGraph
+from headway.decide.scheduling.settle import RunStanding, Settlement, TaskStanding, settle
+from headway.domain.mapping import described
+from headway.domain.spec import TaskSpec
+from headway.domain.states import TERMINAL, RunState, TaskState
+from headway.domain.trigger_rules import Tally, TriggerRule, Verdict, judge
+
+_FIRST: Final = {
+    TriggerRule.ONE_SUCCESS: "The success of one of them.",
+    TriggerRule.ONE_FAILED: "The failure of one of them.",
+    TriggerRule.ONE_DONE: "The end of one of them, as success or failed.",
+}
+_WORST_FIRST: Final = (
+    TaskState.FAILED,
+    TaskState.UPSTREAM_FAILED,
+    TaskState.SKIPPED,
+    TaskState.REMOVED,
+    TaskState.SUCCESS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedSituation:
+    """A task instance without a decision, or one that ended without having run.
+
+    `above` are the first instances of its upstream tasks, those that have not ended before
+    the others.  `before` is the run before, with the instances of the task there that are
+    not well.  `choosers` names, for each task that others chose not to run, those others.
+    `asked` is the map index that was asked for, when there is a placeholder only.
+    """
+
+    run: RunRow
+    task: TaskRow
+    standing: RunStanding
+    most: int
+    above: Sequence[Holder]
+    before: RunRow | None
+    before_tasks: Sequence[Holder]
+    choosers: Mapping[str, Sequence[str]]
+    asked: int | None
+    job: ProcessRow | None
+    schedulers: Sequence[ProcessRow]
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task as the run's version of the DAG has it."""
+        return self.standing.graph.tasks[self.task.task_id]
+
+
+def explain_undecided(it: UndecidedSituation) -> Explanation:
+    """Say why a task instance of a running run is undecided: `settle` tells whether it is."""
+    settlement = settle(it.standing, it.most)
+    tally = settlement.waiting.get(it.task.id)
+    if tally is None:
+        return _decided(it, settlement)
+    waits = judge(it.spec.trigger_rule, tally) is Verdict.WAIT
+    found = _waits_for_upstream(it, tally) if waits else _waits_for_past(it)
+    if found.reason is Reason.UPSTREAM and it.asked is not None:
+        mapped = it.task.task_id
+        return replace(
+            found,
+            reason=Reason.NOT_EXPANDED,
+            sentence=f"There is no {mapped}[{it.asked}] yet: {mapped} is expanded into its "
+            f"instances when its upstream tasks have ended. {found.sentence}",
+        )
+    return found
+
+
+def explain_not_run(it: UndecidedSituation) -> Explanation | None:
+    """Say why an instance ended without having run: what `settle` decides if it is asked again.
+
+    None when it decides otherwise: somebody has moved the instance, or what it waited for.
+    """
+    mapped = bool(it.spec.mapped_over) and it.task.map_index < 0
+    alone = TaskStanding({TaskState.NONE: 1}, (it.task.id,), placeholder=mapped)
+    tasks = {**it.standing.tasks, it.task.task_id: alone}
+    standing = replace(it.standing, tasks=tasks)
+    settlement = settle(standing, it.most)
+    if it.task.id not in settlement.moves.get(it.task.state, ()):
+        return None
+    return _ends(replace(it, standing=standing), it.task.state, settlement, ended=True)
+
+
+def waited_for(it: UndecidedSituation) -> list[str]:
+    """Return the tasks that it waits for in the end: those above that wait for no upstream."""
+    waiting = set(settle(it.standing, it.most).waiting)
+    found: list[str] = []
+    above, seen = [it.task.task_id], {it.task.task_id}
+    while above:
+        for task_id in it.standing.graph.tasks[above.pop()].upstream:
+            standing = it.standing.tasks.get(task_id)
+            if standing is None or task_id in seen or not _unfinished(standing):
+                continue
+            seen.add(task_id)
+            (above if waiting.intersection(standing.undecided) else found).append(task_id)
+    return found
+
+
+def _waits_for_upstream(it: UndecidedSituation, tally: Tally) -> Explanation:
+    spec, rule = it.spec, it.spec.trigger_rule
+    unfinished = [
+        _named(task_id, it.standing.tasks[task_id])
+        for task_id in spec.upstream
+        if task_id in it.standing.tasks and _unfinished(it.standing.tasks[task_id])
+    ]
+    by_rule = "" if rule is TriggerRule.ALL_SUCCESS else f", by its trigger rule {rule}"
+    facts = []
+    if tally.total > 1:
+        facts.append(f"{tally.done:,} of {tally.total:,} upstream instances ended so far.")
+    if spec.mapped_over and it.task.map_index < 0:
+        inputs = listed([described(source) for source in spec.mapped_over])
+        facts.append(f"It is mapped: it is expanded over {inputs} when its upstream has ended.")
+    one = "The end of it." if len(unfinished) == 1 else "The end of all of these."
+    return Explanation(
+        reason=Reason.UPSTREAM,
+        sentence=f"It waits for {listed(unfinished)}{by_rule}.",
+        change=_FIRST.get(rule, one),
+        held_by=tuple(row for row in it.above if TaskState(row.state) not in TERMINAL),
+        facts=tuple(facts),
+    )
+
+
+def _waits_for_past(it: UndecidedSituation) -> Explanation:
+    assert it.before is not None
+    dag, run, task = it.run.dag_id, it.before.run_id, it.task.task_id
+    if it.before.state is RunState.QUEUED:
+        return Explanation(
+            reason=Reason.DEPENDS_ON_PAST,
+            sentence=f"It depends on its past: the run before, {run}, has not started.",
+            change="The start of that run.",
+            held_by=(Holder(dag_id=dag, run_id=run, state=it.before.state),),
+        )
+    states = sorted({TaskState(row.state) for row in it.before_tasks})
+    change = "Its end there, as success or skipped."
+    if TERMINAL.issuperset(states):
+        change = (
+            f"{command('tasks', 'clear', dag, run, task, '--yes')} to have it run there again, or "
+            f"{command('tasks', 'mark', dag, run, task, '--as', 'success', '--yes')}."
+        )
+    return Explanation(
+        reason=Reason.DEPENDS_ON_PAST,
+        sentence=f"It depends on its past: in the run before, {run}, {task} is "
+        f"{listed([_word(state) for state in states])}.",
+        change=change,
+        held_by=tuple(it.before_tasks),
+    )
+
+
+def _decided(it: UndecidedSituation, settlement: Settlement) -> Explanation:
+    """Say what the next pass decides, or why there is none."""
+    instances = settlement.expansions.get(it.task.id)
+    for state, ids in settlement.moves.items():
+        if it.task.id in ids and state is not TaskState.SCHEDULED:
+            found = _ends(it, state, settlement, ended=False)
+            missing = tuple(f"Besides: {none.sentence}" for none in _nobody(it))
+            return replace(found, facts=found.facts + missing)
+    whose = "the job that has reserved the run" if it.run.lock_id else "a scheduler"
+    becomes = "scheduled"
+    if instances is not None:
+        becomes = f"expanded into {counted(instances, 'instance')}"
+    following = Explanation(
+        reason=Reason.DECIDED_NEXT,
+        sentence=f"Nothing holds it: it is {becomes} in the next pass of {whose}.",
+        change="Nothing is to be done.",
+    )
+    return single(_nobody(it), lambda: following)
+
+
+def _nobody(it: UndecidedSituation) -> Iterator[Explanation]:
+    if it.run.lock_id is not None:
+        if it.job is None or not alive([it.job]):
+            yield reserved(it.run, it.job)
+        return
+    schedulers = [process for process in it.schedulers if process.kind == "scheduler"]
+    if not alive(schedulers):
+        yield no_scheduler(schedulers)
+
+
+def _ends(
+    it: UndecidedSituation, state: TaskState, settlement: Settlement, *, ended: bool
+) -> Explanation:
+    """Say why the instance ends in that state without running."""
+    task = it.task
+    when = "" if ended else f" It becomes {state} in a scheduler's next pass."
+    problem = settlement.problems.get(task.task_id)
+    if it.standing.end_as is not None:
+        return Explanation(
+            reason=Reason.RUN_ENDS,
+            sentence=f"The run is to end as {it.standing.end_as}, and starts nothing more.{when}",
+            change=f"{_clear(it, [task.task_id])} takes that back.",
+        )
+    if choosers := it.choosers.get(task.task_id):
+        return Explanation(
+            reason=Reason.NOT_CHOSEN,
+            sentence=f"{listed(choosers)} above it chose not to run it.{when}",
+            change=f"Another choice: {_clear(it, choosers)} has it made anew.",
+            held_by=tuple(it.above),
+        )
+    if problem is not None or _is_empty(it, state):
+        said = problem or "What it is expanded over is empty."
+        return Explanation(
+            reason=Reason.NOT_EXPANDED,
+            sentence=f"It {'was' if ended else 'is'} not expanded. {said}{when}",
+            change=f"Another outcome of what it is expanded over{_again(it)}.",
+            held_by=tuple(it.above),
+        )
+    stand, above = _upstream(it), culprits(it.standing, it.choosers, it.spec)
+    verb = "did not hold" if ended else "cannot hold any more"
+    return Explanation(
+        reason=Reason.TRIGGER_RULE,
+        sentence=f"Its trigger rule {it.spec.trigger_rule} {verb}: it stands below "
+        f"{listed(stand)}.{when}",
+        change=f"Clear what is above it, with all below: {_clear(it, above)}.",
+        held_by=tuple(it.above),
+    )
+
+
+def _is_empty(it: UndecidedSituation, state: TaskState) -> bool:
+    """Whether the instance is a placeholder that is skipped although its upstream is well."""
+    if state is not TaskState.SKIPPED or not it.spec.mapped_over or it.task.map_index >= 0:
+        return False
+    unmapped = replace(it.spec, mapped_over=())
+    dag = it.standing.graph.dag
+    tasks = tuple(unmapped if task is it.spec else task for task in dag.tasks)
+    standing = replace(it.standing, graph=DagGraph(replace(dag, tasks=tasks)))
+    return it.task.id not in settle(standing, it.most).moves.get(state, ())
+
+
+def _upstream(it: UndecidedSituation) -> list[str]:
+    order = {state: place for place, state in enumerate(_WORST_FIRST)}
+    found = [
+        (min(order.get(state, len(order)) for state in standing.counts), task_id, standing)
+        for task_id in it.spec.upstream
+        if (standing := it.standing.tasks.get(task_id)) is not None and standing.counts
+    ]
+    return [_named(task_id, standing) for _, task_id, standing in sorted(found, key=_place)]
+
+
+def _place(found: tuple[int, str, TaskStanding]) -> tuple[int, str]:
+    return found[:2]
+
+
+def _clear(it: UndecidedSituation, tasks: Sequence[str]) -> str:
+    return command("tasks", "clear", it.run.dag_id, it.run.run_id, *tasks, "--yes")
+
+
+def _again(it: UndecidedSituation) -> str:
+    """Return the command that runs again what the task is expanded over, if that is a task."""
+    inputs = [source.task_id for source in it.spec.mapped_over if source.task_id is not None]
+    return f": {_clear(it, inputs)}" if inputs else ""
+
+
+def _unfinished(standing: TaskStanding) -> int:
+    return sum(number for state, number in standing.counts.items() if state not in TERMINAL)
+
+
+def _named(task_id: str, standing: TaskStanding) -> str:
+    total = sum(standing.counts.values())
+    if total == 1:
+        (state,) = standing.counts
+        return f"{task_id} ({_word(state)})"
+    states = ", ".join(
+        f"{number:,} {_word(state)}" for state, number in sorted(standing.counts.items())
+    )
+    return f"{task_id} ({counted(total, 'instance')}: {states})"
+
+
+def _word(state: TaskState) -> str:
+    return "undecided" if state is TaskState.NONE else str(state)
