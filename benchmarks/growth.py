@@ -17,7 +17,7 @@ from benchmarks.server import Server
 from benchmarks.shapes import Shape, spec, store, task
 from benchmarks.turns import turns
 from headway.db.access.logins import Login
-from headway.domain.spec import DagSpec, MapInput, TaskSpec
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec
 
 NAME: Final = "growth"
 SIZES: Final = {100: 9, 1_000: 5, 10_000: 3, 100_000: 3}

@@ -13,7 +13,7 @@ from benchmarks.fleet import Fleet, fleet
 from benchmarks.report import Row
 from benchmarks.shapes import spec, store, task
 from benchmarks.turns import turns
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 
 NAME: Final = "outage"
 REPEAT: Final = 3

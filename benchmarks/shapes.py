@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import Connection, Engine, text
 
 from headway.db.scheduling import runs
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import RunType
 from headway.testing import seed
 from headway.timetables.base import DagRunInfo

@@ -21,8 +21,8 @@ from headway.db.core.notices import NoticeSender
 from headway.db.core.processes import Identity
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from tests.chaos.history import History, Record, TaskName
 
-from headway.domain.retry import MOST_LOSSES
+from headway.domain.dag.retry import MOST_LOSSES
 
 Attempt: TypeAlias = tuple[TaskName, int]
 RunKey: TypeAlias = tuple[str, str]

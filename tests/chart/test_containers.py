@@ -14,7 +14,7 @@ from tests.chart.validity import invalid
 from tests.chart.wiring import loose_ends
 
 from headway.domain.connection import Connection
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 from headway.runtime import settings
 from headway.runtime.configuration import variable
 from headway.runtime.role_settings import RoleSettings

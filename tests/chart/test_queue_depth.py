@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from tests.chart.rendering import of_kind, rendered
 
 from headway.db.access.logins import Login
-from headway.domain.spec import DEFAULT_POOL, DagSpec
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed
 from headway.testing.logins import bare_connection

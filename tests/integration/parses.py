@@ -9,7 +9,7 @@ from headway.db.core.processes import Identity
 from headway.db.parsing import file_claims, files
 from headway.db.parsing.files import FileKey
 from headway.db.parsing.versions import NewVersion
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway_parser.answer import ParsedFile

@@ -11,8 +11,8 @@ from headway.actions.intervene import Author, RunChange
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
 from headway.db.scheduling import pools
+from headway.domain.dag.retry import Next
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

@@ -10,9 +10,9 @@ from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, RunChange
 from headway.db.scheduling import pools, wakes
 from headway.decide.changes.clear import Selection
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

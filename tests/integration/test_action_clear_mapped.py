@@ -9,8 +9,8 @@ from sqlalchemy import Engine, text
 from headway.actions.clear import clear_tasks
 from headway.actions.intervene import Author, RunChange
 from headway.decide.changes.clear import Selection
+from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.domain.spec import MapInput
 from headway.domain.states import TaskState
 from headway.testing import seed
 from headway.testing.forced import force

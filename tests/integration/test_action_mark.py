@@ -8,8 +8,8 @@ from sqlalchemy import Engine, text
 from headway.actions.intervene import Author, RunChange
 from headway.actions.mark import Marking, mark_run, mark_tasks
 from headway.db.scheduling import wakes
+from headway.domain.dag.retry import Next
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

@@ -15,8 +15,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts
 from headway.db.scheduling import wakes
 from headway.decide.changes.clear import Selection
+from headway.domain.dag.retry import Next
 from headway.domain.errors import ConflictError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

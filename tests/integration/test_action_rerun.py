@@ -16,9 +16,9 @@ from headway.db.changes import repins
 from headway.db.execution import attempts
 from headway.db.scheduling import tasks, wakes
 from headway.decide.changes.clear import Selection
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.errors import NotFoundError
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec, MapInput
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

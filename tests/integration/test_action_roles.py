@@ -25,7 +25,7 @@ from headway.decide.changes.backfill import Way
 from headway.decide.changes.clear import Selection
 from headway.decide.changes.intervene import Intervention
 from headway.domain.backfill import Reprocess
-from headway.domain.spec import MapInput, TimetableSpec
+from headway.domain.dag.spec import MapInput, TimetableSpec
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

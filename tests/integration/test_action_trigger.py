@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.errors import ConflictError
-from headway.domain.spec import DagSpec, TimetableSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway_scheduler.passes.start_runs import start_runs

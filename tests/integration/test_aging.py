@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db.core.processes import Identity
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.dag.weights import WeightRule
 from headway.domain.states import Outcome, TaskState
-from headway.domain.weights import WeightRule
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks

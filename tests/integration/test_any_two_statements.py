@@ -14,7 +14,7 @@ from sqlalchemy import Engine, TextClause, text
 from headway.db.core import engine as engines
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.testing import seed
 from headway.testing.interleaving import at_statement
 from headway_scheduler.passes.create_runs import create_runs

@@ -15,7 +15,7 @@ from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.changes.backfill import Way
 from headway.decide.scheduling.admit import READ_AHEAD, Limit
 from headway.domain.backfill import Reprocess
-from headway.domain.spec import DEFAULT_QUEUE, DagSpec
+from headway.domain.dag.spec import DEFAULT_QUEUE, DagSpec
 from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.forced import force

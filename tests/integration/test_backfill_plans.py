@@ -26,9 +26,9 @@ from headway.db.users import backfill_plans
 from headway.decide.changes.backfill import Way
 from headway.decide.changes.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
-from headway.domain.catchup import Catchup
+from headway.domain.dag.catchup import Catchup
+from headway.domain.dag.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.errors import ConflictError, DagError, NotFoundError
-from headway.domain.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.states import RunState, TaskState
 from headway.testing import seed
 from headway.testing.forced import force

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from headway.db.core import processes
 from headway.db.users import dag_changes
 from headway.decide.scheduling.admit import READ_AHEAD
-from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -23,9 +23,9 @@ from headway.decide.changes.backfill import Way
 from headway.decide.explain.explanation import Reason
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import Reprocess
-from headway.domain.catchup import Catchup, Overlap
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType
 from headway.metrics.scheduler import RUNS_ENDED
 from headway.runtime.settings import SchedulerSettings, read

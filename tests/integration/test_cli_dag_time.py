@@ -10,8 +10,8 @@ from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
 from headway.cli.main import app
-from headway.domain.catchup import Catchup
-from headway.domain.spec import TimetableSpec
+from headway.domain.dag.catchup import Catchup
+from headway.domain.dag.spec import TimetableSpec
 from headway.testing import seed
 
 NOW = datetime.fromisoformat("2026-03-07T12:00Z")

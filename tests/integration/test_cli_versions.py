@@ -12,7 +12,7 @@ from headway.cli import terminal
 from headway.cli.main import app
 from headway.db.parsing import stored_code, versions
 from headway.db.parsing.versions import NewVersion
-from headway.domain.spec import DagSpec, MapInput
+from headway.domain.dag.spec import DagSpec, MapInput
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing import seed

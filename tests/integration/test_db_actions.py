@@ -15,8 +15,8 @@ from headway.db.reads import backfill_views, views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.scheduling import pools, queued_runs, runs, tasks
 from headway.db.scheduling.pools import Pool
+from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import ConflictError, DagError, NotFoundError
-from headway.domain.spec import DEFAULT_POOL
 from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.forced import force

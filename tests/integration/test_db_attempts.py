@@ -12,8 +12,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.processes import Identity
 from headway.db.execution import attempts, handles, leases
 from headway.db.execution.attempts import Claimed, Report
+from headway.domain.dag.retry import Next
 from headway.domain.interval import DataInterval
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunType, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked

@@ -17,11 +17,10 @@ from headway.db.execution import callback_claims, secret_requests
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
 from headway.db.execution.secret_requests import Delivered
 from headway.db.reads import views
-from headway.domain.callbacks import MOST_TRIES, CallbackEvent
-from headway.domain.secret_kind import SecretKind
-from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
-from headway.domain.variable import StoredVariable
+from headway.domain.variable import SecretKind, StoredVariable
 from headway.runtime.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.callbacks import ALL, caring, report, rows, runs

@@ -13,9 +13,9 @@ from headway.actions.intervene import Author
 from headway.actions.mark import Marking, mark_tasks
 from headway.db.execution import attempts, callbacks
 from headway.db.execution.attempts import Report
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway.testing.callbacks import ALL, caring, report, rows, runs

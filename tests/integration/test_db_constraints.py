@@ -10,7 +10,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import callbacks
 from headway.db.execution.attempts import Report
 from headway.db.scheduling import tasks
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway.testing.forced import UNGUARDED

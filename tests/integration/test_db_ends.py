@@ -10,7 +10,7 @@ from sqlalchemy import Engine, Row, text
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts, leases
 from headway.db.execution.attempts import Report
-from headway.domain.retry import Next
+from headway.domain.dag.retry import Next
 from headway.domain.states import TERMINAL, Outcome, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked

@@ -11,8 +11,8 @@ from headway.db.core.processes import Identity
 from headway.db.parsing import files
 from headway.db.parsing.files import FileKey
 from headway.db.reads import dag_file_views
+from headway.domain.dag.notifiers import NotifierSpec
 from headway.domain.errors import FencedError
-from headway.domain.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway.testing import seed
 from headway.testing.interleaving import wait_until_blocked

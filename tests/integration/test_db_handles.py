@@ -17,9 +17,9 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts, handles, leases, spark_work
 from headway.db.execution.attempts import Claimed, Report
 from headway.decide.changes.clear import Selection
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.retry import MOST_LOSSES, Next
 from headway.domain.errors import ConflictError
-from headway.domain.retry import MOST_LOSSES, Next
 from headway.domain.states import OnLost, Outcome, TaskState
 from headway.runtime import settings
 from headway.runtime.settings import SchedulerSettings

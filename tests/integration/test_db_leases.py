@@ -12,7 +12,7 @@ from headway.db.execution import attempts, leases
 from headway.db.recovery import lost_attempts
 from headway.db.recovery.lost_attempts import LostAttempt
 from headway.decide.scheduling.lost import SilenceCount
-from headway.domain.retry import MOST_LOSSES, after_loss
+from headway.domain.dag.retry import MOST_LOSSES, after_loss
 from headway.domain.states import OnLost, Outcome, TaskState
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, wait_until_blocked

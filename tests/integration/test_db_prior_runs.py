@@ -7,8 +7,7 @@ from sqlalchemy import Engine, text
 
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db.execution import prior_runs
-from headway.domain.interval import DataInterval
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import DataInterval, PriorRun
 from headway.testing import seed
 
 STARTED = seed.START + 30 * seed.DAY

@@ -15,7 +15,7 @@ from headway.db.parsing import dag_registration, retention, stored_code, version
 from headway.db.parsing.versions import NewVersion
 from headway.db.scheduling import runs
 from headway.db.scheduling.runs import NewRuns
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunType
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash

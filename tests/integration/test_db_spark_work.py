@@ -16,7 +16,7 @@ from headway.db.execution.spark_work import EarlierAttempt, SparkNews
 from headway.db.reads import spark_views
 from headway.db.scheduling import tasks
 from headway.decide.changes.clear import Selection
-from headway.domain.retry import Next
+from headway.domain.dag.retry import Next
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed

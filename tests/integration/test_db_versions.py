@@ -9,8 +9,8 @@ from sqlalchemy.exc import IntegrityError
 from headway.db.core import stored_versions
 from headway.db.parsing import stored_code, versions
 from headway.db.parsing.versions import NewVersion
-from headway.domain.spec import TaskSpec
-from headway.domain.trigger_rules import TriggerRule
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.serialization import codec
 from headway.serialization.codec import LATER_OF_TASKS
 from headway.serialization.manifest import manifest_hash

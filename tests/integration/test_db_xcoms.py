@@ -12,8 +12,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import xcoms
 from headway.db.scheduling import run_snapshots, tasks
 from headway.domain.arguments import JsonValue
-from headway.domain.retry import Next
-from headway.domain.spec import MapInput
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 

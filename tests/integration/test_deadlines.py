@@ -22,8 +22,8 @@ from headway.db.core import run_deadlines
 from headway.db.parsing import pins
 from headway.db.scheduling import missed_deadlines, queued_runs, runs
 from headway.decide.changes.clear import Selection
-from headway.domain.deadline import DeadlineMoment, DeadlineSpec
-from headway.domain.spec import DagSpec
+from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
+from headway.domain.dag.spec import DagSpec
 from headway.testing import seed
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before

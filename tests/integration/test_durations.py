@@ -12,7 +12,7 @@ from headway.db.core.events import Event
 from headway.db.recovery import lost_attempts
 from headway.db.scheduling import runs
 from headway.decide.changes.intervene import Intervention
-from headway.domain.retry import after_loss
+from headway.domain.dag.retry import after_loss
 from headway.domain.states import Outcome, Role, RunState, TaskState
 from headway.testing import seed
 

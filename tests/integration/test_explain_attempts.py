@@ -17,8 +17,8 @@ from headway.db.execution.attempts import Report
 from headway.db.reads import explain_queue
 from headway.db.scheduling import tasks
 from headway.decide.explain.explanation import Explanation, Reason
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

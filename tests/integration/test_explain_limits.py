@@ -13,7 +13,7 @@ from headway.actions.pause import set_paused
 from headway.actions.pools import delete_pool, set_pool
 from headway.db.core import processes
 from headway.decide.explain.explanation import Explanation, Reason
-from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
+from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.domain.states import TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

@@ -20,10 +20,10 @@ from headway.db.execution.attempts import Report
 from headway.db.scheduling import queued_runs, scope
 from headway.decide.changes.clear import Selection
 from headway.decide.explain.explanation import Explanation, Reason
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, RunState, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.forced import force

@@ -13,10 +13,10 @@ from headway.db.core.processes import Identity
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
 from headway.db.scheduling import queued_runs, run_snapshots, runs, tasks, wakes
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.testing import seed
 from headway.testing.interleaving import at_statement, just_before
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

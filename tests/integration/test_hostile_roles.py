@@ -22,10 +22,10 @@ from headway.db.parsing import dag_registration, files, pins
 from headway.db.parsing.dag_registration import DagEntry
 from headway.db.parsing.files import FileKey
 from headway.db.schema import METADATA
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
 from headway.domain.spark_work import SparkProgress
-from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings

@@ -11,7 +11,7 @@ from headway.db.core import processes
 from headway.db.core.processes import Identity
 from headway.db.scheduling import demand
 from headway.db.users import dag_changes, pools
-from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput
+from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -12,7 +12,7 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.scheduling import dags, free_slots, pools, queued_runs
 from headway.decide.scheduling.admit import Budget, Limit
-from headway.domain.spec import DEFAULT_POOL, DagSpec, MapInput
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.interleaving import just_before

@@ -14,9 +14,9 @@ from headway.db.execution import xcoms
 from headway.db.execution.attempts import Claimed
 from headway.db.scheduling import tasks
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError
-from headway.domain.retry import Next
-from headway.domain.spec import MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway_worker.items import MappedItems

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, text
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.db.scheduling import tasks
-from headway.domain.retry import Next
+from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.metrics import database, scheduler
 from headway.runtime.settings import SchedulerSettings, read

@@ -22,14 +22,13 @@ from headway.db.execution.notification_claims import ClaimedNotification, Notifi
 from headway.db.execution.secret_requests import Delivered
 from headway.db.reads import notification_views
 from headway.db.scheduling import notifications, tasks
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.deadline import DeadlineSpec
-from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, NotifyEvent
-from headway.domain.retry import Next
-from headway.domain.secret_kind import SecretKind
-from headway.domain.spec import DagSpec
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.deadline import DeadlineSpec
+from headway.domain.dag.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, NotifyEvent
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import CallbackState, Outcome, TaskState
-from headway.domain.variable import StoredVariable
+from headway.domain.variable import SecretKind, StoredVariable
 from headway.runtime import settings
 from headway.runtime.keyring import KeyRing, new_key
 from headway.runtime.settings import WorkerSettings

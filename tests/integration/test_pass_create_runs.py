@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.db.scheduling import dags
 from headway.db.users import dag_changes
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs

@@ -11,8 +11,8 @@ from headway.actions.intervene import Author
 from headway.db.scheduling import queued_runs
 from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -10,10 +10,10 @@ from headway.db.execution import attempts, xcoms
 from headway.db.execution.attempts import Claimed, Report
 from headway.db.scheduling import tasks, wakes
 from headway.domain.arguments import JsonValue
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec, MapInput
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec, MapInput
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica

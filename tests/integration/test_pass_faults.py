@@ -19,9 +19,9 @@ from headway.db.core import run_deadlines
 from headway.db.core.engine import is_transient
 from headway.db.scheduling import queued_runs
 from headway.db.scheduling import tasks as tasks_of
-from headway.domain.deadline import DeadlineSpec
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_POOL, MapInput, TaskSpec
+from headway.domain.dag.deadline import DeadlineSpec
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_POOL, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.testing import seed

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db.core import processes
+from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError
-from headway.domain.spec import DEFAULT_POOL
 from headway.testing import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean

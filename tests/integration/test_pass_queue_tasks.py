@@ -11,8 +11,8 @@ from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, ready_tasks, tasks
 from headway.db.users import dag_changes
 from headway.decide.scheduling.admit import Budget, Limit
+from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError
-from headway.domain.spec import DEFAULT_POOL
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.queue_tasks import NOTHING, queue_tasks

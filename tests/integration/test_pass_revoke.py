@@ -11,8 +11,8 @@ from headway.db.execution import attempts
 from headway.db.execution.attempts import Claimed
 from headway.db.recovery import ownership
 from headway.db.scheduling import tasks
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
-from headway.domain.spec import DEFAULT_QUEUE
 from headway.runtime import settings
 from headway.runtime.settings import SchedulerSettings
 from headway.testing import seed

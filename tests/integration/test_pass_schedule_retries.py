@@ -8,8 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.db.core import processes
 from headway.db.scheduling import tasks
+from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_retries

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db.scheduling import queued_runs, runs, tasks, wakes
+from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.testing import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

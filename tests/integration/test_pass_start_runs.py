@@ -13,7 +13,7 @@ from headway.db.core.events import Event
 from headway.db.scheduling import queued_runs
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunState
 from headway.testing import seed
 from headway.testing.interleaving import just_before

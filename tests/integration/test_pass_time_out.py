@@ -11,8 +11,8 @@ from headway.actions.cancel import cancel_run
 from headway.actions.intervene import Author
 from headway.db.changes import run_changes
 from headway.db.scheduling import demand, queued_runs, scope
+from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
-from headway.domain.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed

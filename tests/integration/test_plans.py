@@ -22,10 +22,10 @@ from headway.db.parsing import pins
 from headway.db.scheduling import demand, queued_runs, schedulers
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
-from headway.domain.catchup import Catchup, Overlap
-from headway.domain.retry import Next
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
 from headway.domain.spark_work import SparkProgress
-from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.testing import history, seed

@@ -9,7 +9,7 @@ from headway.db.access.logins import Login
 from headway.db.core import processes
 from headway.db.execution import attempts, leases
 from headway.db.execution.attempts import Report
-from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome
 from headway.testing import seed
 from headway.testing.logins import entered

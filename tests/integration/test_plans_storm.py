@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db.scheduling import ready_tasks, wakes
-from headway.domain.spec import DEFAULT_POOL, DagSpec
+from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
 from headway.runtime import settings
 from headway.testing import seed
 from headway.testing.plans import QueryPlan, explained

@@ -25,11 +25,11 @@ from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.arguments import RETURN_VALUE
-from headway.domain.catchup import Catchup
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec, MapInput
+from headway.domain.dag.catchup import Catchup
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec, MapInput
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, RunState, RunType, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.interleaving import just_before

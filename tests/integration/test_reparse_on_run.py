@@ -17,8 +17,8 @@ from headway.db.scheduling import queued_runs
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.changes.clear import Selection
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import ConflictError
-from headway.domain.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Engine, text
 
 from headway.db.scheduling import runs
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunType
 from headway.testing import seed
 from headway.timetables import registry

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from headway.actions.explain import ExplainRequest, explain
 from headway.cli.main import app
 from headway.decide.explain.explanation import Explanation, Reason
-from headway.domain.catchup import Catchup
+from headway.domain.dag.catchup import Catchup
+from headway.domain.dag.spec import TimetableSpec
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
-from headway.domain.spec import TimetableSpec
 from headway.testing import seed
 from headway.timetables import registry
 from headway.timetables.base import Timetable

@@ -17,11 +17,10 @@ from headway.db.core.processes import Identity
 from headway.db.execution import secret_requests
 from headway.db.execution.secret_requests import Delivered
 from headway.db.users import secrets as tables
+from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import SecretKind
 from headway.domain.states import TaskState
-from headway.domain.variable import StoredVariable, from_text
+from headway.domain.variable import SecretKind, StoredVariable, from_text
 from headway.runtime.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.logins import bare_connection, logged_in

@@ -17,8 +17,8 @@ from headway.db.reads import explain_queue
 from headway.db.scheduling import queues
 from headway.decide.explain.simulate import Changes
 from headway.decide.scheduling.admit import READ_AHEAD, Budget, Limit
+from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.domain.errors import NotFoundError
-from headway.domain.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks

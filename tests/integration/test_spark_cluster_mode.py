@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from headway.domain.handle import Handle
 from headway.domain.interval import DataInterval
+from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.runtime.clock import SystemClock
 from headway.runtime.frames import Frame

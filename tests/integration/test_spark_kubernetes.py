@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.clock import SystemClock
 from headway.sdk.runtime import SparkApplication

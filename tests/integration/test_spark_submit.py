@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection

@@ -8,8 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.db.core import events
 from headway.db.core.events import Event
-from headway.domain.spec import DagSpec, MapInput
-from headway.domain.trigger_rules import TriggerRule
+from headway.domain.dag.spec import DagSpec, MapInput
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.testing import seed
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

@@ -13,7 +13,7 @@ from headway.cli.main import app
 from headway.db.access.logins import Login
 from headway.db.reads import status
 from headway.decide.explain.status import Status, WaitingInPool
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 from headway.runtime.settings import SchedulerSettings, read
 from headway.testing import seed
 from headway.testing.logins import logged_in

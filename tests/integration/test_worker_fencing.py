@@ -14,9 +14,9 @@ from headway.db.core.processes import Identity
 from headway.db.execution import callback_claims
 from headway.db.execution.attempts import Report
 from headway.db.execution.callback_claims import CallbackReport
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
-from headway.domain.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, text
 
 from headway.db.execution import xcoms
 from headway.db.scheduling import tasks
-from headway.domain.spec import MapInput
+from headway.domain.dag.spec import MapInput
 from headway.runtime import settings
 from headway.runtime.settings import WorkerSettings
 from headway.testing import seed

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import CheckConstraint, TextClause
 
 from headway.db.schema import METADATA
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import MOVES, CallbackState, Outcome, Phase, RunState, RunType, TaskState
 
 ROOT = Path(__file__).parents[2]

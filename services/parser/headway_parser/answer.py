@@ -9,8 +9,8 @@ from signal import strsignal
 from typing import Final
 
 from headway.db.parsing.versions import NewVersion
+from headway.domain.dag.validation import check_sound
 from headway.domain.errors import DagError, SerializationError
-from headway.domain.soundness import check_sound
 from headway.runtime.forker.records import Exit
 from headway.runtime.frames import Frame
 from headway.sdk.declared_files import MOST_PATTERNS

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headway.db.parsing.versions import NewVersion
-from headway.domain.notifiers import NotifierSpec
+from headway.domain.dag.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway_parser.answer import ParsedFile
 from headway_parser.parse import StoredParse

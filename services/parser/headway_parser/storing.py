@@ -13,8 +13,8 @@ from headway.db.core.engine import is_transient
 from headway.db.core.processes import Identity
 from headway.db.parsing import file_claims, files, pins
 from headway.db.parsing.files import FileKey, ParseOutcome
+from headway.domain.dag.notifiers import NotifierSpec
 from headway.domain.errors import FencedError, HeadwayError
-from headway.domain.notifiers import NotifierSpec
 from headway.runtime.loop import cause_of
 from headway.runtime.seam import nothing
 from headway_parser.answer import ParsedFile, kept

@@ -7,8 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from headway.domain.handle import outliving
-from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.domain.spark_work import SparkFigures, SparkProgress, outliving
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
 from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
 from headway.runtime.log_lines import LogSource

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.frames import Frame, receive_frame, send_frame
 from headway.sdk.bundle_code import BundleCode

@@ -24,9 +24,9 @@ from headway.db.execution.attempts import Claimed, Report
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.spark_work import EarlierAttempt, SparkNews
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.errors import ConflictError, HeadwayError
-from headway.domain.prior_run import PriorRun
-from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.clock import SystemClock
 from headway.runtime.database_clock import DatabaseClock

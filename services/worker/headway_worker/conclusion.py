@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headway.db.execution.attempts import Claimed, Report
-from headway.domain.handle import outliving
-from headway.domain.retry import after_attempt, after_loss
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.retry import after_attempt, after_loss
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.spark_work import outliving
 from headway.domain.states import OnLost, Outcome
 from headway.runtime.forker import Exit
 from headway.runtime.masking import Masker

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headway.db.execution.attempts import Claimed
-from headway.domain.handle import outliving
+from headway.domain.spark_work import outliving
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import LogKey
 from headway.runtime.forker import Forker

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from headway.domain.arguments import JsonValue
-from headway.domain.interval import DataInterval
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.frames import Frame
 from headway.sdk.facts import RunFacts

@@ -13,9 +13,9 @@ from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.notification_claims import ClaimedNotification
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.dag.names import check_key
 from headway.domain.errors import RefusalError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 from headway.runtime.clock import Clock
 from headway.runtime.frames import Frame
 from headway.runtime.loop import Pace

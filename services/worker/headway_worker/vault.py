@@ -11,10 +11,9 @@ from headway.db.execution.attempts import Claimed
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.notification_claims import ClaimedNotification
 from headway.domain.connection import Connection
+from headway.domain.dag.names import check_key
 from headway.domain.errors import ConflictError, SecretRefusedError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import SecretKind
-from headway.domain.variable import Secret, from_text
+from headway.domain.variable import Secret, SecretKind, from_text
 from headway.runtime import secret_settings
 from headway.runtime.keyring import KeyRing
 from headway.runtime.secret_settings import Provided

@@ -12,8 +12,8 @@ from headway.db.core import stored_versions
 from headway.db.reads import views
 from headway.db.reads.views import Row
 from headway.decide.scheduling.graph import DagGraph
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import NotFoundError
-from headway.domain.spec import DagSpec
 from headway.serialization import codec
 
 

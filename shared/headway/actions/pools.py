@@ -6,9 +6,9 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.users import pools
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.names import LONGEST_NAME
+from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import ConflictError, DagError, NotFoundError
-from headway.domain.names import LONGEST_NAME
-from headway.domain.spec import DEFAULT_POOL
 
 
 def set_pool(

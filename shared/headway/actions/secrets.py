@@ -14,10 +14,9 @@ from headway.db.users import secrets
 from headway.db.users.secrets import EVERY_DAG, StoredSecret
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.dag.names import check_key
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
-from headway.domain.variable import Secret, from_text, kind_of, to_text
+from headway.domain.variable import LARGEST_SECRET, Secret, SecretKind, from_text, kind_of, to_text
 from headway.runtime.keyring import KeyRing
 
 PLAIN: Final = "plain"

@@ -13,9 +13,9 @@ from headway.db.core import events, run_deadlines
 from headway.db.core.events import Event
 from headway.db.scheduling import runs
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.names import check_run_id
 from headway.domain.errors import ConflictError
 from headway.domain.interval import DataInterval
-from headway.domain.names import check_run_id
 from headway.domain.states import RunType
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo

@@ -56,7 +56,7 @@ def logs(
     from headway.cli.session import transaction
     from headway.cli.task_logs import print_whole
     from headway.db.reads import views
-    from headway.domain.callbacks import MOST_TRIES
+    from headway.domain.dag.callbacks import MOST_TRIES
     from headway.domain.errors import NotFoundError
     from headway.runtime.attempt_logs import CallbackLogKey
 

@@ -10,7 +10,7 @@ from headway.cli.output import Format, Output
 from headway.cli.secret_input import AllDags, Dags, Description, From, ShowSecrets
 from headway.cli.values import Yes
 from headway.domain.errors import SecretError
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 
 if TYPE_CHECKING:
     from headway.domain.connection import Connection

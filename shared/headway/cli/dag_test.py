@@ -15,10 +15,10 @@ from headway.cli.values import parse_date
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import CallbackEvent, run_event, task_event
+from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock

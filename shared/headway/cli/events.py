@@ -22,7 +22,7 @@ def list_events(
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db.reads import views
-    from headway.domain.names import check_run_id
+    from headway.domain.dag.names import check_run_id
 
     if run_id is not None:
         check_run_id(run_id)

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from headway.cli import session
 from headway.domain.connection import Connection
+from headway.domain.dag.names import check_key
 from headway.domain.errors import DatabaseError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import SecretKind
-from headway.domain.variable import Secret, StoredVariable
+from headway.domain.variable import Secret, SecretKind, StoredVariable
 from headway.runtime import secret_settings
 from headway.runtime.secret_settings import Provided
 

@@ -56,8 +56,8 @@ def logs(
     from headway.cli.session import transaction
     from headway.cli.task_logs import print_whole
     from headway.db.reads import notification_views
+    from headway.domain.dag.notifiers import MOST_SENDS
     from headway.domain.errors import NotFoundError
-    from headway.domain.notifiers import MOST_SENDS
     from headway.runtime.attempt_logs import CallbackLogKey
 
     with transaction() as conn:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 
 if TYPE_CHECKING:
     from headway.cli.output import Format

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headway.domain.dag.names import check_key
 from headway.domain.errors import SecretError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import LARGEST_SECRET
+from headway.domain.variable import LARGEST_SECRET
 
 STDIN: Final = "-"
 LARGEST_IMPORT: Final = 64 * 2**20

@@ -9,7 +9,7 @@ from headway.cli.output import Format, Output
 from headway.cli.secret_input import AllDags, Dags, Description, From, ShowSecrets
 from headway.cli.values import Yes
 from headway.domain.errors import SecretError
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 
 app = typer.Typer(
     help="Variables: set, list, show, delete, import, export, grant to DAGs.", no_args_is_help=True

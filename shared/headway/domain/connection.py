@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.names import check_key
 from headway.domain.errors import SecretError
-from headway.domain.names import check_key
 from headway.domain.sensitive import secret_texts
 
 EXTRA_KEY: Final = "__extra__"

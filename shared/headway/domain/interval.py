@@ -1,4 +1,4 @@
-"""The data interval: the period of time that one DAG run is about."""
+"""The data interval: the period of time that one DAG run is about, and that of an earlier run."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,3 +25,12 @@ class DataInterval:
     def exact(cls, at: datetime) -> "DataInterval":
         """Return the interval of a run that is about one point in time."""
         return cls(at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorRun:
+    """A run of the schedule that succeeded: what it was about, when it started and ended."""
+
+    data_interval: DataInterval
+    start_date: datetime
+    end_date: datetime

@@ -2,13 +2,23 @@
 
 import json
 from dataclasses import dataclass
-from typing import TypeAlias
+from enum import StrEnum
+from typing import Final, TypeAlias
 
 from headway.domain.connection import Connection
+from headway.domain.dag.names import check_key
 from headway.domain.errors import SecretError
-from headway.domain.names import check_key
-from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
 from headway.domain.sensitive import NO_SECRETS, secret_texts
+
+LARGEST_SECRET: Final = 256 * 2**10
+"""Bytes that a connection or a variable may have."""
+
+
+class SecretKind(StrEnum):
+    """A connection or a variable."""
+
+    CONNECTION = "connection"
+    VARIABLE = "variable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

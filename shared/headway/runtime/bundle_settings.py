@@ -9,10 +9,10 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import NoDecode
 
+from headway.domain.dag.names import check_key
+from headway.domain.dag.notifiers import USUAL, NotifierSpec, NotifyEvent
+from headway.domain.dag.templates import fault_of
 from headway.domain.errors import DagError
-from headway.domain.names import check_key
-from headway.domain.notifiers import USUAL, NotifierSpec, NotifyEvent
-from headway.domain.templates import fault_of
 from headway.runtime.scrub import masked
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")

@@ -9,8 +9,7 @@ from typing import Final
 from pydantic import Field, SecretStr
 
 from headway.domain.errors import SecretError, SettingsError
-from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
-from headway.domain.variable import Secret, provided
+from headway.domain.variable import LARGEST_SECRET, Secret, SecretKind, provided
 from headway.runtime import keyring, settings
 from headway.runtime.keyring import Key, KeyRing
 from headway.runtime.settings import Settings

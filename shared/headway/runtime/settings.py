@@ -11,7 +11,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from headway.domain.mapping import MAX_MAP_LENGTH
+from headway.domain.dag.mapping import MAX_MAP_LENGTH
 from headway.runtime.configuration import (
     HttpPort,
     Names,

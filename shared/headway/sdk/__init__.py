@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from headway.domain.connection import Connection
-    from headway.domain.trigger_rules import TriggerRule
-    from headway.domain.weights import WeightRule
+    from headway.domain.dag.trigger_rules import TriggerRule
+    from headway.domain.dag.weights import WeightRule
     from headway.sdk.context import Context, get_current_context
     from headway.sdk.deadlines import DeadlineAlert, DeadlineReference
     from headway.sdk.decorators import setup, task, teardown
@@ -99,8 +99,8 @@ __all__ = [
 
 _HOMES: Final = {
     "headway.domain.connection": ("Connection",),
-    "headway.domain.trigger_rules": ("TriggerRule",),
-    "headway.domain.weights": ("WeightRule",),
+    "headway.domain.dag.trigger_rules": ("TriggerRule",),
+    "headway.domain.dag.weights": ("WeightRule",),
     "headway.sdk.context": ("Context", "get_current_context"),
     "headway.sdk.deadlines": ("DeadlineAlert", "DeadlineReference"),
     "headway.sdk.decorators": ("setup", "task", "teardown"),

@@ -11,8 +11,8 @@ from enum import StrEnum
 from reprlib import Repr
 from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
 
+from headway.domain.dag.names import LONGEST_NAME, check_key
 from headway.domain.errors import DagError
-from headway.domain.names import LONGEST_NAME, check_key
 
 Check: TypeAlias = Callable[[object, str], Any]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import PriorRun
 from headway.sdk import macros
 from headway.sdk.exceptions import AirflowException
 from headway.sdk.facts import RunFacts

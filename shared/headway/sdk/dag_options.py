@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.catchup import Catchup, Overlap
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
 from headway.domain.errors import DagError, TimetableError
-from headway.domain.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
 from headway.sdk import callbacks, checks
 from headway.sdk.deadlines import deadlines
 from headway.sdk.exceptions import XComError

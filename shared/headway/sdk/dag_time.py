@@ -9,8 +9,8 @@ from headway.sdk import checks
 from headway.sdk.old_names import OldNameWarning
 
 if TYPE_CHECKING:
+    from headway.domain.dag.spec import DagSpec
     from headway.domain.interval import DataInterval
-    from headway.domain.spec import DagSpec
     from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 
 _CALLER: Final = 3

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from headway.domain.deadline import DeadlineMoment as Moment
-from headway.domain.deadline import DeadlineSpec
+from headway.domain.dag.deadline import DeadlineMoment as Moment
+from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.errors import DagError
 from headway.sdk import checks
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
 
+from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
-from headway.domain.names import check_key
 from headway.sdk import callbacks, checks, current
 from headway.sdk.dag_options import DAG_OPTIONS, DagOptions, specify
 from headway.sdk.dag_time import DagTime

@@ -6,9 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from headway.domain.arguments import RETURN_VALUE
+from headway.domain.dag.mapping import MAX_MAP_LENGTH, item_indexes, map_length
+from headway.domain.dag.spec import MapInput
 from headway.domain.errors import DagError
-from headway.domain.mapping import MAX_MAP_LENGTH, item_indexes, map_length
-from headway.domain.spec import MapInput
 from headway.sdk import checks
 from headway.sdk.exceptions import XComError
 from headway.sdk.runtime import TaskRuntime

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from headway.domain.arguments import RETURN_VALUE
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
-from headway.domain.trigger_rules import TriggerRule
 from headway.sdk import checks
 from headway.sdk.blueprint import Blueprint, OperatorBlueprint
 from headway.sdk.current import current_dag

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from headway.domain.dag.names import check_key
+from headway.domain.dag.notifiers import OF_TASKS, USUAL, NotifierSpec, NotifyEvent
+from headway.domain.dag.templates import fault_of
 from headway.domain.errors import DagError
-from headway.domain.names import check_key
-from headway.domain.notifiers import OF_TASKS, USUAL, NotifierSpec, NotifyEvent
-from headway.domain.templates import fault_of
 from headway.sdk import checks
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from headway.domain.prior_run import PriorRun
+    from headway.domain.interval import PriorRun
     from headway.sdk.context import Context
     from headway.timetables.base import DagRunInfo
 

@@ -6,10 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
 from headway.domain.arguments import PLAIN
+from headway.domain.dag.names import check_key
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
-from headway.domain.names import check_key
-from headway.domain.spec import TaskSpec
-from headway.domain.trigger_rules import TriggerRule
 from headway.sdk import callbacks, checks
 from headway.sdk.current import current_dag
 from headway.sdk.dependencies import Dependent, Tasks, connect, cross_downstream

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
-from headway.domain.jitter import Jitter
+from headway.domain.dag.spec import Jitter
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
 from headway.domain.states import OnLost
-from headway.domain.trigger_rules import TriggerRule
-from headway.domain.weights import WeightRule
 from headway.sdk import checks
 from headway.sdk.deadlines import deadlines
 from headway.sdk.notifiers import of_task

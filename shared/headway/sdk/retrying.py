@@ -9,8 +9,8 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from headway.domain.dag.spec import TaskSpec
 from headway.domain.errors import DagError, RefusalError
-from headway.domain.spec import TaskSpec
 from headway.sdk import checks
 
 _WANTED: Final = (

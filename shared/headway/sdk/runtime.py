@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import PriorRun
 from headway.sdk.exceptions import AirflowException
 
 DEFAULT_SPARK: Final = "spark_default"

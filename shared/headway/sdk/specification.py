@@ -7,8 +7,8 @@ from os.path import normpath
 from pathlib import Path
 
 from headway.domain.arguments import JsonValue, encode_argument
+from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.errors import DagError
-from headway.domain.spec import DagSpec, TaskSpec
 from headway.sdk import checks
 from headway.sdk.definition import DAG
 from headway.sdk.mapped import MappedOperator, check_mapping

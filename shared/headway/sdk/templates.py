@@ -7,7 +7,7 @@ from functools import cache
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.templates import MARKS
+from headway.domain.dag.templates import MARKS
 from headway.sdk.context import FORMATS, Context
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.old_names import LAZY

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgpack
 
 from headway.domain.arguments import MAPPINGS, PLAIN
+from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.errors import SerializationError
-from headway.domain.spec import DagSpec, TaskSpec
 from headway.serialization import decoding as bounded
 from headway.timetables.registry import MOST_LEVELS
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.spec import TaskSpec
 from headway.serialization.codec import LATER_OF_TASKS
 
 _ADAPTER: Final = TypeAdapter(tuple[TaskSpec, ...])

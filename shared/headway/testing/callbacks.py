@@ -9,9 +9,9 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
 from headway.db.reads import views
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome
 from headway.testing import seed
 

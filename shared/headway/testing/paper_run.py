@@ -14,8 +14,8 @@ from headway.decide.scheduling.settle import (
     arrivals,
     settle,
 )
+from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.domain.trigger_rules import Tally
 
 _MOST = 1000
 

@@ -20,9 +20,9 @@ from headway.db.parsing.versions import NewVersion
 from headway.db.scheduling import queued_runs, runs, tasks
 from headway.db.users import pools
 from headway.decide.changes.intervene import Intervention
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import Outcome, Role, RunType, TaskState
 from headway.serialization import codec
 from headway.serialization.manifest import manifest_hash

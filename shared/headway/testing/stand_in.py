@@ -11,8 +11,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.processes import Identity
 from headway.db.execution import attempts, leases
 from headway.db.execution.attempts import Claimed, Report
-from headway.domain.retry import Next
-from headway.domain.spec import DEFAULT_QUEUE
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
 
 ENDING = 0.5

@@ -5,8 +5,8 @@ from functools import cache
 from typing import Final
 
 from headway.domain.arguments import JsonValue, nests_at_most
+from headway.domain.dag.spec import TimetableSpec
 from headway.domain.errors import TimetableError, brief
-from headway.domain.spec import TimetableSpec
 from headway.timetables.base import Arguments, Timetable
 from headway.timetables.kinds.boolean import BooleanTimetable
 from headway.timetables.kinds.combined import Union

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.db.execution.attempts import Claimed
-from headway.domain.retry import Next
-from headway.domain.spec import DagSpec, MapInput
+from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.runtime import settings
 from headway.runtime.clock import SystemClock

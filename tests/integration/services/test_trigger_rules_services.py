@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.domain.trigger_rules import TriggerRule
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.testing.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services

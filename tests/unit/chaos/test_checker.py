@@ -7,7 +7,7 @@ import pytest
 from tests.chaos.checker import Expected, violations
 from tests.chaos.history import AttemptRow, History, Record, RunRow, SkippedRow, TaskName
 
-from headway.domain.retry import MOST_LOSSES
+from headway.domain.dag.retry import MOST_LOSSES
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=10)

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from headway.domain.callbacks import CallbackEvent, RunReason, run_event, task_event
+from headway.domain.dag.callbacks import CallbackEvent, RunReason, run_event, task_event
 from headway.domain.states import CALLBACK_MOVES, CallbackState, Outcome, RunState, TaskState
 
 ALL = tuple(CallbackEvent)

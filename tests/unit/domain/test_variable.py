@@ -2,8 +2,16 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError, SecretError
-from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
-from headway.domain.variable import Secret, StoredVariable, from_text, kind_of, provided, to_text
+from headway.domain.variable import (
+    LARGEST_SECRET,
+    Secret,
+    SecretKind,
+    StoredVariable,
+    from_text,
+    kind_of,
+    provided,
+    to_text,
+)
 
 CANARY = "canary-8f1e"
 

@@ -3,7 +3,7 @@ import sys
 import msgpack
 import pytest
 
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.runtime.forker.records import Exit
 from headway.sdk import DAG, TradingDays
 from headway.sdk.specification import to_spec

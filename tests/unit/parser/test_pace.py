@@ -4,7 +4,7 @@ import pytest
 
 from headway.db.parsing.files import FileKey
 from headway.db.parsing.versions import NewVersion
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway_parser.answer import ParsedFile
 from headway_parser.pace import LONGEST_RETRY, SLOWNESS, SPREAD, ReparsePace
 from headway_parser.parse import StoredParse

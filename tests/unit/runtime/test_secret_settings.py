@@ -6,8 +6,7 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.domain.errors import SecretError, SettingsError
-from headway.domain.secret_kind import LARGEST_SECRET, SecretKind
-from headway.domain.variable import StoredVariable
+from headway.domain.variable import LARGEST_SECRET, SecretKind, StoredVariable
 from headway.runtime import keyring, secret_settings
 from headway.runtime.secret_settings import Provided
 

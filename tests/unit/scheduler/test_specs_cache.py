@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.serialization import codec
 from headway.timetables import registry
 from headway.timetables.base import Timetable

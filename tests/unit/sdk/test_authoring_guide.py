@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import headway.sdk
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
 from headway.domain.states import Outcome
-from headway.domain.trigger_rules import TriggerRule
-from headway.domain.weights import WeightRule
 from headway.sdk import DAG
 from headway.sdk.callbacks import call
 from headway.sdk.context import CONTEXT_NAMES, Context

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import pytest
 
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.sdk import DAG, BashOperator, EmptyOperator, PythonOperator, task

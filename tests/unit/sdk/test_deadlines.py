@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway.domain.deadline import DeadlineMoment as Moment
-from headway.domain.deadline import DeadlineSpec
+from headway.domain.dag.deadline import DeadlineMoment as Moment
+from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.errors import DagError
 from headway.sdk import DAG, DeadlineAlert, DeadlineReference, EmptyOperator
 from headway.sdk.specification import to_spec

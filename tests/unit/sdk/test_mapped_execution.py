@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headway.domain.arguments import JsonValue
-from headway.domain.mapping import MAX_MAP_LENGTH
+from headway.domain.dag.mapping import MAX_MAP_LENGTH
 from headway.domain.states import Outcome
 from headway.sdk import (
     DAG,

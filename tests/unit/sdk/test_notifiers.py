@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.errors import DagError
-from headway.domain.notifiers import (
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.notifiers import (
     FIRST_WAIT,
     LONGEST_WAIT,
     MOST_SENDS,
@@ -14,6 +13,7 @@ from headway.domain.notifiers import (
     NotifyEvent,
     wait_after,
 )
+from headway.domain.errors import DagError
 from headway.sdk import DAG, EmptyOperator, Notifier
 from headway.sdk.specification import to_spec
 from headway.serialization import codec

@@ -8,8 +8,7 @@ from typing import Any
 import pendulum
 import pytest
 
-from headway.domain.interval import DataInterval
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import Outcome
 from headway.sdk import (
     DAG,

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from headway.domain.dag.spec import TaskSpec
 from headway.domain.errors import DagError
-from headway.domain.spec import TaskSpec
 from headway.sdk import DAG, PythonOperator
 from headway.sdk.exceptions import (
     AirflowException,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
-from headway.domain.trigger_rules import TriggerRule
 from headway.sdk import (
     DAG,
     BaseOperator,

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
 from headway.domain.errors import DagError
 from headway.domain.states import OnLost
-from headway.domain.trigger_rules import TriggerRule
-from headway.domain.weights import WeightRule
 from headway.sdk import DAG, BaseOperator, BashOperator, Context, EmptyOperator, PythonOperator
 from headway.sdk.specification import to_spec
 

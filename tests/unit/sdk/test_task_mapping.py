@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headway.domain.dag.spec import MapInput, TaskSpec
 from headway.domain.errors import DagError
-from headway.domain.spec import MapInput, TaskSpec
 from headway.sdk import (
     DAG,
     BaseOperator,

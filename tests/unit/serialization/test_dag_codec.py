@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.catchup import Catchup, Overlap
-from headway.domain.deadline import DeadlineMoment, DeadlineSpec
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
+from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
+from headway.domain.dag.spec import DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
 from headway.domain.errors import SerializationError
-from headway.domain.jitter import Jitter
-from headway.domain.notifiers import NotifierSpec, NotifyEvent
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.states import OnLost
-from headway.domain.trigger_rules import TriggerRule
-from headway.domain.weights import WeightRule
 from headway.serialization import codec
 from headway.serialization.codec import FORMAT_VERSION, LARGEST, LATER, LATER_OF_TASKS
 from headway.serialization.definitions import define

@@ -9,8 +9,8 @@ from typing import ClassVar, cast
 import pytest
 
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.spec import TimetableSpec
 from headway.domain.errors import TimetableError
-from headway.domain.spec import TimetableSpec
 from headway.sdk import DAG
 from headway.serialization import codec
 from headway.timetables.base import Arguments, Timetable

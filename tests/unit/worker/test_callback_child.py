@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.frames import Frame, FrameReader, encode_frame, receive_frame, send_frame

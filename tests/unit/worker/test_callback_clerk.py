@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import SerializationError
-from headway.domain.spec import DagSpec
 from headway_worker.callbacks.clerk import CallbackDatabase
 
 

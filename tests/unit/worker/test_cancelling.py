@@ -12,8 +12,8 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed, Report
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.clock import SystemClock
 from headway.runtime.loop import Pace

@@ -6,9 +6,9 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed
+from headway.domain.dag.retry import MOST_LOSSES, Next
+from headway.domain.dag.spec import TaskSpec
 from headway.domain.interval import DataInterval
-from headway.domain.retry import MOST_LOSSES, Next
-from headway.domain.spec import TaskSpec
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.forker import Exit
 from headway.runtime.frames import FrameReader, encode_frame

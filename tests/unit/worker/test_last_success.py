@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from headway.domain.interval import DataInterval
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import DataInterval, PriorRun
 from headway.testing.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.clerk import AttemptWork

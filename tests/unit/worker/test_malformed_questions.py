@@ -10,8 +10,8 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import RunType
 from headway.runtime.frames import Frame
 from headway.runtime.settings import WorkerSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.spec import TaskSpec
 from headway.domain.states import Outcome
 from headway.runtime.forker import Child, Exit
 from headway.runtime.frames import Frame, FrameReader

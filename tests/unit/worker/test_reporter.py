@@ -5,7 +5,7 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Report
-from headway.domain.retry import Next
+from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing.clock import FakeClock
 from headway_worker.chore import BackgroundCall

@@ -8,8 +8,7 @@ import pytest
 from headway.db.execution import secret_requests
 from headway.db.execution.secret_requests import Delivered
 from headway.domain.errors import ConflictError, SecretError
-from headway.domain.secret_kind import SecretKind
-from headway.domain.variable import StoredVariable, to_text
+from headway.domain.variable import SecretKind, StoredVariable, to_text
 from headway.runtime.keyring import KeyRing, new_key
 from headway.runtime.secret_settings import Provided
 from headway_worker.vault import SecretResolver

@@ -13,8 +13,8 @@ import pytest
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed, Report
 from headway.db.execution.callback_claims import ClaimedCallback
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import Outcome, RunType
 from headway.runtime.forker import ForkerError
 from headway.runtime.frames import Frame

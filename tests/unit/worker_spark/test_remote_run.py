@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication

@@ -13,7 +13,7 @@ from headway.db.recovery import lost_attempts, ownership
 from headway.db.recovery.lost_attempts import LostAttempt
 from headway.decide.scheduling.lost import FollowedAttempt, is_storm, what_follows
 from headway.domain.arguments import JsonValue
-from headway.domain.retry import Next
+from headway.domain.dag.retry import Next
 from headway.domain.states import TaskState
 from headway.metrics.scheduler import ADOPTIONS, ATTEMPTS_LOST, PROCESSES_DEAD
 from headway.runtime.seam import nothing

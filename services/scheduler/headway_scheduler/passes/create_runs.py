@@ -18,9 +18,9 @@ from headway.db.scheduling.scope import Choice
 from headway.decide.scheduling.due import MOST_ROLLED, due
 from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, SkippedInterval
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import TimetableError
-from headway.domain.spec import DagSpec
 from headway.domain.states import RunType
 from headway.runtime.interrupt import computed, interrupted
 from headway.runtime.seam import nothing

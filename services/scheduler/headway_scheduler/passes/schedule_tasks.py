@@ -13,9 +13,9 @@ from headway.db.scheduling import run_events, run_snapshots, runs, tasks, wakes
 from headway.db.scheduling.run_snapshots import WokenRun
 from headway.db.scheduling.scope import Choice
 from headway.decide.scheduling.settle import Settlement
-from headway.domain.callbacks import CallbackEvent, RunReason, run_event
+from headway.domain.dag.callbacks import CallbackEvent, RunReason, run_event
+from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
-from headway.domain.trigger_rules import Tally
 from headway.metrics.scheduler import RETRIES, RUNS_ENDED
 from headway.runtime.seam import nothing
 from headway_scheduler.replica import Replica

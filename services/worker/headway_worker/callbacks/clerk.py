@@ -18,8 +18,8 @@ from headway.db.execution.callback_claims import (
     DueWork,
 )
 from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import HeadwayError
-from headway.domain.spec import DagSpec
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.supply import Code
 from headway_worker.tenure import Renewal

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from headway.domain.callbacks import MOST_TRIES
-from headway.domain.notifiers import MOST_SENDS
+from headway.domain.dag.callbacks import MOST_TRIES
+from headway.domain.dag.notifiers import MOST_SENDS
 from headway.domain.states import Outcome
 from headway.runtime.attempt_logs import CallbackLogKey
 from headway.runtime.settings import WorkerSettings

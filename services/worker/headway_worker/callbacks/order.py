@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.runtime.frames import Frame
 from headway.sdk.facts import RunFacts
 from headway_worker.order import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from headway.db.execution.callback_claims import ClaimedCallback
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import RunState, TaskState
 from headway.sdk.facts import RunFacts
 from headway_worker.callbacks.order import CallbackOrder

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from headway.decide.explain.wording import command, counted
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.notifiers import NotifyEvent
 from headway.domain.errors import HeadwayError
-from headway.domain.notifiers import NotifyEvent
 from headway_worker.notifications.order import NotificationOrder
 
 LONGEST_CAUSE: Final = 500

@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headway.domain.connection import Connection
-from headway.domain.handle import OnHandle
-from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.domain.spark_work import OnHandle, SparkFigures, SparkProgress
 from headway.runtime.clock import SystemClock
 from headway.runtime.starting import uninterrupted
 from headway.sdk.bundle_code import BundleCode

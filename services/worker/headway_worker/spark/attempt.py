@@ -5,7 +5,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.runtime import settings
 from headway.runtime.clock import Clock, SystemClock

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headway.domain.handle import OnHandle
+from headway.domain.spark_work import OnHandle
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.driver import SubmitSettings, write_properties

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 from uuid import uuid4
 
-from headway.domain.handle import CLUSTER, Handle, OnHandle
+from headway.domain.spark_work import CLUSTER, Handle, OnHandle
 from headway.runtime.starting import uninterrupted
 from headway.runtime.tether import dies_with_parent
 from headway.sdk.runtime import SparkApplication

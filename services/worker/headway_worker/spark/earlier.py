@@ -11,7 +11,7 @@ from typing import Final
 from headway.db.execution.attempts import Claimed
 from headway.db.execution.spark_work import EarlierAttempt
 from headway.domain.errors import HeadwayError
-from headway.domain.handle import CLUSTER
+from headway.domain.spark_work import CLUSTER
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway_worker.clerk import WorkerDatabase

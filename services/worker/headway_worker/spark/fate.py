@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from headway.domain.handle import Handle
+from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 
 _STATE: Final = re.compile(r"^\s*State : (\w+)", re.MULTILINE)

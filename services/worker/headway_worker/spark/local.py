@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headway.domain.connection import Connection
-from headway.domain.names import check_key
-from headway.domain.secret_kind import SecretKind
+from headway.domain.dag.names import check_key
+from headway.domain.variable import SecretKind
 from headway.embedded.java import find_java_home
 from headway.runtime import settings
 from headway.runtime.scrub import scrubbed_environment

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Final, NoReturn
 from uuid import uuid4
 
-from headway.domain.handle import CLUSTER, Handle, name_of
+from headway.domain.spark_work import CLUSTER, Handle, name_of
 from headway.domain.states import Outcome
 from headway.runtime.clock import Clock
 from headway.runtime.unraisable import raised_again

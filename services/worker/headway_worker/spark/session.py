@@ -21,7 +21,7 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.proto import GetStatusResponse
 from pyspark.sql.connect.session import SparkSession
 
-from headway.domain.handle import OnHandle
+from headway.domain.spark_work import OnHandle
 from headway.runtime.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import OF_THE_WORKER, SparkError

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, text
 
 from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
 from headway.decide.changes.intervene import Instance, Intervention
-from headway.domain.handle import outliving
+from headway.domain.spark_work import outliving
 from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
 
 LOCK_RUN = text("""

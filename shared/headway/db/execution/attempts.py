@@ -15,10 +15,10 @@ from headway.db.core.prepared import hot
 from headway.db.core.processes import Identity
 from headway.db.execution import callbacks, notified_events
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.handle import Handle
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.retry import Next
 from headway.domain.interval import DataInterval
-from headway.domain.retry import Next
+from headway.domain.spark_work import Handle
 from headway.domain.states import TERMINAL, Outcome, RunType, TaskState
 
 ANY_QUEUED = hot("""

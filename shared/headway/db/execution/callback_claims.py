@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, text
 
 from headway.db.core.processes import Identity
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import MOST_TRIES, CallbackEvent
+from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import CALLBACK_MOVES, CallbackState, RunType
 

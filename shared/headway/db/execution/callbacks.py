@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
-from headway.domain.callbacks import CallbackEvent, task_event
+from headway.domain.dag.callbacks import CallbackEvent, task_event
 from headway.domain.states import TaskState
 
 if TYPE_CHECKING:

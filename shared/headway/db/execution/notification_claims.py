@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, text
 from headway.db.core.processes import Identity
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport, actor_of, sources_of
 from headway.domain.arguments import JsonValue
-from headway.domain.notifiers import MOST_SENDS, MOST_TOLD, NotifyEvent, wait_after
+from headway.domain.dag.notifiers import MOST_SENDS, MOST_TOLD, NotifyEvent, wait_after
 from headway.domain.states import CallbackState
 
 # Whether it may be taken is judged on the locked row: another worker may have it by now.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, text
 
-from headway.domain.callbacks import task_event
+from headway.domain.dag.callbacks import task_event
 from headway.domain.states import TaskState
 
 if TYPE_CHECKING:

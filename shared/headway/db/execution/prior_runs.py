@@ -3,8 +3,7 @@
 from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
-from headway.domain.interval import DataInterval
-from headway.domain.prior_run import PriorRun
+from headway.domain.interval import DataInterval, PriorRun
 
 # From date to date by the index of automated runs: few have failed since the last success.
 LAST_SUCCESS = hot("""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, text
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.callback_claims import CallbackKey
 from headway.db.execution.notification_claims import NotificationKey
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 from headway.runtime.keyring import Sealed
 
 ASK = text("""

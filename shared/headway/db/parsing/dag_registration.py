@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.parsing.files import FileKey
 from headway.db.parsing.versions import NewVersion
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 
 IN_FORCE = text("""
     SELECT dag.dag_id, version.id, version.fingerprint, version.manifest_hash

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 
-from headway.domain.spec import DagSpec
+from headway.domain.dag.spec import DagSpec
 
 ADD_OF_VERSIONS = text("""
     INSERT INTO dag_deadline (version_id, task_id, name, reference, seconds, at, backfills)

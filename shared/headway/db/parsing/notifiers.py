@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
-from headway.domain.notifiers import NotifierSpec
-from headway.domain.spec import DagSpec
+from headway.domain.dag.notifiers import NotifierSpec
+from headway.domain.dag.spec import DagSpec
 
 if TYPE_CHECKING:
     pass

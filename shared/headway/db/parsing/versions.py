@@ -9,8 +9,8 @@ from sqlalchemy import Connection, text
 from headway.db.parsing import deadlines, notifiers
 from headway.db.parsing import stored_code as stored
 from headway.decide.scheduling.graph import DagGraph, starts
-from headway.domain.spec import DagSpec, TaskSpec
-from headway.domain.weights import priorities
+from headway.domain.dag.spec import DagSpec, TaskSpec
+from headway.domain.dag.weights import priorities
 from headway.serialization.definitions import define
 
 # The newest, should an older release have stored one twice.

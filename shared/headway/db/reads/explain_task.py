@@ -18,7 +18,7 @@ from headway.decide.explain.snapshot import (
     RunRow,
     TaskRow,
 )
-from headway.domain.handle import outliving
+from headway.domain.spark_work import outliving
 from headway.domain.states import TERMINAL, Outcome, Phase, RunState, TaskState
 
 READ_ONLY = text("SET TRANSACTION READ ONLY")

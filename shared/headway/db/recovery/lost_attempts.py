@@ -11,9 +11,9 @@ from headway.db.execution import callbacks, notified_events
 from headway.db.execution.attempts import Report, report
 from headway.db.execution.callbacks import events_of
 from headway.decide.scheduling.lost import SilenceCount
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.handle import outliving
-from headway.domain.retry import Next
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.retry import Next
+from headway.domain.spark_work import outliving
 from headway.domain.states import OnLost, Outcome, Role, TaskState, sources
 
 # The order makes it a scan of the index of live attempts, which alone clears that index of

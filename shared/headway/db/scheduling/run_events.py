@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
-from headway.domain.callbacks import CallbackEvent, RunReason
+from headway.domain.dag.callbacks import CallbackEvent, RunReason
 
 if TYPE_CHECKING:
     pass

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, text
 from headway.db.core.prepared import hot
 from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
 from headway.decide.scheduling.settle import TaskStanding, Undecided
+from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
-from headway.domain.trigger_rules import Tally
 
 # Woken runs are found by hopping through the index of wakes, and each is locked as it is found:
 # no further one is looked for when there are enough.

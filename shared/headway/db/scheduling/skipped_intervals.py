@@ -7,7 +7,7 @@ from sqlalchemy import Connection, text
 
 from headway.decide.explain.snapshot import SkippedRow
 from headway.decide.scheduling.due_plan import SkippedInterval
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
 from headway.timetables.base import DagRunInfo
 
 ADD = text("""

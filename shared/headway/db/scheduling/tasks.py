@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
+from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import TERMINAL, TaskState
-from headway.domain.trigger_rules import Tally
 
 # A task's place in the line is the second in which it was scheduled, earlier by what its
 # priority is worth.  So it gains on others by waiting, and the order never changes.  Each lane is

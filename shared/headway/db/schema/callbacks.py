@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, identity, moment, one_of
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import CallbackState
 
 Table(

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, moment, one_of
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
 
 Table(
     "passed_interval",

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, identity, moment, one_of
-from headway.domain.deadline import DeadlineMoment
+from headway.domain.dag.deadline import DeadlineMoment
 from headway.domain.states import DeadlineState
 
 Table(

@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 
 from headway.db.schema.columns import METADATA, identity, moment, one_of
-from headway.domain.notifiers import NotifyEvent
+from headway.domain.dag.notifiers import NotifyEvent
 from headway.domain.states import CallbackState
 
 Table(

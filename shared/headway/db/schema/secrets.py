@@ -3,7 +3,7 @@
 from sqlalchemy import CheckConstraint, Column, LargeBinary, PrimaryKeyConstraint, Table, Text, text
 
 from headway.db.schema.columns import METADATA, moment
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 
 _KINDS = f"kind IN ({', '.join(repr(str(kind)) for kind in SecretKind)})"
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.domain.secret_kind import SecretKind
+from headway.domain.variable import SecretKind
 from headway.runtime.keyring import Sealed
 
 EVERY_DAG: Final = "*"

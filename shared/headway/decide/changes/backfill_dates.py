@@ -5,8 +5,8 @@ from datetime import datetime, time, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError
-from headway.domain.spec import DagSpec
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import Any, Final, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
-from headway.domain.spec import DagSpec, TaskSpec
+from headway.domain.dag.spec import DagSpec, TaskSpec
 
 LARGEST: Final = 512 * 1024
 """Bytes of a file beyond which it is compared by its hash alone."""

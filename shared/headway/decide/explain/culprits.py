@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from headway.decide.scheduling.settle import RunStanding
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.spec import TaskSpec
 from headway.domain.states import TaskState
 
 _SUCCESS: Final = frozenset({TaskState.SUCCESS})

@@ -6,7 +6,7 @@ from typing import Final
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.decide.explain.snapshot import DagRow, SkippedRow
 from headway.decide.explain.wording import command, instant
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
 from headway.domain.interval import DataInterval
 
 _WHY: Final[Mapping[SkipReason, str]] = {

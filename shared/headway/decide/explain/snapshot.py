@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
 from headway.domain.states import Outcome, Phase, RunState, TaskState
 
 

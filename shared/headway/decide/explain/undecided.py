@@ -11,10 +11,10 @@ from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow, alive
 from headway.decide.explain.wording import command, counted, listed
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, Settlement, TaskStanding, settle
-from headway.domain.mapping import described
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.mapping import described
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.trigger_rules import Tally, TriggerRule, Verdict, judge
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.domain.trigger_rules import Tally, TriggerRule, Verdict, judge
 
 _FIRST: Final = {
     TriggerRule.ONE_SUCCESS: "The success of one of them.",

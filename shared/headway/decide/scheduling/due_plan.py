@@ -7,9 +7,9 @@ from typing import Final
 
 from headway.decide.scheduling.backfilled import BackfilledInterval
 from headway.decide.scheduling.rollup import over
-from headway.domain.catchup import Catchup, Overlap, SkipReason
+from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
+from headway.domain.dag.spec import DagSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec
 from headway.timetables.base import DagRunInfo, TimeRestriction
 
 ANY: Final = 2**31 - 1

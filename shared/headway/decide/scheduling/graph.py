@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from headway.domain.spec import DagSpec, TaskSpec
-from headway.domain.trigger_rules import TriggerRule
+from headway.domain.dag.spec import DagSpec, TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.timetables import registry
 from headway.timetables.base import Timetable
 

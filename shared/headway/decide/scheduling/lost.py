@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from headway.domain.retry import MOST_LOSSES, Next, after_loss
+from headway.domain.dag.retry import MOST_LOSSES, Next, after_loss
 from headway.domain.states import OnLost, TaskState
 
 FEW: Final = 10

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway.decide.scheduling.graph import DagGraph
+from headway.domain.dag.mapping import MAX_MAP_LENGTH, map_length
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.trigger_rules import Tally, Verdict, judge
 from headway.domain.errors import DagError
-from headway.domain.mapping import MAX_MAP_LENGTH, map_length
-from headway.domain.spec import TaskSpec
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.domain.trigger_rules import Tally, Verdict, judge
 
 Counts = Mapping[TaskState, int]
 Lengths = Mapping[tuple[str, str], int | None]

@@ -78,7 +78,7 @@ ANSWERS: Mapping[str, Fault] = {
     ),
     "names_a_function_as_timetable": hostile(
         """
-        from headway.domain.spec import TimetableSpec
+        from headway.domain.dag.spec import TimetableSpec
         answer(codec.encode(spec(timetable=TimetableSpec(name="os.system", arguments={}))))
         """,
         f"{UNUSABLE} …os.system…",

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headway.decide.changes.backfill_dates import MOST_RUNS, plan_backfill, plan_dates
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.errors import DagError
-from headway.domain.spec import DagSpec, TimetableSpec
 from headway.timetables import registry
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.cron import CronTimetable, DataTimetable

@@ -15,8 +15,8 @@ from headway.decide.changes.backfill import (
 )
 from headway.decide.changes.backfill_dates import apart, plan_backfill, plan_dates
 from headway.domain.backfill import Reprocess
+from headway.domain.dag.spec import DagSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec
 from headway.domain.states import RunState
 from headway.timetables import registry
 from headway.timetables.base import Timetable

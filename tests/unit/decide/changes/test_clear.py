@@ -9,8 +9,8 @@ import pytest
 from headway.decide.changes.clear import Selection, below, clear, scope
 from headway.decide.changes.intervene import Instance, Intervention
 from headway.decide.scheduling.graph import DagGraph
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.errors import ConflictError
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.states import Phase, TaskState
 from headway.runtime.clock import SystemClock
 

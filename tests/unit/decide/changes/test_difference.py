@@ -8,7 +8,7 @@ import pytest
 
 from headway.decide.changes import difference
 from headway.decide.changes.difference import ABSENT, LARGEST, Structure, TaskChange
-from headway.domain.spec import MapInput, TimetableSpec
+from headway.domain.dag.spec import MapInput, TimetableSpec
 from headway.testing import seed
 
 

@@ -9,8 +9,8 @@ from headway.decide.changes.clear import Selection
 from headway.decide.changes.intervene import Instance, Intervention
 from headway.decide.changes.repin import repin
 from headway.decide.scheduling.graph import DagGraph
+from headway.domain.dag.spec import MapInput, TaskSpec
 from headway.domain.errors import ConflictError
-from headway.domain.spec import MapInput, TaskSpec
 from headway.domain.states import Phase, TaskState
 from headway.testing import seed
 

@@ -8,7 +8,7 @@ import pytest
 from headway.decide.explain.explanation import Reason
 from headway.decide.explain.skipped import explain_passed
 from headway.decide.explain.snapshot import DagRow, SkippedRow
-from headway.domain.catchup import SkipReason
+from headway.domain.dag.catchup import SkipReason
 from headway.domain.interval import DataInterval
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

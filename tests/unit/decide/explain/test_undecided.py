@@ -14,9 +14,9 @@ from headway.decide.explain.undecided import (
 )
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import RunState, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.testing.seed import START
 
 RUN = RunRow(

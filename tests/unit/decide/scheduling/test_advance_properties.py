@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import Settlement
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.domain.trigger_rules import TriggerRule
 from headway.testing.paper_run import PaperRun, left_in, states_of
 
 MOST = 4

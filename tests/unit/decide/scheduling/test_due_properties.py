@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headway.decide.scheduling.backfilled import BackfilledInterval
 from headway.decide.scheduling.due import due
 from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, ScheduleStanding
-from headway.domain.catchup import Catchup, Overlap, SkipReason
+from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
 from headway.testing import every_timetable
 from headway.timetables.base import DagRunInfo, Timetable

@@ -15,7 +15,7 @@ from headway.decide.scheduling.due_plan import (
     ScheduleStanding,
     SkippedInterval,
 )
-from headway.domain.catchup import Catchup, Overlap, SkipReason
+from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable

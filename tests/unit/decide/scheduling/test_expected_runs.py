@@ -7,7 +7,7 @@ from itertools import islice
 from headway.decide.scheduling.backfilled import BackfilledInterval
 from headway.decide.scheduling.due import expected
 from headway.decide.scheduling.due_plan import ScheduleRules, ScheduleStanding
-from headway.domain.catchup import Catchup, Overlap
+from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.interval import DataInterval
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.cron import DataTimetable

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph, starts
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
-from headway.domain.trigger_rules import TriggerRule
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 
 OVER = (MapInput(argument="n", length=2),)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.decide.scheduling.lost import FEW, FollowedAttempt, is_storm, what_follows
-from headway.domain.retry import MOST_LOSSES, Next, after_loss
+from headway.domain.dag.retry import MOST_LOSSES, Next, after_loss
 from headway.domain.states import OnLost, TaskState
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.domain.trigger_rules import TriggerRule
 
 NONE = TaskState.NONE
 ENDED = sorted(TERMINAL)

@@ -7,9 +7,9 @@ import pytest
 
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import Lengths, RunStanding, Settlement, TaskStanding, settle
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import RunState, TaskState
-from headway.domain.trigger_rules import Tally, TriggerRule
 
 NONE, SCHEDULED, SUCCESS = TaskState.NONE, TaskState.SCHEDULED, TaskState.SUCCESS
 FAILED, SKIPPED = TaskState.FAILED, TaskState.SKIPPED

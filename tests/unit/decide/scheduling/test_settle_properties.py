@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, Settlement, TaskStanding, settle
-from headway.domain.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import MOVES, TERMINAL, Role, RunState, TaskState
-from headway.domain.trigger_rules import TriggerRule
 
 NONE = TaskState.NONE
 

@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
-from headway.domain.callbacks import CallbackEvent
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
-from headway.domain.spec import DagSpec, TimetableSpec
 from headway.domain.states import CallbackState, RunType
 from headway.runtime.forker import Exit
 from headway.runtime.log_lines import LogSource

@@ -1,21 +1,54 @@
-"""Retry: whether a task that did not succeed is tried again, and when."""
+"""Retry: whether a task that did not succeed is tried again, and when.
+
+A delay may be spread, so that what failed together is not tried again together.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from hashlib import sha256
+from typing import Final, TypeAlias
 
-from headway.domain.jitter import AttemptNumber, Jitter, spread
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.spec import Jitter, TaskSpec
 from headway.domain.states import OnLost, Outcome, TaskState
+
+AttemptNumber: TypeAlias = tuple[int, int]
+"""A task instance, and the number of its attempt."""
+
+
+_WIDE: Final = 2**64
+
+
+def spread(seconds: float, jitter: Jitter, attempt: AttemptNumber) -> float:
+    """Return a delay of at most so many seconds, and with `EQUAL` at least half of them.
+
+    The same attempt always gets the same one, whoever asks.
+    """
+    match jitter:
+        case Jitter.NONE:
+            return seconds
+        case Jitter.EQUAL:
+            return seconds / 2 + seconds / 2 * _fraction(attempt)
+        case Jitter.FULL:
+            return seconds * _fraction(attempt)
+
+
+def _fraction(attempt: AttemptNumber) -> float:
+    """Return a number of [0, 1) that follows from the attempt, and from nothing else."""
+    digest = sha256("{}-{}".format(*attempt).encode()).digest()
+    return int.from_bytes(digest[:8]) / _WIDE
+
 
 LONGEST_DELAY: Final = timedelta(hours=24)
 """Up to which the delay doubles, unless the task says otherwise."""
 
+
 LONGEST_WAIT: Final = timedelta(days=3650)
 """What no delay exceeds: later dates have no place in the database."""
 
+
 MOST_LOSSES: Final = 10
 """How often a task's attempts may be lost to workers that die or stop before it fails."""
+
 
 LONGEST_LOSS_DELAY: Final = timedelta(minutes=1)
 

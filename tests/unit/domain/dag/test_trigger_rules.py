@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.domain.trigger_rules import Tally, TriggerRule, Verdict, judge
+from headway.domain.dag.trigger_rules import Tally, TriggerRule, Verdict, judge
 
 W, R, S, U = Verdict.WAIT, Verdict.RUN, Verdict.SKIP, Verdict.UPSTREAM_FAILED
 LETTER = {"W": W, "R": R, "S": S, "U": U}

@@ -5,10 +5,10 @@ from math import inf, nan
 
 import pytest
 
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.validation import check_sound
 from headway.domain.errors import DagError
-from headway.domain.soundness import check_sound
-from headway.domain.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
-from headway.domain.trigger_rules import TriggerRule
 
 
 def task(task_id: str, *upstream: str) -> TaskSpec:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.domain.spec import TaskSpec
-from headway.domain.weights import HEAVIEST, WeightRule, priorities
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.weights import HEAVIEST, WeightRule, priorities
 
 
 def task(

@@ -8,17 +8,11 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
+from headway.domain.dag.mapping import MAX_MAP_LENGTH
+from headway.domain.dag.names import check_key
+from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
-from headway.domain.mapping import MAX_MAP_LENGTH
-from headway.domain.names import check_key
-from headway.domain.spec import (
-    LONGEST_INTERVAL,
-    SHORTEST_INTERVAL,
-    DagSpec,
-    MapInput,
-    TaskSpec,
-)
-from headway.domain.trigger_rules import TriggerRule
 
 LARGEST_NUMBER: Final = 2**31 - 1
 """What a whole number in the database may be."""

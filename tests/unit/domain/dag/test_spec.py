@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from headway.domain.catchup import Catchup
-from headway.domain.spec import DagSpec, TimetableSpec
+from headway.domain.dag.catchup import Catchup
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 
 
 def spec(**fields: Any) -> DagSpec:

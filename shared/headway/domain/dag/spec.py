@@ -3,22 +3,36 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from itertools import chain
 
 from headway.domain.arguments import JsonValue
-from headway.domain.callbacks import CallbackEvent
-from headway.domain.catchup import Catchup, Overlap
-from headway.domain.deadline import DeadlineSpec
-from headway.domain.jitter import Jitter
-from headway.domain.notifiers import NotifierSpec, ends, of_tasks
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.deadline import DeadlineSpec
+from headway.domain.dag.notifiers import NotifierSpec, ends, of_tasks
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
 from headway.domain.states import OnLost
-from headway.domain.trigger_rules import TriggerRule
-from headway.domain.weights import WeightRule
+
+
+class Jitter(StrEnum):
+    """Which part of a delay is left to chance: none of it, its second half, or all of it."""
+
+    NONE = "none"
+    EQUAL = "equal"
+    FULL = "full"
+
 
 DEFAULT_POOL = "default_pool"
+
+
 DEFAULT_QUEUE = "default"
 
+
 SHORTEST_INTERVAL = 1
+
+
 LONGEST_INTERVAL = 366 * 86400
 """What the `min_file_process_interval` of a DAG may be, in seconds."""
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final
 
+from headway.domain.dag.spec import MapInput
 from headway.domain.errors import DagError
-from headway.domain.spec import MapInput
 
 MAX_MAP_LENGTH: Final = 100_000
 """Instances of one mapped task in one run, unless the settings say otherwise."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.domain.handle import outliving
+from headway.domain.spark_work import outliving
 
 APP = {"mode": "cluster", "application_id": "app-1"}
 

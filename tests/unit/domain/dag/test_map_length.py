@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.domain.dag.mapping import MAX_MAP_LENGTH, item_indexes, map_length
+from headway.domain.dag.spec import MapInput
 from headway.domain.errors import DagError
-from headway.domain.mapping import MAX_MAP_LENGTH, item_indexes, map_length
-from headway.domain.spec import MapInput
 
 LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 

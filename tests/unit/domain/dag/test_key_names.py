@@ -1,7 +1,7 @@
 import pytest
 
+from headway.domain.dag.names import LONGEST_NAME, check_key, check_run_id
 from headway.domain.errors import DagError
-from headway.domain.names import LONGEST_NAME, check_key, check_run_id
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.domain.jitter import Jitter
-from headway.domain.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
-from headway.domain.spec import TaskSpec
+from headway.domain.dag.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
+from headway.domain.dag.spec import Jitter, TaskSpec
 from headway.domain.states import OnLost, Outcome, TaskState
 
 ATTEMPT = (7, 1)

@@ -1,0 +1,1 @@
+"""What a DAG file specifies: tasks, rules, retries, callbacks, deadlines, notifiers."""
