@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 
 from benchmarks.server import Database
 from headway.db.access.logins import Login
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 
 PROFILES: Final = os.environ.get("HEADWAY_BENCH_PROFILES")
 """A folder for profiles of the schedulers (cProfile) and their costliest statements."""

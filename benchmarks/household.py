@@ -19,7 +19,7 @@ from benchmarks.server import Database
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.core import notices
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 
 PATIENCE: Final = 60.0
 LOGINS: Final = {

@@ -29,11 +29,11 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.db.core import identity, notices, processes
 from headway.db.core.notices import NoticeSender
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_clock import DatabaseClock
-from headway.runtime.settings import SchedulerSettings
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.replica import Replica
 
@@ -199,7 +199,7 @@ def _services(database: Database) -> Iterator[tuple[Fleet, Timed, Watch]]:
         with engine.begin() as conn:
             me = processes.register(conn, "scheduler", ("bench", os.getpid()), "bench")
         identity.introduce(engine, me)
-        given = settings.read(SchedulerSettings, parallelism=1_000_000)
+        given = configuration.read(SchedulerSettings, parallelism=1_000_000)
         notifier = NoticeSender(lambda told: notices.send(engine, told), SystemClock())
         clock = DatabaseClock(SystemClock(), given.max_clock_skew)
         timed = Timed(SchedulerJob(Replica(engine, me, given), clock, notifier))

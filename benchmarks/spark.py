@@ -19,7 +19,7 @@ from headway.cli.acting import TOLD
 from headway.db.core import engine as engines
 from headway.db.core import notices
 from headway.db.reads import views
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 NAME: Final = "spark"
 REPEAT: Final = 3

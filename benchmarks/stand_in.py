@@ -24,9 +24,10 @@ from headway.db.execution.attempts import Report
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
-from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Pace
-from headway.runtime.settings import DatabaseSettings, read
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.database import DatabaseSettings
 
 BATCH: Final = 1000
 SLOTS: Final = 1_000_000

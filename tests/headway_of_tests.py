@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from functools import partial
 
 from headway.cli import main, stack, standalone
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 from headway.testing import modes, pgbouncer
 
 
 @contextmanager
 def front(url: str) -> Iterator[Callable[[str], str]]:
     before = pgbouncer.front if modes.pooled() else stack.nothing
-    addresses = settings.home() / modes.ADDRESSES
+    addresses = configuration.home() / modes.ADDRESSES
     addresses.touch(mode=0o600)
 
     def noted(address: str) -> str:

@@ -26,7 +26,7 @@ from deploy.helm.json_schema import (
     when,
 )
 
-from headway.runtime.settings import Settings
+from headway.runtime.settings.configuration import Settings
 
 GIVEN: Final = {
     "scheduler": {"http_port"},

@@ -31,7 +31,9 @@ from deploy.helm.json_schema import (
 )
 from deploy.helm.service_schema import autoscaling, forker, pod, settings_of, spark, worker
 
-from headway.runtime.settings import ParserSettings, SchedulerSettings, WorkerSettings
+from headway.runtime.settings.parser import ParserSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.settings.worker import WorkerSettings
 
 PATH: Final = Path(__file__).parent / "headway" / "values.schema.json"
 

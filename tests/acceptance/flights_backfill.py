@@ -25,7 +25,7 @@ from tests.acceptance.killing import BAG, Killer
 from tests.acceptance.tables import Tables, differences
 
 from headway.cli.demo import DAG_ID, examples_folder
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import Machine, until
 
 FIRST: Final = date(2013, 1, 1)

@@ -12,7 +12,7 @@ from random import Random
 from threading import Event, Thread
 from typing import Final
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import Machine
 
 BAG: Final = ("scheduler", "scheduler", "client", "worker")

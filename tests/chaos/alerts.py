@@ -10,7 +10,7 @@ from typing import Final
 from tests.chaos.scene import Scene
 from tests.chaos.services import port_setting
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.testing.alerts import RULES
 from headway.testing.prometheus import Prometheus, prometheus
 

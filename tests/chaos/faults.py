@@ -11,7 +11,7 @@ from tests.chaos.other_faults import OtherFaults
 from tests.chaos.process_faults import ProcessFaults
 from tests.chaos.scene import Scene
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 Fault: TypeAlias = tuple[str, Callable[[], Steps]]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, TypeAlias
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 Steps: TypeAlias = Generator[None, None, bool]
 """A fault in progress; it returns whether its effect was seen."""

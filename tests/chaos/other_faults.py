@@ -14,7 +14,7 @@ from tests.chaos.lanes import Steps, Timer
 from tests.chaos.scene import Scene
 from tests.chaos.services import Service
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 RUNNING: Final = text("""
     SELECT run.dag_id, run.run_id, task.task_id

@@ -27,7 +27,7 @@ from headway.db.access import migrate
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing import invariants, logins
 from headway.testing.machine import processes_below, until
 from headway.testing.relay import Relay, relay

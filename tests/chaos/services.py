@@ -10,8 +10,8 @@ from typing import Final
 
 import psutil
 
-from headway.runtime.clock import Clock
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.processes.parent_death import dies_with_parent
 
 DECLARED_DEAD: Final = 3
 """The exit status of a service that others have declared dead."""

@@ -15,21 +15,25 @@ from tests.chart.wiring import loose_ends
 
 from headway.domain.connection import Connection
 from headway.domain.variable import SecretKind
-from headway.runtime import settings
-from headway.runtime.configuration import variable
-from headway.runtime.role_settings import RoleSettings
-from headway.runtime.secret_settings import SecretsSettings, variable_of
+from headway.runtime.settings import configuration
+from headway.runtime.settings.configuration import Settings, variable
+from headway.runtime.settings.database import DatabaseSettings, RoleSettings
+from headway.runtime.settings.logs import LogSettings
+from headway.runtime.settings.parser import ParserSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.settings.secret_keys import SecretsSettings, variable_of
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.spark.connection import SparkKind, spark_connection
 
-READS: dict[str, list[type[settings.Settings]]] = {
-    "await-migration": [settings.DatabaseSettings],
-    "migrate": [settings.DatabaseSettings, RoleSettings],
-    "scheduler": [settings.DatabaseSettings, settings.SchedulerSettings],
-    "parser": [settings.DatabaseSettings, settings.ParserSettings],
+READS: dict[str, list[type[Settings]]] = {
+    "await-migration": [DatabaseSettings],
+    "migrate": [DatabaseSettings, RoleSettings],
+    "scheduler": [DatabaseSettings, SchedulerSettings],
+    "parser": [DatabaseSettings, ParserSettings],
     "worker": [
-        settings.DatabaseSettings,
-        settings.WorkerSettings,
-        settings.LogSettings,
+        DatabaseSettings,
+        WorkerSettings,
+        LogSettings,
         SecretsSettings,
     ],
     "forker": [],
@@ -73,7 +77,7 @@ def test_headway_takes_the_settings_of_every_container(
                 for given, value in variables(container).items():
                     its.setenv(given, value)
                 for model in READS[container["name"]]:
-                    assert settings.read(model), where
+                    assert configuration.read(model), where
 
 
 def test_no_container_has_a_setting_that_it_does_not_read() -> None:

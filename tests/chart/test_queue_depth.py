@@ -9,7 +9,8 @@ from tests.chart.rendering import of_kind, rendered
 
 from headway.db.access.logins import Login
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.logins import bare_connection
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -95,7 +96,7 @@ def test_it_is_what_schedulers_queue_once_there_are_workers(engine: Engine, dept
     seed.scheduled(engine, seed.wide(7, "other"))
     expected = depth()
     seed.register(engine, "worker")
-    given = settings.read(settings.SchedulerSettings)
+    given = configuration.read(SchedulerSettings)
     replica = Replica(engine, seed.register(engine), given)
 
     queued = 0

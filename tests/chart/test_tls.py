@@ -20,8 +20,8 @@ from headway.db.core import engine as engines
 from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
 from headway.embedded.postgres import PostgresServer
-from headway.runtime import settings
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.settings import configuration
 from headway.testing.pgbouncer import wait_until_ready
 from headway.testing.required import required_program
 
@@ -221,7 +221,9 @@ def test_a_service_listens_to_postgres_itself_past_pgbouncer(
     for name, value in server.environment(container, pooled).items():
         monkeypatch.setenv(name, value)
 
-    engine = registration._heard_at(engines.connect(settings.environment()["HEADWAY_DATABASE_URL"]))
+    engine = registration._heard_at(
+        engines.connect(configuration.environment()["HEADWAY_DATABASE_URL"])
+    )
 
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))

@@ -9,7 +9,9 @@ from deploy.helm import values_readme, values_schema
 from deploy.helm.service_schema import GIVEN
 from tests.chart.rendering import CHART
 
-from headway.runtime.settings import ParserSettings, SchedulerSettings, WorkerSettings
+from headway.runtime.settings.parser import ParserSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.settings.worker import WorkerSettings
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.images import postgres_image
 from headway.testing.machine import until
 from headway.testing.podman import Podman

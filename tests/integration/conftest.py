@@ -8,7 +8,8 @@ from typing import TypeAlias
 import pytest
 from sqlalchemy import Engine
 
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway_scheduler.replica import Replica
 
@@ -33,7 +34,7 @@ def new_replica(engine: Engine) -> NewReplica:
     """Make another scheduler replica on the same database, with these settings."""
 
     def make(**given: object) -> Replica:
-        read = settings.read(settings.SchedulerSettings, **given)
+        read = configuration.read(SchedulerSettings, **given)
         return Replica(engine, seed.register(engine), read)
 
     return make

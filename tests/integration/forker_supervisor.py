@@ -8,9 +8,9 @@ import os
 import signal
 import sys
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildLimits, ChildSpec, Forker
-from headway.runtime.frames import receive_frame
+from headway.runtime.processes.frames import receive_frame
 
 forker = Forker.start(["forker_targets"], dict(os.environ))
 log = os.open(os.devnull, os.O_WRONLY)

@@ -13,7 +13,7 @@ from pathlib import Path
 from socket import socket
 from typing import Any
 
-from headway.runtime.frames import receive_frame, send_frame
+from headway.runtime.processes.frames import receive_frame, send_frame
 
 Argument = dict[str, Any]
 

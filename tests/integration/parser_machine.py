@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 from headway.db.access.registration import Registered
 from headway.db.core.notices import NoticeSender
 from headway.db.core.processes import Identity
-from headway.runtime import settings
-from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.parser import ParserSettings
 from headway.testing import seed
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import ParserHost
@@ -30,7 +30,7 @@ def manager_of(
     """Give the manager of a parser of that folder, which lists it twenty times a second."""
     wanted = {"dags": dags, "dag_dir_list_interval": 0.05, "watch": False, **given}
     home = dags.parent / "home"
-    around = ParserHost(home, (home,), settings.environment())
+    around = ParserHost(home, (home,), configuration.environment())
     with ExitStack() as ending:
         registered = Registered(
             engine,
@@ -40,7 +40,7 @@ def manager_of(
             Health(Bell(), CLOCK),
             ending,
         )
-        read = settings.read(ParserSettings, **wanted)
+        read = configuration.read(ParserSettings, **wanted)
         parsing = parsing_of(read, around, CLOCK)
         manager = ending.enter_context(assembled(registered, read, around, parsing, Bell()))
         yield manager

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headway.runtime.frames import receive_frame, send_frame
+from headway.runtime.processes.frames import receive_frame, send_frame
 
 Argument = dict[str, Any]
 LIBC = ctypes.CDLL(None, use_errno=True)

@@ -14,7 +14,8 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import Outcome, RunState, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.forced import force
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

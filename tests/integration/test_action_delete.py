@@ -18,7 +18,8 @@ from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import RunState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before, waiting, waiting_before

@@ -27,7 +27,8 @@ from headway.decide.changes.intervene import Intervention
 from headway.domain.backfill import Reprocess
 from headway.domain.dag.spec import MapInput, TimetableSpec
 from headway.domain.states import Role, RunState, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.forced import force
 from headway.testing.logins import logged_in

@@ -10,7 +10,8 @@ from sqlalchemy import Engine, text
 from headway.actions.trigger import TriggerRequest, trigger
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.errors import ConflictError
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

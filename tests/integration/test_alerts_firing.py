@@ -9,8 +9,8 @@ import yaml
 
 from headway.metrics import database, parser, process, scheduler, worker
 from headway.metrics.metric import ServiceKind
-from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health
 from headway.runtime.health.server import HealthServer, start
 from headway.testing.alerts import RULES, impatient

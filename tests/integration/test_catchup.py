@@ -28,7 +28,8 @@ from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunType
 from headway.metrics.scheduler import RUNS_ENDED
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
 from headway.testing.forced import force

@@ -9,7 +9,7 @@ from socket import socket, socketpair
 
 import pytest
 
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.bundle_imports import importing
 from headway.sdk.loading import load_dag_file

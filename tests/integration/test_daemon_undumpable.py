@@ -1,8 +1,8 @@
 """Daemons keep their secrets from others of the same user."""
 
 from headway.db.access import registration
-from headway.runtime.bell import Bell
-from headway.runtime.linux import become_dumpable, is_dumpable
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.processes.linux import become_dumpable, is_dumpable
 
 
 def test_a_registered_daemon_is_undumpable(database_url: str) -> None:

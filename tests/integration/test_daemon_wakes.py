@@ -15,7 +15,7 @@ from headway.db.core import engine as engines
 from headway.db.core import notices
 from headway.db.core.notices import SCHEDULER
 from headway.domain.errors import DatabaseError
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.testing import modes
 from headway.testing.pgbouncer import PgBouncer
 

@@ -21,7 +21,7 @@ from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
 from headway.domain.variable import SecretKind, StoredVariable
-from headway.runtime.keyring import KeyRing, new_key
+from headway.runtime.secrets.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.callbacks import ALL, caring, report, rows, runs
 from headway.testing.logins import logged_in

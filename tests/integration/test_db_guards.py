@@ -20,8 +20,8 @@ from headway.db.core.engine import is_transient
 from headway.db.core.events import Event
 from headway.domain.states import Phase, Role
 from headway.metrics.process import ILLEGAL_TRANSITIONS
-from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Found, Loop
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Found, Loop
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.logins import logged_in
 from headway.testing.metrics import total

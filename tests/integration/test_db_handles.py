@@ -21,8 +21,8 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.retry import MOST_LOSSES, Next
 from headway.domain.errors import ConflictError
 from headway.domain.states import OnLost, Outcome, TaskState
-from headway.runtime import settings
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.invariants import violations
 from headway_scheduler.passes.adopt import adopt
@@ -50,7 +50,7 @@ ATTEMPTS = text("""
 
 @pytest.fixture
 def me(engine: Engine) -> Replica:
-    quiet = settings.read(SchedulerSettings, lease_grace=10)
+    quiet = configuration.read(SchedulerSettings, lease_grace=10)
     return Replica(engine, seed.register(engine), quiet)
 
 
@@ -305,7 +305,7 @@ def test_it_is_explained(engine: Engine, me: Replica) -> None:
     def facts() -> str:
         with engine.begin() as conn:
             wanted = ExplainRequest("etl", RUN, "work")
-            return explain(conn, wanted, settings.read(SchedulerSettings), seed.START).facts[0]
+            return explain(conn, wanted, configuration.read(SchedulerSettings), seed.START).facts[0]
 
     left = "An attempt before it was lost, and has left application application_1_1 on its cluster"
     assert facts() == f"{left}: attempt 2 takes that up."

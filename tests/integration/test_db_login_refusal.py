@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from headway.db.core import engine as engines
 from headway.db.core.login_refusal import is_refusal, sqlstate_of_login
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 Answering = Callable[..., str]
 

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from headway.db.core import engine as engines
 from headway.db.core.engine import reader
 from headway.db.core.notices import WORKER, Listener
-from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Pace
 from headway.testing import modes
 from headway.testing.machine import until
 

@@ -10,8 +10,8 @@ from sqlalchemy import Engine, text
 from headway.db.core import engine as engines
 from headway.db.core import notices
 from headway.db.core.notices import SCHEDULER, STOP, WORKER, Listener, Notice, NoticeSender
-from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Pace
 from headway.testing import modes
 
 PATIENCE = 20.0

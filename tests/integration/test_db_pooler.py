@@ -13,7 +13,7 @@ from headway.db.access import migrate, registration
 from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.domain.errors import DatabaseError
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.testing import seed
 from headway.testing.pgbouncer import PgBouncer
 from headway.testing.postgres import ThrowawayPostgres

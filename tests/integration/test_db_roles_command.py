@@ -13,7 +13,7 @@ from headway.cli.database import _login
 from headway.cli.main import app
 from headway.db.access import grants_page, migrate, roles
 from headway.db.access.logins import Login
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 from headway.testing import logins
 from headway.testing.logins import bare_connection
 
@@ -23,14 +23,14 @@ def surroundings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> Iterator[None]:
     """Nothing from outside but the database of the test, as its owner."""
-    for name in settings.environment():
+    for name in configuration.environment():
         if name.startswith("HEADWAY_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
     monkeypatch.setenv("HEADWAY_DATABASE_URL", database_url)
-    settings.config_file.cache_clear()
+    configuration.config_file.cache_clear()
     yield
-    settings.config_file.cache_clear()
+    configuration.config_file.cache_clear()
 
 
 def says(*arguments: str) -> str:

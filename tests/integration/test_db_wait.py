@@ -16,7 +16,7 @@ from headway.cli.database_wait import wait
 from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.testing.clock import ExpiringClock
 from headway.testing.machine import until
 from headway.testing.postgres import ThrowawayPostgres

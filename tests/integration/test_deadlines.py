@@ -266,7 +266,8 @@ DIES = """
 import os, signal, sys
 from datetime import datetime
 from headway.db.core import engine as engines
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.settings.configuration import read
 from headway.testing import seed
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.replica import Replica

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 
 from headway.db.access import public_rights
 from headway.db.access.logins import Login
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 from headway.testing import logins
 from headway.testing.machine import until
 
@@ -21,7 +21,7 @@ from headway.testing.machine import until
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
     """Nothing from outside but the database of the test, as its owner."""
-    for name in settings.environment():
+    for name in configuration.environment():
         if name.startswith("HEADWAY_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
@@ -156,7 +156,7 @@ def test_a_home_of_another_account_is_a_row(tmp_path: Path) -> None:
         "import os, sys\n"
         "from headway.doctor import disk, settings, spark, state\n"
         "from headway.doctor.finding import Subject\n"
-        "from headway.runtime.clock import SystemClock\n"
+        "from headway.runtime.daemon.clock import SystemClock\n"
         "from pathlib import Path\n"
         "os.setuid(65534)\n"
         "here = Subject(dict(os.environ), Path(os.environ['HEADWAY_HOME']), SystemClock())\n"

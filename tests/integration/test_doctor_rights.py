@@ -16,7 +16,7 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.doctor import rights, server
 from headway.doctor.finding import DatabaseCheck, Examined, Finding
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.logins import bare_connection
 from headway.testing.postgres import ThrowawayPostgres
 

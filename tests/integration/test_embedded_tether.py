@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from headway.runtime import tether
-from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes import parent_death
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.processes.starting import uninterrupted
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a parent's death")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become ano
 # The child shares the launcher's output, which therefore ends when both have ended.
 LAUNCHER = """
 import signal, subprocess, sys
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 user = sys.argv[2] or None
 death = signal.Signals[sys.argv[1]]
 command = dies_with_parent(["sh", "-c", sys.argv[3]], on_death=death, user=user)
@@ -26,7 +26,7 @@ subprocess.Popen(command, start_new_session=True).wait()
 """
 SERVICE = """
 import os, sys, threading
-from headway.runtime.tether import die_with_parent
+from headway.runtime.processes.parent_death import die_with_parent
 die_with_parent(parent=os.getppid())
 print("ready", flush=True)
 threading.Event().wait()
@@ -81,7 +81,7 @@ def test_a_service_can_tether_itself() -> None:
 def test_it_does_not_start_when_its_parent_is_already_gone() -> None:
     options = ["--parent", str(os.getppid()), "--signal", "KILL"]
     late = subprocess.run(
-        [sys.executable, tether.__file__, *options, "--", "echo", "started"],
+        [sys.executable, parent_death.__file__, *options, "--", "echo", "started"],
         capture_output=True,
         check=False,
     )
@@ -92,7 +92,7 @@ def test_it_does_not_start_when_its_parent_is_already_gone() -> None:
 def test_the_module_runs_a_command_with_its_arguments_and_status() -> None:
     command = ["sh", "-c", 'echo "$@"; exit 3', "sh", "a b", "--", "--user"]
     result = subprocess.run(
-        [sys.executable, "-m", "headway.runtime.tether", "--", *command],
+        [sys.executable, "-m", "headway.runtime.processes.parent_death", "--", *command],
         capture_output=True,
         text=True,
         check=False,

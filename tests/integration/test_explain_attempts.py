@@ -20,7 +20,8 @@ from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.schedule_tasks import schedule_retries

@@ -16,7 +16,8 @@ from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.create_runs import create_runs

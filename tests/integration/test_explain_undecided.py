@@ -24,7 +24,8 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, RunState, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.forced import force
 from headway_scheduler.passes.queue_tasks import queue_tasks

@@ -12,7 +12,7 @@ import pytest
 
 from headway.domain.errors import SerializationError
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
-from headway.runtime.frames import Frame, receive_frame
+from headway.runtime.processes.frames import Frame, receive_frame
 
 LONG = 20.0
 AUTOGROUP = Path("/proc/self/autogroup")

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker, ForkerError, client
-from headway.runtime.forker.wire import send_message
-from headway.runtime.frames import receive_frame, send_frame
+from headway.runtime.processes.frames import receive_frame, send_frame, send_message
 from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.task_processes import find
 
@@ -194,7 +193,7 @@ def test_time_during_which_the_machine_was_suspended_counts() -> None:
     """The namespace has a boot clock that is ahead, as one is that was suspended for long."""
     done = in_a_time_namespace(
         "import os, time, json\n"
-        "from headway.runtime.clock import SystemClock\n"
+        "from headway.runtime.daemon.clock import SystemClock\n"
         "from headway.runtime.forker import ChildSpec, Forker, Limits\n"
         "now = SystemClock().monotonic()\n"
         "boot = time.clock_gettime(time.CLOCK_BOOTTIME)\n"

@@ -19,7 +19,7 @@ from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.forker import ping as pings
 from headway.runtime.forker.listener import _MOST_NEWCOMERS
 from headway.runtime.forker.ping import ping
-from headway.runtime.frames import receive_frame
+from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Sandbox
 from headway.testing.machine import until
 from headway.testing.sandboxes import LONG, outcomes, spawn

@@ -12,8 +12,8 @@ import pytest
 from tests.integration.sandbox_targets import capabilities
 
 from headway.runtime.forker import ChildLimits, ChildSpec, Exit, Forker, ForkerError
-from headway.runtime.frames import receive_frame
-from headway.runtime.linux import become_dumpable, become_undumpable
+from headway.runtime.processes.frames import receive_frame
+from headway.runtime.processes.linux import become_dumpable, become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing import sandboxes
 from headway.testing.postgres import ThrowawayPostgres

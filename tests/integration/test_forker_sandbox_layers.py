@@ -15,7 +15,7 @@ import msgpack
 import pytest
 
 from headway.runtime.forker import Forker
-from headway.runtime.linux import become_dumpable, become_undumpable, is_dumpable
+from headway.runtime.processes.linux import become_dumpable, become_undumpable, is_dumpable
 from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing import sandboxes
 from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
@@ -210,7 +210,7 @@ def only_child_of(parent: int, *, with_children: bool) -> int:
 UNPRIVILEGED = """
 import json, os, sys
 from pathlib import Path
-from headway.runtime.linux import become_undumpable
+from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.sandbox import Sandbox, privileges
 from headway.testing import sandboxes
 privileges.drop_bounding_set()
@@ -246,7 +246,7 @@ def test_undumpable_is_all_that_the_same_user_is_kept_out_by() -> None:
 
 def test_a_debugger_of_root_may_look_all_the_same() -> None:
     program = (
-        "from headway.runtime.linux import become_undumpable; become_undumpable();"
+        "from headway.runtime.processes.linux import become_undumpable; become_undumpable();"
         "print('ready', flush=True); input()"
     )
     with subprocess.Popen(
@@ -377,7 +377,7 @@ def test_who_cannot_read_a_folder_of_dags_is_not_become_for_it() -> None:
 ORPHANED = """
 import json, os, signal, sys, time
 from pathlib import Path
-from headway.runtime.frames import receive_frame
+from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing import sandboxes
 layers = sandboxes.EVERY - {Layer.NAMESPACE, Layer.PROC}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.forker import Child, Exit, Forker
-from headway.runtime.frames import receive_frame
+from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing import sandboxes
 from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn

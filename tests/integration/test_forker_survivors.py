@@ -13,9 +13,9 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.task_processes import find
 
@@ -335,7 +335,7 @@ def test_a_fork_server_whose_supervisor_dies_while_it_starts_ends_without_a_word
 _ALL_HAVE_ENDED = """
 import os
 
-from headway.runtime.forker.tree import kill_stopped
+from headway.runtime.processes.tree import kill_stopped
 
 ended = os.spawnlp(os.P_NOWAIT, "true", "true")
 os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)

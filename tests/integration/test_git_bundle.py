@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from headway.domain.errors import SettingsError
-from headway.runtime.bundle_settings import BundleSettings
-from headway.runtime.settings import ParserSettings, read
+from headway.runtime.settings.bundles import BundleSettings
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.parser import ParserSettings
 from headway_parser.bundles import GitBundle, GitError, open_bundles
 from headway_parser.bundles.checkout import MOST_SAID
 from headway_parser.bundles.git_command import GitCommand, git_environment
@@ -281,7 +282,7 @@ def test_files_may_be_read_by_others_whatever_the_mask(remote: Remote, open_bund
 CHECK_OUT = """
 import os, sys
 from pathlib import Path
-from headway.runtime.bundle_settings import BundleSettings
+from headway.runtime.settings.bundles import BundleSettings
 from headway_parser.bundles.git import GitBundle, GitCommand
 url, folder, *commits = sys.argv[1:]
 git = GitCommand.find(dict(os.environ))

@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime import settings
-from headway.runtime.children import ServiceGroup, ServiceProgram
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.services import ServiceGroup, ServiceProgram
+from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork, Service, ServiceOrder
 from headway.testing.machine import until
 
 SERVICE = """
 import sys
 from pathlib import Path
-from headway.runtime import service, settings
+from headway.runtime.daemon import service
+from headway.runtime.settings.worker import configuration
 
 def main():
     print("ready", flush=True)
-    service.await_gate(settings.environment())
+    service.await_gate(configuration.environment())
     print("began when it", "was" if Path(sys.argv[1]).exists() else "was not", "time", flush=True)
 """
 
@@ -27,7 +28,7 @@ def main():
 @pytest.fixture
 def children(tmp_path: Path) -> Iterator[ServiceGroup]:
     (tmp_path / "held_service.py").write_text(SERVICE)
-    environment = {**settings.environment(), "PYTHONPATH": str(tmp_path)}
+    environment = {**configuration.environment(), "PYTHONPATH": str(tmp_path)}
 
     def launch(program: ServiceProgram, output: int, gate: int | None) -> Service:
         order = ServiceOrder("held_service:main", program.command, program.environment)
@@ -40,7 +41,7 @@ def children(tmp_path: Path) -> Iterator[ServiceGroup]:
 
 
 def start(children: ServiceGroup, name: str, time_has_come: Path) -> None:
-    children.start(ServiceProgram(name, [str(time_has_come)], settings.environment()))
+    children.start(ServiceProgram(name, [str(time_has_come)], configuration.environment()))
 
 
 def printed(children: ServiceGroup, name: str, words: str) -> bool:

@@ -27,8 +27,8 @@ from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
 from headway.domain.spark_work import SparkProgress
 from headway.domain.states import CallbackState, Outcome
-from headway.runtime import settings
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing import callbacks, seed
 from headway.testing.forced import UNGUARDED
 from headway.testing.logins import entered, logged_in
@@ -315,7 +315,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
     """What is neighbour to all that is refused."""
     spec = callbacks.caring(CallbackEvent.SUCCESS)
     seed.queued(world.engine, seed.dag(*spec.tasks, dag_id="mine"))
-    given = settings.read(WorkerSettings)
+    given = configuration.read(WorkerSettings)
     with entered(world.url, Login.WORKER, "worker") as (own, me):
         clerk = WorkerDatabase(own, me, given, CodeCache(tmp_path))
         claimed = clerk.claim(9)

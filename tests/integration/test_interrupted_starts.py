@@ -15,11 +15,11 @@ import pytest
 
 from headway.cli.interrupts import ending_well
 from headway.embedded.postgres import PostgresServer
-from headway.runtime import settings
-from headway.runtime.children import ServiceGroup, ServiceProgram
-from headway.runtime.starting import run_to_end, uninterrupted
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.processes.services import ServiceGroup, ServiceProgram
+from headway.runtime.processes.starting import run_to_end, uninterrupted
+from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork
-from headway.runtime.tether import dies_with_parent
 from headway.sdk.runtime import SparkApplication
 from headway.testing.clock import FakeClock
 from headway.testing.finalized import Finalized
@@ -73,7 +73,7 @@ def launch(program: ServiceProgram, output: int, _gate: int | None) -> "subproce
 def test_nothing_remains_of_a_stem(starts: Starts) -> None:
     starts.interrupted = 1
 
-    with ending_well() as ending, Prefork((), settings.environment()):
+    with ending_well() as ending, Prefork((), configuration.environment()):
         pytest.fail("It was to be interrupted.")
 
     assert ending.interrupted
@@ -86,7 +86,7 @@ def test_a_service_that_is_just_being_started_is_stopped(tmp_path: Path, starts:
     with ending_well() as ending:
         try:
             for name in ("one", "two", "three"):
-                children.start(ServiceProgram(name, FOREVER, settings.environment()))
+                children.start(ServiceProgram(name, FOREVER, configuration.environment()))
         finally:
             children.stop(60)
 
@@ -100,7 +100,7 @@ def test_one_that_is_just_being_started_again_is_stopped(tmp_path: Path, starts:
 
     with ending_well() as ending:
         try:
-            children.start(ServiceProgram("one", FOREVER, settings.environment()))
+            children.start(ServiceProgram("one", FOREVER, configuration.environment()))
             os.kill(starts.pids[0], signal.SIGKILL)
             until(children.restart_dead, "its death")
             clock.advance(60)
@@ -155,7 +155,7 @@ def test_nothing_remains_of_spark_submit(starts: Starts, tmp_path: Path) -> None
     submit = SubmitSettings(
         java_home=Path("/nowhere"),
         scratch=tmp_path / "scratch",
-        environment={**settings.environment(), "SPARK_HOME": str(tmp_path)},
+        environment={**configuration.environment(), "SPARK_HOME": str(tmp_path)},
         connection=SparkConnection(),
     )
     starts.interrupted = 1

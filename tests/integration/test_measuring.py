@@ -12,7 +12,8 @@ from headway.db.scheduling import tasks
 from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.metrics import database, scheduler
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import logins, seed
 from headway.testing.clock import FakeClock
 from headway.testing.metrics import value

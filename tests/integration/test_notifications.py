@@ -29,9 +29,9 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import CallbackState, Outcome, TaskState
 from headway.domain.variable import SecretKind, StoredVariable
-from headway.runtime import settings
-from headway.runtime.keyring import KeyRing, new_key
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.secrets.keyring import KeyRing, new_key
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing import callbacks, seed
 from headway.testing.interleaving import in_background, wait_until_blocked
 from headway.testing.logins import logged_in
@@ -244,7 +244,7 @@ def test_what_happens_after_a_claim_is_told_by_another_message_and_later(
 def test_who_looks_in_vain_asks_once_and_claims_only_what_there_is(
     engine: Engine, replica: Replica, worker: Identity, tmp_path: Path
 ) -> None:
-    desk = WorkerDatabase(engine, worker, settings.read(WorkerSettings), CodeCache(tmp_path))
+    desk = WorkerDatabase(engine, worker, configuration.read(WorkerSettings), CodeCache(tmp_path))
     clerk = CallbackDatabase(desk)
     seen: list[object] = []
     for each in (engine, reader(engine)):

@@ -14,8 +14,8 @@ from tests.integration.parses import versions
 from headway.actions.intervene import Author
 from headway.actions.remove_dag import reparse
 from headway.db.reads import views
-from headway.runtime import settings
-from headway.runtime.scrub import scrubbed_environment
+from headway.runtime.secrets.scrub import scrubbed_environment
+from headway.runtime.settings import configuration
 
 OF_A_SET = """
 from headway.sdk import DAG, EmptyOperator
@@ -33,7 +33,7 @@ def forker(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
     path = tmp_path / "forker.sock"
     command = ["-m", "headway.cli", "forker", "--socket", str(path), "--for", "parser"]
     process = subprocess.Popen(
-        [sys.executable, *command], env=scrubbed_environment(settings.environment())
+        [sys.executable, *command], env=scrubbed_environment(configuration.environment())
     )
     deadline = CLOCK.monotonic() + PATIENCE
     while not path.exists():

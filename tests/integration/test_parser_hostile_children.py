@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Exit, Forker
 from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing import sandboxes

@@ -8,8 +8,8 @@ from tests.integration.parser_machine import manager_of, until
 
 from headway.db.reads import views
 from headway.domain.errors import SettingsError
-from headway.runtime import settings
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.parser import ParserSettings
 from headway_parser.fork_server import folders_of
 
 
@@ -46,4 +46,4 @@ def test_a_fork_server_is_replaced_while_a_folder_is_not_mounted(
 
 def test_a_service_does_not_start_without_its_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"There is no DAGs folder .*nowhere"):
-        folders_of(settings.read(ParserSettings, dags=tmp_path / "nowhere"))
+        folders_of(configuration.read(ParserSettings, dags=tmp_path / "nowhere"))

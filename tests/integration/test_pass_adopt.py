@@ -16,9 +16,9 @@ from headway.domain.errors import FencedError
 from headway.domain.states import OnLost, Outcome
 from headway.domain.traces import Span
 from headway.metrics.scheduler import ATTEMPTS_LOST
-from headway.runtime import settings
-from headway.runtime.settings import SchedulerSettings
-from headway.runtime.traces import Telling, Traces
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.traces.traces import Telling, Traces
 from headway.testing import callbacks, seed
 from headway.testing.callbacks import ALL, caring
 from headway.testing.interleaving import just_before
@@ -31,7 +31,7 @@ from headway_scheduler.tracing import Traced
 
 HOUR = 3600.0
 
-SETTINGS: Final = settings.read(
+SETTINGS: Final = configuration.read(
     SchedulerSettings,
     # The server of these tests is young, and nobody is silent for longer than it is there.
     heartbeat_interval=0.001,
@@ -406,7 +406,7 @@ def test_when_many_processes_are_silent_at_once_they_have_twice_as_long(
     def adopted(threshold: float) -> int:
         often = {"heartbeat_interval": 0.001, "orphaned_tasks_check_interval": 0.003}
         late = dict.fromkeys(("outage_threshold", "task_queued_timeout"), 600 + server)
-        given = settings.read(
+        given = configuration.read(
             SchedulerSettings, scheduler_health_check_threshold=threshold, **often, **late
         )
         return adopt(replace(me, settings=given))

@@ -23,7 +23,8 @@ from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_POOL, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.faults import TRANSIENT, Crash, crashing, failing, losing_the_answer
 from headway.testing.postgres import ThrowawayPostgres
@@ -257,7 +258,7 @@ def elsewhere(
 def undisturbed(engine: Engine, work: Pass, prepare: Prepare, times: int = 1) -> tuple[int, Stored]:
     """Do the pass in peace; return how many statements it takes, and what is stored then."""
     prepare(engine)
-    replica = Replica(engine, seed.register(engine), settings.read(settings.SchedulerSettings))
+    replica = Replica(engine, seed.register(engine), configuration.read(SchedulerSettings))
     with crashing(engine, number=1_000_000) as fault:
         work(replica)
     for _ in range(times - 1):

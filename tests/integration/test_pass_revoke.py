@@ -13,8 +13,8 @@ from headway.db.recovery import ownership
 from headway.db.scheduling import tasks
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
-from headway.runtime import settings
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.revoke import revoke
@@ -26,7 +26,7 @@ LATER: Final = seed.START + timedelta(seconds=601)
 
 @pytest.fixture
 def me(engine: Engine) -> Replica:
-    return Replica(engine, seed.register(engine), settings.read(SchedulerSettings))
+    return Replica(engine, seed.register(engine), configuration.read(SchedulerSettings))
 
 
 @pytest.fixture

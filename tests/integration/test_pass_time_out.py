@@ -14,7 +14,8 @@ from headway.db.scheduling import demand, queued_runs, scope
 from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.forced import force
 from headway.testing.interleaving import just_before, waiting

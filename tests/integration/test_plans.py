@@ -27,7 +27,8 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec
 from headway.domain.spark_work import SparkProgress
 from headway.domain.states import Outcome, TaskState
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import history, seed
 from headway.testing.plans import QueryPlan, explained, hot_statements
 from headway.testing.postgres import ThrowawayPostgres
@@ -103,7 +104,7 @@ MORE = text("""
 
 def replica_on(engine: Engine) -> Replica:
     patient = {"max_tis_per_query": 10_000, "scheduler_health_check_threshold": 300}
-    read = settings.read(settings.SchedulerSettings, **patient)
+    read = configuration.read(SchedulerSettings, **patient)
     return Replica(engine, seed.register(engine), read)
 
 
@@ -357,7 +358,7 @@ def test_however_many_tasks_of_a_backfill_wait_few_are_read_to_know_what_it_may_
 ) -> None:
     """Nor to pass over them, when it has its share."""
     with database(postgres, template) as engine:
-        replica = replace(replica_on(engine), settings=settings.read(settings.SchedulerSettings))
+        replica = replace(replica_on(engine), settings=configuration.read(SchedulerSettings))
         seed.register(engine, "worker")
         version = seed.store(engine, named("past", seed.task("t")))
         for number in range(2):

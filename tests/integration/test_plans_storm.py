@@ -8,7 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.db.scheduling import ready_tasks, wakes
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.plans import QueryPlan, explained
 from headway_scheduler.passes.create_runs import create_runs
@@ -52,7 +53,7 @@ class Storm:
             "max_dagruns_per_loop_to_schedule": taken,
             "max_tis_per_query": taken,
         }
-        read = settings.read(settings.SchedulerSettings, **given)
+        read = configuration.read(SchedulerSettings, **given)
         return Replica(self.engine, seed.register(self.engine), read)
 
 

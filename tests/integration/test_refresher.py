@@ -11,7 +11,7 @@ from tests.integration.test_git_bundle import Remote
 
 from headway.db.core.processes import Identity
 from headway.domain.errors import FencedError
-from headway.runtime.bundle_settings import BundleSettings
+from headway.runtime.settings.bundles import BundleSettings
 from headway.testing import seed
 from headway.testing.clock import FakeClock
 from headway_parser.bundles import GitBundle, GitError

@@ -30,7 +30,8 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, RunState, RunType, TaskState
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs

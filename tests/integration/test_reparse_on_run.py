@@ -19,7 +19,8 @@ from headway.db.users.backfill_plans import NewBackfill
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import ConflictError
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
 from headway.testing.interleaving import just_before

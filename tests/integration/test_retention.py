@@ -20,7 +20,8 @@ from headway.db.retention import expiry
 from headway.decide.scheduling.expire import BEGINNING
 from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind, Tie
-from headway.runtime import settings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import logins, seed
 from headway.testing.clock import FakeClock
 from headway_scheduler.passes.expire import Expired, expire
@@ -45,7 +46,7 @@ ADD_DEADLINE = "INSERT INTO deadline (dag_run_id, name, check_at) SELECT id, 'la
 @pytest.fixture
 def scheduler(engine: Engine, database_url: str) -> Iterator[Replica]:
     """A scheduler that logs in as one."""
-    given = settings.read(settings.SchedulerSettings, retention_runs_days=30)
+    given = configuration.read(SchedulerSettings, retention_runs_days=30)
     with logins.logged_in(database_url, Login.SCHEDULER) as its:
         me = seed.register(engine)
         identity.introduce(its, me)

@@ -11,9 +11,10 @@ from headway.db.core.notices import SCHEDULER, WORKER, Notice, NoticeSender
 from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, queued_runs, schedulers, scope
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
-from headway.runtime.bell import Bell
-from headway.runtime.loop import Found
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.loop import Found
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.clock import FakeClock, SetClock
 from headway.testing.interleaving import just_before
@@ -442,7 +443,7 @@ def test_running_a_backfill_exits_with_0_only_if_all_of_it_went_well(
         return False
 
     monkeypatch.setattr(BackfillJob, "step", step)
-    monkeypatch.setattr("headway.runtime.service.stop_on_signals", Bell)
+    monkeypatch.setattr("headway.runtime.daemon.service.stop_on_signals", Bell)
 
     assert command.run_backfill(database_url, number) == status
 
@@ -496,7 +497,7 @@ def test_running_a_backfill_that_starts_nothing_leaves_no_process(
     assert create(engine) == 1
     with engine.begin() as conn:
         conn.execute(text("UPDATE backfill SET paused = true"))
-    monkeypatch.setattr("headway.runtime.service.stop_on_signals", Bell)
+    monkeypatch.setattr("headway.runtime.daemon.service.stop_on_signals", Bell)
 
     with pytest.raises(error):
         command.run_backfill(database_url, number)

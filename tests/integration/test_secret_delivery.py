@@ -21,7 +21,7 @@ from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
 from headway.domain.states import TaskState
 from headway.domain.variable import SecretKind, StoredVariable, from_text
-from headway.runtime.keyring import KeyRing, new_key
+from headway.runtime.secrets.keyring import KeyRing, new_key
 from headway.testing import seed
 from headway.testing.logins import bare_connection, logged_in
 

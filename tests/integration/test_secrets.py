@@ -17,7 +17,7 @@ from headway.db.users import secrets
 from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
 from headway.domain.variable import Secret, SecretKind, StoredVariable
-from headway.runtime.keyring import Key, KeyRing, new_key
+from headway.runtime.secrets.keyring import Key, KeyRing, new_key
 from headway.testing import seed
 from headway.testing.interleaving import in_background, just_before, waiting_before
 from headway.testing.logins import logged_in

@@ -19,7 +19,8 @@ from headway.decide.explain.simulate import Changes
 from headway.decide.scheduling.admit import READ_AHEAD, Budget, Limit
 from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec
 from headway.domain.errors import NotFoundError
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.replica import Replica

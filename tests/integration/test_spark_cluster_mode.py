@@ -14,8 +14,8 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
-from headway.runtime.clock import SystemClock
-from headway.runtime.frames import Frame
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.frames import Frame
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.facts import RunFacts
 from headway.sdk.runtime import SparkApplication

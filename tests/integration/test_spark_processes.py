@@ -10,7 +10,7 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway_worker.spark.daemons import end_marked, marked_python
 from headway_worker.spark.identity import identity_of, kill, may_live
 

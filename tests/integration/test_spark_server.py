@@ -19,7 +19,7 @@ import pytest
 
 from headway.domain.errors import EmbeddedError
 from headway.embedded.java import find_java_home
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway_worker.spark.daemons import end_marked
 from headway_worker.spark.server import ConnectServer, ServerSettings
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headway.embedded.java import find_java_home
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.masking import Masker
 from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings

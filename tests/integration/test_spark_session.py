@@ -16,7 +16,7 @@ import pytest
 
 from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
 from headway.testing.environment import path_and_home
 from headway.testing.version_code import files_below, version_code

@@ -10,7 +10,7 @@ from threading import Event, Thread
 import pytest
 
 from headway.domain.spark_work import SparkFigures, SparkProgress
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import until
 from headway_worker.spark.events import EventLogTally
 from headway_worker.spark.ledger import EventLog

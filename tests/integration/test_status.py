@@ -14,7 +14,8 @@ from headway.db.access.logins import Login
 from headway.db.reads import status
 from headway.decide.explain.status import Status, WaitingInPool
 from headway.domain.dag.spec import DagSpec
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing import seed
 from headway.testing.logins import logged_in
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork, PreforkError, Service, ServiceOrder
 from headway.testing.machine import until
 
@@ -67,12 +67,13 @@ def turn_a_deaf_ear():
 
 LAUNCHER = """
 import sys, time
-from headway.runtime import settings
+from headway.runtime.settings.worker import configuration
 from headway.runtime.stem import ServiceOrder, Prefork
 
-with Prefork(("plants",), settings.environment()) as stem:
+with Prefork(("plants",), configuration.environment()) as stem:
     with open(sys.argv[1], "wb") as log:
-        stem.fork(ServiceOrder("plants:mind_the_end", [], settings.environment()), log.fileno())
+        order = ServiceOrder("plants:mind_the_end", [], configuration.environment())
+        stem.fork(order, log.fileno())
     print("there", flush=True)
     time.sleep(600)
 """
@@ -86,7 +87,7 @@ class Garden:
         self.output = output
 
     def fork(self, name: str, *arguments: str, **environment: str) -> Service:
-        own = {**settings.environment(), **environment}
+        own = {**configuration.environment(), **environment}
         with self.output.open("wb") as log:
             return self.stem.fork(ServiceOrder(f"plants:{name}", arguments, own), log.fileno())
 
@@ -103,7 +104,7 @@ class Garden:
 
 def surroundings(folder: Path) -> dict[str, str]:
     (folder / "plants.py").write_text(PLANTS)
-    return {**settings.environment(), "PYTHONPATH": str(folder), "KNOWN_TO_ALL": "yes"}
+    return {**configuration.environment(), "PYTHONPATH": str(folder), "KNOWN_TO_ALL": "yes"}
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ PATIENCE = 20
 # What the main thread does at each end of a wait, and so what a signal may find it at.
 INTERRUPTED_WAIT = """
 import signal
-from headway.runtime.clock import SystemClock
-from headway.runtime.service import stop_on_signals
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.service import stop_on_signals
 
 bell = stop_on_signals()
 with bell.{event}._cond:
@@ -35,7 +35,7 @@ def test_a_signal_while_python_ends_does_not_change_the_exit_status(number: int)
     """Objects are freed after Python has given up the handlers of signals."""
     program = f"""
 import os
-from headway.runtime.service import stop_on_signals
+from headway.runtime.daemon.service import stop_on_signals
 
 class Freed:
     def __del__(self, kill=os.kill, me=os.getpid()):

@@ -18,8 +18,8 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
 from headway.domain.states import CallbackState, Outcome
-from headway.runtime import settings
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing import callbacks, seed
 from headway_worker.callbacks.clerk import CallbackDatabase
 from headway_worker.clerk import WorkerDatabase
@@ -37,7 +37,7 @@ WRITTEN = text("""
 @pytest.fixture
 def desk(engine: Engine, tmp_path: Path) -> Desk:
     me = seed.register(engine, "worker")
-    clerk = WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
     return clerk, me
 
 

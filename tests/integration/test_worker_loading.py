@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from headway.db.core import engine as engines
-from headway.runtime import settings
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing import seed
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
@@ -19,7 +19,7 @@ from headway_worker.code import CodeCache
 @pytest.fixture
 def clerk(engine: Engine, tmp_path: Path) -> WorkerDatabase:
     me = seed.register(engine, "worker")
-    return WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    return WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
 
 def queued(engine: Engine, dags: int) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from sqlalchemy import Engine, Row, text
 
 from headway.db.core import processes
-from headway.runtime import settings
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 
@@ -16,7 +16,7 @@ ROW = text("SELECT drain_asked_at, CAST(xmin AS text) AS version FROM process WH
 def test_that_it_drains_is_written_once(engine: Engine, tmp_path: Path) -> None:
     with engine.begin() as conn:
         me = processes.register(conn, "worker", ("here", 1), "1", ["default"], 1)
-    clerk = WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
     def renewed() -> Row[tuple[object, str]]:
         drains = clerk.renew([]).drain

@@ -8,8 +8,8 @@ from sqlalchemy import Engine, text
 from headway.db.execution import xcoms
 from headway.db.scheduling import tasks
 from headway.domain.dag.spec import MapInput
-from headway.runtime import settings
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing import seed
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
@@ -30,7 +30,7 @@ def test_instances_of_a_mapped_task_are_read_one_by_one_and_all_together(
         for it in claimed:
             xcoms.push(conn, it.key, "rows", it.map_index * 10)
     seed.report(engine, [it.key for it in claimed])
-    clerk = WorkerDatabase(engine, me, settings.read(WorkerSettings), CodeCache(tmp_path))
+    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
     assert clerk.pull_xcom(claimed[0], "m", "rows", 2) == (20,)
     assert clerk.pull_xcom(claimed[0], "m", "cells", 2) is None

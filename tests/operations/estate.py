@@ -20,8 +20,8 @@ from tests.chaos.services import Fleet, Service
 
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
-from headway.runtime import keyring
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.secrets import keyring
 from headway.testing import invariants, logins
 from headway.testing.machine import until
 from headway.testing.stack import environment_for

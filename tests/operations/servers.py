@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.embedded.account import server_account
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.machine import until
 
 PROGRAMS: Final = Path("/usr/lib/postgresql/15/bin")

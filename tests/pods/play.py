@@ -27,7 +27,7 @@ from tests.pods.manifest import Place
 from tests.pods.node import Node, node
 
 from headway.db.core import engine as engines
-from headway.runtime import keyring
+from headway.runtime.secrets import keyring
 from headway.testing import invariants
 from headway.testing.images import ROOT, postgres_image
 from headway.testing.machine import until

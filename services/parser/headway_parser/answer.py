@@ -12,7 +12,7 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.validation import check_sound
 from headway.domain.errors import DagError, SerializationError
 from headway.runtime.forker.records import Exit
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.sdk.declared_files import MOST_PATTERNS
 from headway.serialization import codec
 from headway.serialization.decoding import DecodeBudget

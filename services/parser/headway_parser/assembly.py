@@ -13,11 +13,11 @@ from headway import __version__
 from headway.db.access.registration import Registered
 from headway.db.core import processes
 from headway.db.core.notices import PARSER
-from headway.runtime import configuration as settings
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Forker
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings import configuration as settings
+from headway.runtime.settings.parser import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
 from headway_parser.bundle_files import BundleReader
 from headway_parser.bundles import FolderBundle, open_bundles

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from headway.db.parsing.files import FileKey
 from headway.metrics.parser import LOOK_AGE, QUEUE, QUEUE_AGE
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 
 @dataclass(slots=True)

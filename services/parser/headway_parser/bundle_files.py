@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
 from headway_parser.contents import RACY_SECONDS
 from headway_parser.stamps import Stamp

@@ -10,7 +10,7 @@ from socket import socket
 from typing import Final
 
 from headway.domain.errors import HeadwayError
-from headway.runtime.frames import Frame, send_frame
+from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.declared_files import declared, is_pattern, matches, refuse_missing
 from headway.sdk.dynamic_imports import MOST_NOTES
 from headway.sdk.loading import load_dag_file

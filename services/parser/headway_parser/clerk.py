@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from headway.db.parsing.files import FileKey
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_parser.answer import ParsedFile
 from headway_parser.contents import signature_of
 from headway_parser.jobs import Job

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from headway.domain.errors import SettingsError
 from headway.runtime.forker import ChildLimits, ChildSpec, Forker
-from headway.runtime.parser_settings import ParserSettings
 from headway.runtime.sandbox import Sandbox
-from headway.runtime.scrub import scrubbed_environment
+from headway.runtime.secrets.scrub import scrubbed_environment
+from headway.runtime.settings.parser import ParserSettings
 
 if TYPE_CHECKING:
     from headway_parser.jobs import Job

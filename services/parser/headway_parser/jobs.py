@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from headway.db.parsing.files import FileKey
-from headway.runtime.parser_settings import SortMode
+from headway.runtime.settings.parser import SortMode
 from headway_parser.answer import ParsedFile
 from headway_parser.bundle_files import BundleFiles
 from headway_parser.due import ParseReason

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.sdk.packages import SUFFIX, mentions_dags, names_modules
 from headway.serialization.manifest import MOST_FILES
 from headway_parser.ignore import IgnoreRules

@@ -19,10 +19,10 @@ from headway.db.parsing import file_claims
 from headway.db.parsing.files import FileKey
 from headway.domain.errors import DatabaseError
 from headway.metrics.parser import CHILDREN_LOST, PARSE_SECONDS, PARSES, VERSIONS
-from headway.runtime.clock import Clock
-from headway.runtime.database_clock import DatabaseClock
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.forker import Exit
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings.parser import ParserSettings
 from headway_parser.answer import ParsedFile, explain_silence
 from headway_parser.backlog import ParseBacklog
 from headway_parser.clerk import ParseResult, ResultWriter

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from headway.db.parsing.files import FileKey
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.health import HealthCheck
 from headway_parser.answer import ParsedFile

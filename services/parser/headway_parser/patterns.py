@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from headway.domain.errors import DagError
-from headway.runtime.clock import Clock
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.seam import nothing
 from headway.sdk.declared_files import matches
 from headway.serialization.manifest import content_hash
 

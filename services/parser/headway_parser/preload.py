@@ -10,7 +10,7 @@ from typing import Final
 import pendulum
 
 from headway import sdk
-from headway.runtime.frames import encode_frame
+from headway.runtime.processes.frames import encode_frame
 from headway.sdk.declared_files import declared
 from headway.sdk.loading import SourceOnly
 from headway.sdk.specification import to_spec

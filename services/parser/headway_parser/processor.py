@@ -8,9 +8,9 @@ from typing import Final
 
 from headway.domain.errors import SerializationError
 from headway.metrics.parser import CHILDREN_KILLED
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker
-from headway.runtime.frames import Frame, FrameReader
+from headway.runtime.processes.frames import Frame, FrameReader
 from headway_parser.answer import ParsedFile, check_answer, explain_silence, failure
 
 _CHUNK: Final = 256 * 2**10

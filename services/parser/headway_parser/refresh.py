@@ -12,8 +12,8 @@ from headway.db.core import processes
 from headway.db.core.engine import is_transient, reader
 from headway.db.core.processes import Identity
 from headway.db.parsing import bundles
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock
 from headway_parser.bundles import GitBundle, GitError
 from headway_parser.shelf import BundlePlace
 

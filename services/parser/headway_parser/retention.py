@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from headway.db.core import processes
 from headway.db.core.processes import Identity
 from headway.db.parsing import retention
-from headway.runtime.clock import Clock
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.settings.parser import ParserSettings
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from typing import Final
 from headway.db.access import registration
 from headway.db.core.engine import is_transient
 from headway.metrics.process import show_disk
-from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Found, Loop, Pace, cause_of
 from headway.runtime.forker import Forker, ForkerError
-from headway.runtime.loop import Found, Loop, Pace, cause_of
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings.parser import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import ParserHost
 from headway_parser.parsing import ProcessorPool

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from headway.db.parsing.files import FileKey, FileRow
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_parser.bundle_files import BundleFiles, BundleReader, StoredBundle
 from headway_parser.contents import FileContents, is_pattern, signature_of
 from headway_parser.due import ParseReason, may_forget, why

@@ -15,8 +15,8 @@ from headway.db.parsing import file_claims, files, pins
 from headway.db.parsing.files import FileKey, ParseOutcome
 from headway.domain.dag.notifiers import NotifierSpec
 from headway.domain.errors import FencedError, HeadwayError
-from headway.runtime.loop import cause_of
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.loop import cause_of
+from headway.runtime.daemon.seam import nothing
 from headway_parser.answer import ParsedFile, kept
 from headway_parser.notifying import notifying
 from headway_parser.pace import ReparsePace

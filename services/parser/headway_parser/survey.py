@@ -13,7 +13,7 @@ from headway.db.parsing import bundles, file_claims, files, pins
 from headway.db.parsing.files import FileRow
 from headway.metrics.metric import Values
 from headway.metrics.parser import FILES
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_parser.jobs import Job
 from headway_parser.listing import Listing
 from headway_parser.shelf import BundlePlace, BundleState

@@ -8,8 +8,8 @@ from socket import socket, socketpair
 from typing import Final
 
 from headway.domain.errors import DagError
-from headway.runtime.clock import SystemClock
-from headway.runtime.frames import Frame, receive_frame
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.frames import Frame, receive_frame
 from headway.serialization.manifest import content_hash
 from headway_parser.bundle_files import BundleFiles, BundleReader
 from headway_parser.child import parse

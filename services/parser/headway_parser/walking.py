@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.serialization.manifest import MOST_FILES
 from headway_parser.ignore import IGNORE_FILE, IgnoreError, IgnoreRules, read_rules
 from headway_parser.stamps import Stamp

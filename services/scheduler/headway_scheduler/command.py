@@ -13,12 +13,13 @@ from headway.db.access.registration import Capacity, Registered
 from headway.db.core.engine import is_transient
 from headway.db.core.notices import SCHEDULER
 from headway.db.scheduling import schedulers
-from headway.runtime import service, settings
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.database_clock import DatabaseClock
-from headway.runtime.loop import Found, Loop, Pace
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.daemon import service
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.daemon.loop import Found, Loop, Pace
+from headway.runtime.settings import configuration
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.measuring import measured
@@ -38,7 +39,7 @@ CONNECTIONS: Final = 6
 
 def run(database: str) -> int:
     """Run a scheduler on the database at that URL; return its exit status."""
-    given = settings.read(SchedulerSettings)
+    given = configuration.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity, port = Capacity(slots=given.parallelism), given.http_port
     with registration.registered(
@@ -61,7 +62,7 @@ def run(database: str) -> int:
 
 def run_backfill(database: str, backfill_id: int) -> int:
     """Run what is left of a backfill in this process; return 1 unless all of it went well."""
-    given = settings.read(SchedulerSettings)
+    given = configuration.read(SchedulerSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock(), given.max_clock_skew)
     capacity = Capacity(slots=given.parallelism)
     with registration.registered("backfill", database, bell, capacity=capacity) as process:

@@ -15,8 +15,8 @@ from headway.db.core.notices import CALLBACK, PARSER, SCHEDULER, STOP, WORKER, N
 from headway.db.scheduling import demand, scope
 from headway.db.scheduling.demand import Demand
 from headway.metrics.scheduler import CRITICAL_SECTION_WAITS
-from headway.runtime.database_clock import DatabaseClock
-from headway.runtime.loop import Found
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.daemon.loop import Found
 from headway_scheduler.figures import Figures
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks

@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 log = logging.getLogger(__name__)
 

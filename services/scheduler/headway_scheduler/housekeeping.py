@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from headway.db.core import processes
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.gather_notifications import MOST as MOST_GATHERED

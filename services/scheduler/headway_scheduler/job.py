@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from headway.db.core.notices import STOP
 from headway.db.scheduling import schedulers
 from headway.db.scheduling.demand import Demand
-from headway.runtime.loop import Found
+from headway.runtime.daemon.loop import Found
 from headway_scheduler.dag_run_job import DagRunJob
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.passes.create_runs import create_runs

@@ -21,9 +21,9 @@ from headway.db.scheduling import notifications, pools
 from headway.domain.errors import DatabaseError
 from headway.metrics import database, scheduler
 from headway.metrics.metric import Gauge, Values
-from headway.runtime.clock import Clock
-from headway.runtime.loop import cause_of
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import cause_of
+from headway.runtime.settings.scheduler import SchedulerSettings
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, enabled
 from headway.domain.errors import FencedError, ReplicaError
 from headway.domain.retention import RetainedKind
 from headway.metrics.scheduler import RETENTION_BEHIND
-from headway.runtime.clock import Clock
-from headway.runtime.loop import Pace, cause_of
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace, cause_of
 from headway_scheduler.passes.expire import Expired, expire
 from headway_scheduler.replica import Replica
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headway.metrics.scheduler import PASS_SECONDS
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 
 @contextmanager

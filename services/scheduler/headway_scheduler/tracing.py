@@ -12,7 +12,7 @@ from headway.db.core.engine import reader
 from headway.domain.traces import Span, of_attempt, of_run
 
 if TYPE_CHECKING:
-    from headway.runtime.traces import Traces
+    from headway.runtime.traces.traces import Traces
 
 
 class Tracing(Protocol):

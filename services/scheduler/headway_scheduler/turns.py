@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 LEAVE: Final = 0.01
 """Seconds for which a pool is left to other schedulers after a large batch."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headway.domain.errors import SerializationError
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway_worker.attempt import Attempt
 from headway_worker.questions import Questions, TaskAnswer
 

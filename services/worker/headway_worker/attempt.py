@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from headway.domain.spark_work import SparkFigures, SparkProgress, outliving
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
-from headway.runtime.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
-from headway.runtime.log_lines import LogSource
+from headway.runtime.logs.lines import LogSource
 from headway.runtime.masking import Masker
+from headway.runtime.processes.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
 from headway.sdk.execution import Result
 from headway_worker.conclusion import ProcessEnd
 from headway_worker.log_file import LogFile

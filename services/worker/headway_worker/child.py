@@ -12,7 +12,7 @@ from headway.domain.connection import Connection
 from headway.domain.errors import DagError
 from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.bundle_imports import importing
 from headway.sdk.exceptions import AirflowException, RefusedException

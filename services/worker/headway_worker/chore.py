@@ -10,8 +10,8 @@ from typing import Final, Generic, TypeVar
 
 from headway.db.core.engine import is_transient
 from headway.metrics.database import TRANSACTION_RETRIES
-from headway.runtime.clock import Clock
-from headway.runtime.loop import Pace, cause_of
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace, cause_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

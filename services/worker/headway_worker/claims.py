@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, Generic, Protocol, TypeVar
 
-from headway.runtime.clock import Clock
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
 from headway_worker.chore import BackgroundCall
 
 W = TypeVar("W")

@@ -28,9 +28,9 @@ from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.errors import ConflictError, HeadwayError
 from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_clock import DatabaseClock
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.execution import Result
 from headway.serialization import codec
 from headway_worker.code import CodeCache

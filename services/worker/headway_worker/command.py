@@ -16,16 +16,18 @@ from headway.db.core.engine import is_transient
 from headway.db.execution import run_names
 from headway.domain.arguments import JsonValue
 from headway.metrics.process import show_disk
-from headway.runtime import secret_settings, service, settings
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.forker import early
+from headway.runtime.daemon import service
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.loop import Found, Loop, Pace
+from headway.runtime.forker import client
 from headway.runtime.health import Health, ServicePhase
-from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.loop import Found, Loop, Pace
-from headway.runtime.private_files import repair_modes
-from headway.runtime.scrub import scrubbed_environment
-from headway.runtime.settings import LogSettings, WorkerSettings
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.secrets.scrub import scrubbed_environment
+from headway.runtime.settings import configuration, secret_keys
+from headway.runtime.settings.logs import LogSettings
+from headway.runtime.settings.private_files import repair_modes
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 from headway_worker.forkers import ForkServers, fork_server
@@ -53,16 +55,16 @@ def run(database: str, idle_seconds: float | None = None) -> int:
     With `idle_seconds` it ends once it has found nothing to do for so long, and the status is
     1 when a task failed for good of those that it has run.
     """
-    given = settings.read(WorkerSettings)
-    home = settings.make_home(settings.home(), shared=given.forker is not None)
-    log_settings = settings.read(LogSettings)
+    given = configuration.read(WorkerSettings)
+    home = configuration.make_home(configuration.home(), shared=given.forker is not None)
+    log_settings = configuration.read(LogSettings)
     repair_modes(home)
     remote = None if log_settings.remote is None else RemoteLogs.at(log_settings.remote)
-    secret_settings.check()
+    secret_keys.check()
     bell, clock = service.stop_on_signals(), SystemClock()
-    start = partial(fork_server, given, scrubbed_environment(settings.environment()))
+    start = partial(fork_server, given, scrubbed_environment(configuration.environment()))
     # One elsewhere may come later; one of its own takes as long to start as all the rest.
-    starting = early.begin(start) if given.forker is None else None
+    starting = client.begin(start) if given.forker is None else None
     with (
         _registered(database, bell, given) as process,
         own_folder(home / "spark", process.me.id) as spark,
@@ -121,13 +123,13 @@ def _means(
     launcher: AttemptLauncher,
 ) -> WorkerParts:
     clock = launcher.forkers.clock
-    environment = scrubbed_environment(settings.environment())
+    environment = scrubbed_environment(configuration.environment())
     code = CodeCache(home / "cache" / "code")
     show_disk(home)
     look = _reporter(home, clock)
     clerk = WorkerDatabase(process.engine, process.me, given, code, process.notifier.notify, look)
     process.show_skew(clerk.clock)
-    vault = SecretResolver(process.engine, secret_settings.provided_here())
+    vault = SecretResolver(process.engine, secret_keys.provided_here())
     spark = SparkService(given, environment, spark_folder, vault.connection)
     questions = Questions(clerk, vault, spark, clock, stop=Event())
     # Who hears notices looks by itself only for what may be lost of them.

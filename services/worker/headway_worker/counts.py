@@ -13,7 +13,7 @@ from headway.metrics.worker import (
     SLOTS,
     TASK_LAG,
 )
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 
 @dataclass(slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ChildLimits, Forker, ForkerError
 from headway.runtime.health import HealthCheck
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings.worker import WorkerSettings
 
 log = logging.getLogger(__name__)
 

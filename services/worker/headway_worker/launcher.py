@@ -7,9 +7,9 @@ from typing import Final
 from headway.db.execution.attempts import Claimed
 from headway.domain.spark_work import outliving
 from headway.domain.states import Outcome
-from headway.runtime.attempt_logs import LogKey
 from headway.runtime.forker import Forker
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.logs.paths import LogKey
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.facts import RunFacts
 from headway_worker.attempt import Attempt
 from headway_worker.clerk import AttemptWork

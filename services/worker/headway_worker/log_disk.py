@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.metrics.worker import LOG_BYTES
-from headway.runtime.attempt_logs import create_log
+from headway.runtime.logs.paths import create_log
 
 _LOOKED_THROUGH: Final = 128 * 2**10
 """Bytes at the end of a file in which room is made for the last words; many lines are in there."""

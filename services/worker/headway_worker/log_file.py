@@ -5,8 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.clock import Clock
-from headway.runtime.log_lines import LONGEST_LINE, LogLine, LogSource, encode, encode_output, stamp
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.logs.lines import (
+    LONGEST_LINE,
+    LogLine,
+    LogSource,
+    encode,
+    encode_output,
+    stamp,
+)
 from headway.runtime.masking import Masker
 from headway_worker.log_disk import LogDisk
 from headway_worker.log_overflow import Overflow

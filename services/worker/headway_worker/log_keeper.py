@@ -9,10 +9,10 @@ from threading import Event, Lock, Thread
 from typing import Final
 
 from headway.metrics.worker import LOGS_NOT_COPIED
-from headway.runtime.attempt_logs import open_log
-from headway.runtime.clock import Clock
-from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.paths import open_log
 from headway_worker.log_spool import LogSpool
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headway.runtime.log_lines import LogSource, encode_output
+from headway.runtime.logs.lines import LogSource, encode_output
 
 
 class _Block(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from headway.domain.retention import LEAST
-from headway.runtime.attempt_logs import run_of
+from headway.runtime.logs.paths import run_of
 
 ASKED: Final = 1000
 """Runs that the database is asked for at a time."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final, Self
 
-from headway.runtime.configuration import PRIVATE
+from headway.runtime.settings.configuration import PRIVATE
 
 _LOCK: Final = "lock"
 

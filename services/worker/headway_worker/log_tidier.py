@@ -11,8 +11,8 @@ from threading import Event, Thread
 from typing import Final, TypeAlias
 
 from headway.domain.retention import LEAST
-from headway.runtime.clock import Clock
-from headway.runtime.log_remote import RemoteLogs
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.logs.copies import RemoteLogs
 from headway_worker.log_retention import Keep, Present, of_no_run, tidy
 
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final, Self
 
 from headway.metrics.worker import LOG_BYTES_LOST
-from headway.runtime.attempt_logs import CallbackLogKey, LogKey, logs_folder
-from headway.runtime.clock import Clock
-from headway.runtime.configuration import PRIVATE
-from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.settings import LogSettings
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.paths import CallbackLogKey, LogKey, logs_folder
+from headway.runtime.settings.configuration import PRIVATE
+from headway.runtime.settings.logs import LogSettings
 from headway_worker.log_file import LogFile, LogLimits
 from headway_worker.log_keeper import LogKeeper
 from headway_worker.log_retention import Keep, Present

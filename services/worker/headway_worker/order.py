@@ -9,7 +9,7 @@ from typing import ClassVar
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.sdk.facts import RunFacts
 from headway_worker.supply import Code
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.facts import RunFacts
 from headway.sdk.modules import module_name
 from headway.serialization.manifest import content_hash

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 
 
 class ChildOrder(Protocol):

@@ -16,9 +16,9 @@ from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.errors import RefusalError
 from headway.domain.variable import SecretKind
-from headway.runtime.clock import Clock
-from headway.runtime.frames import Frame
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.processes.frames import Frame
 from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.chore import RETRYING
 from headway_worker.clerk import AttemptWork, WorkerDatabase

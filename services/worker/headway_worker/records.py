@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.log_lines import record
+from headway.runtime.logs.lines import record
 
 _CHATTY: Final = ("py4j", "pyspark.sql.connect.logging")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.domain.arguments import JsonValue
-from headway.runtime.forker.tree import descendants
+from headway.runtime.processes.tree import descendants
 
 _LIMIT: Final = ("memory.max", "memory.current")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")

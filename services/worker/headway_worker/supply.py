@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.domain.errors import DagError
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.sdk.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_files
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from headway.metrics.worker import LEASE_MARGIN
-from headway.runtime.clock import Clock
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.chore import BackgroundCall
 
 K = TypeVar("K", bound=Hashable)

@@ -12,8 +12,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.engine import reader
 from headway.db.execution.attempts import Claimed
 from headway.domain.traces import Parent, RunTrace, Span, of_attempt
-from headway.runtime.database_clock import DatabaseClock
-from headway.runtime.traces import Traces
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.traces.traces import Traces
 
 MOST_BEGUN: Final = 10_000
 """Attempts whose beginning is remembered; one that was given away is never told."""

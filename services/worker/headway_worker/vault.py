@@ -14,9 +14,9 @@ from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.errors import ConflictError, SecretRefusedError
 from headway.domain.variable import Secret, SecretKind, from_text
-from headway.runtime import secret_settings
-from headway.runtime.keyring import KeyRing
-from headway.runtime.secret_settings import Provided
+from headway.runtime.secrets.keyring import KeyRing
+from headway.runtime.settings import secret_keys
+from headway.runtime.settings.secret_keys import Provided
 from headway_worker.clerk import GIVEN_AWAY
 
 Reader: TypeAlias = Claimed | ClaimedCallback | ClaimedNotification
@@ -32,7 +32,7 @@ class SecretResolver:
 
     engine: Engine
     provided: Provided
-    keys: Callable[[], KeyRing] = secret_settings.keys
+    keys: Callable[[], KeyRing] = secret_keys.keys
 
     def read(self, claimed: Reader, kind: SecretKind, name: str) -> Secret | None:
         """Return what the attempt, or callback, asks for; None if there is nothing of that name.

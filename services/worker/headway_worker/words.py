@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headway.domain.states import Outcome
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.sdk.execution import Result
 
 

@@ -16,11 +16,11 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.notices import CALLBACK, STOP, WORKER, Notice
 from headway.domain.errors import EmbeddedError, SerializationError
 from headway.domain.states import Outcome, TaskState
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import Exit, ForkerError
-from headway.runtime.frames import Frame
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.execution import Result
 from headway_worker.answering import Answering
 from headway_worker.attempt import MOST_READING, Attempt

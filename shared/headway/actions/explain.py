@@ -31,7 +31,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.domain.errors import NotFoundError, SerializationError, TimetableError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.serialization import codec
 from headway.timetables import registry
 from headway.timetables.sequence import runs_between

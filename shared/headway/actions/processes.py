@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from headway.db.reads import explain_task
 from headway.decide.explain.snapshot import ProcessRow
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 
 KINDS: Final = ("scheduler", "backfill", "worker", "parser")
 """All kinds of processes."""

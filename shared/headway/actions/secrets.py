@@ -17,7 +17,7 @@ from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
 from headway.domain.variable import LARGEST_SECRET, Secret, SecretKind, from_text, kind_of, to_text
-from headway.runtime.keyring import KeyRing
+from headway.runtime.secrets.keyring import KeyRing
 
 PLAIN: Final = "plain"
 SECRET: Final = "secret"  # noqa: S105 - a word, not a password

@@ -12,7 +12,7 @@ from headway.db.scheduling import demand
 from headway.decide.explain.simulate import Changes, Line, Simulation, simulate
 from headway.decide.explain.snapshot import ProcessRow, alive
 from headway.decide.scheduling.admit import Budget, Limit
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 
 
 @dataclass(frozen=True, slots=True)

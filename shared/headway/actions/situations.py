@@ -19,7 +19,7 @@ from headway.decide.explain.undecided import UndecidedSituation
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunStanding, TaskStanding
 from headway.domain.states import RunState, TaskState
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 
 _WELL = (TaskState.SUCCESS, TaskState.SKIPPED, TaskState.REMOVED)
 

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 from headway.actions import processes
 from headway.db.reads import explain_task, status
 from headway.decide.explain.status import Status
-from headway.runtime.settings import SchedulerSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 
 
 def look(conn: Connection, settings: SchedulerSettings) -> Status:

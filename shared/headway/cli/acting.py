@@ -14,7 +14,7 @@ from headway.cli.session import connected
 from headway.db.core import notices
 from headway.db.core.notices import Notice
 from headway.domain.errors import ConflictError
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ import typer
 from headway.cli import backfill_control
 from headway.cli import backfill_options as options
 from headway.cli.ending import ExitStatus
-from headway.cli.escaping import visible
 from headway.cli.output import Format, Output
 from headway.cli.values import Reason, parse_conf
 from headway.domain.backfill import Direction, Reprocess
+from headway.runtime.logs.escaping import visible
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

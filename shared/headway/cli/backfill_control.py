@@ -6,9 +6,9 @@ import typer
 
 from headway.cli.backfill_options import Number
 from headway.cli.ending import ExitStatus
-from headway.cli.escaping import say
 from headway.cli.output import Format, Output, tell
 from headway.cli.values import Reason, Yes
+from headway.runtime.logs.escaping import say
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

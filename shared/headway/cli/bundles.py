@@ -31,7 +31,7 @@ def list_bundles(output: Output = Format.TABLE) -> None:
 
 @app.command()
 def forget(
-    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundle_views list` has it.")],
+    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,

@@ -58,7 +58,7 @@ def logs(
     from headway.db.reads import views
     from headway.domain.dag.callbacks import MOST_TRIES
     from headway.domain.errors import NotFoundError
-    from headway.runtime.attempt_logs import CallbackLogKey
+    from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
         row = views.callback(conn, callback)

@@ -17,7 +17,7 @@ from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, Retenti
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 
 TRIES: Final = 10
 """How often a portion is tried to be removed of which another process holds rows."""

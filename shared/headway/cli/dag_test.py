@@ -20,9 +20,9 @@ from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.secret_settings import provided_here
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.settings import configuration
+from headway.runtime.settings.secret_keys import provided_here
 from headway.sdk import callbacks
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.context import Context, build_context, build_run_context, running_in
@@ -193,7 +193,7 @@ class InProcessSpark:
             found = tuple(entry_points(group=SPARK))
             if not found:
                 raise EmbeddedError("No worker is installed here, which brings Spark.")
-            opened: AbstractContextManager[Any] = found[0].load()(settings.environment())
+            opened: AbstractContextManager[Any] = found[0].load()(configuration.environment())
             self._spark = self.ending.enter_context(opened)
         access = self._spark.access(f"test-{key}", self.code)
         stack.callback(access.close)

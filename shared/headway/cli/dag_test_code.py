@@ -10,15 +10,15 @@ from typing import Any
 
 from headway.cli.launching import GROUP
 from headway.domain.errors import NotFoundError
-from headway.runtime import settings
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.parser import ParserSettings
 from headway.sdk.bundle_code import BundleCode, declaration
 from headway.sdk.bundle_imports import importing
 
 
 def bundle_root(file: Path) -> Path:
     """Return the folder of the configured bundle that holds a DAG file, else the file's folder."""
-    for source in settings.read(ParserSettings).sources.values():
+    for source in configuration.read(ParserSettings).sources.values():
         if source.path is not None and file.is_relative_to(source.path.absolute()):
             return source.path.absolute()
     return file.parent

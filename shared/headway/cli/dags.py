@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import dag_deletion, dag_time, dag_versions
-from headway.cli.escaping import say
 from headway.cli.output import Format, Output, tell
+from headway.runtime.logs.escaping import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,24 +141,24 @@ def trigger(
     A run for a time to come waits for it; one of a DAG without a schedule starts at once
     where HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true.
     """
+    from headway.actions import trigger as runs
     from headway.actions.lookup import current_dag
-    from headway.actions.trigger import TriggerRequest
-    from headway.actions.trigger import trigger as create
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.cli.values import parse_conf, parse_date, parse_interval
     from headway.db.core.server import now
-    from headway.runtime import settings
+    from headway.runtime.settings import configuration
+    from headway.runtime.settings.scheduler import SchedulerSettings
 
-    given, at_once = parse_conf(conf), settings.read(settings.SchedulerSettings)
+    given = parse_conf(conf)
+    in_future = configuration.read(SchedulerSettings).allow_trigger_in_future
 
     def work(conn: "Connection") -> str:
         zone = current_dag(conn, dag_id).spec.timezone
         date = None if logical_date is None else parse_date(logical_date, zone)
         about = None if interval is None else parse_interval(interval, zone)
-        in_future = at_once.allow_trigger_in_future
-        request = TriggerRequest(dag_id, given, run_id, date, in_future, about)
-        return create(conn, request, now(conn), actor())
+        request = runs.TriggerRequest(dag_id, given, run_id, date, in_future, about)
+        return runs.trigger(conn, request, now(conn), actor())
 
     made = act(work)
     tell(f"Created the run {made} of {dag_id}.", {"dag_id": dag_id, "run_id": made}, output)
@@ -172,10 +172,10 @@ def test_dag(
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
 ) -> None:
     """Run a DAG once in this process, without a database or services."""
-    from headway.cli import garbage
     from headway.cli.dag_test import run_dag
     from headway.cli.session import now
     from headway.cli.values import parse_conf
+    from headway.runtime.processes import garbage
 
     garbage.as_usual()
     raise typer.Exit(run_dag(file, dag_id, date, parse_conf(conf), now()))

@@ -59,7 +59,7 @@ def wait(
     """
     from headway.cli import database_wait
     from headway.cli.session import database_url
-    from headway.runtime import service
+    from headway.runtime.daemon import service
 
     service.log_to_stderr("db wait")
     found = database_wait.wait(database_url(), timeout, service.stop_on_signals())
@@ -101,10 +101,10 @@ def grants() -> None:
 
 def _passwords() -> "dict[Login, str]":
     from headway.db.access.logins import Login
-    from headway.runtime import settings
-    from headway.runtime.role_settings import RoleSettings
+    from headway.runtime.settings import configuration
+    from headway.runtime.settings.database import RoleSettings
 
-    given = settings.read(RoleSettings)
+    given = configuration.read(RoleSettings)
     secrets = {
         Login.PARSER: given.parser_password,
         Login.SCHEDULER: given.scheduler_password,

@@ -11,10 +11,10 @@ from sqlalchemy.exc import DBAPIError
 from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
-from headway.runtime.awaiting import Awaiting, in_one_line
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.awaiting import Awaiting, in_one_line
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.loop import Pace
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from sqlalchemy import Engine
 
 from headway.actions.backfill import BackfillRequest, create_backfill
 from headway.cli import interrupts, stack
-from headway.cli.escaping import visible
 from headway.cli.session import actor
 from headway.cli.values import parse_date
 from headway.cli.watch import watch_backfill
@@ -22,10 +21,11 @@ from headway.db.reads import dag_file_views, views
 from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
 from headway.embedded.cluster import hold
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.log_lines import decode, rendered
-from headway.runtime.secret_settings import KEYS_FILE, UNFINISHED_KEYS_FILE
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.logs.escaping import visible
+from headway.runtime.logs.lines import decode, rendered
+from headway.runtime.settings import configuration
+from headway.runtime.settings.secret_keys import KEYS_FILE, UNFINISHED_KEYS_FILE
 
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
@@ -57,7 +57,7 @@ def run() -> int:
     """Run the demo in a home of its own, which starts empty; return the exit status."""
     clock = SystemClock()
     started = clock.monotonic()
-    home = settings.make_home(settings.home() / "demo")
+    home = configuration.make_home(configuration.home() / "demo")
     examples = examples_folder()
     erase(home)
     output = home / "output"

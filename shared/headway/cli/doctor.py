@@ -29,8 +29,8 @@ def doctor(output: Output = Format.TABLE) -> None:
     from headway.cli.terminal import show_lines
     from headway.doctor.examine import examine
     from headway.doctor.finding import Examined
-    from headway.runtime import configuration
-    from headway.runtime.clock import SystemClock
+    from headway.runtime.daemon.clock import SystemClock
+    from headway.runtime.settings import configuration
 
     subject = Examined(configuration.environment(), configuration.home(), SystemClock())
     findings = list(examine(subject, _connect))

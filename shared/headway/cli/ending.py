@@ -6,7 +6,6 @@ from enum import IntEnum
 from typing import Final
 
 from headway.cli import stdout
-from headway.cli.escaping import visible
 from headway.domain.errors import (
     ArchiveError,
     ClusterError,
@@ -19,6 +18,7 @@ from headway.domain.errors import (
     RefusalError,
     SettingsError,
 )
+from headway.runtime.logs.escaping import visible
 
 
 class ExitStatus(IntEnum):

@@ -2,7 +2,7 @@
 
 import signal
 
-from headway.cli import garbage
+from headway.runtime.processes import garbage
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from headway.cli.escaping import say, visible
 from headway.cli.output import Format, Output
+from headway.runtime.logs.escaping import say, visible
 
 if TYPE_CHECKING:
     from headway.decide.explain.explanation import Explanation, Holder
@@ -33,7 +33,8 @@ def explain(
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db.core.server import now
-    from headway.runtime.settings import SchedulerSettings, read
+    from headway.runtime.settings.configuration import read
+    from headway.runtime.settings.scheduler import SchedulerSettings
 
     settings = read(SchedulerSettings)
     with transaction() as conn:

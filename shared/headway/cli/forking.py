@@ -5,9 +5,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from headway.domain.errors import NotFoundError
-from headway.runtime import settings
 from headway.runtime.forker.hashes import fix_hashes
 from headway.runtime.forker.listener import listen
+from headway.runtime.settings import configuration
 
 GROUP = "headway.preload"
 """Entry points by which a service names the modules that its children need: GROUP.service."""
@@ -27,7 +27,7 @@ def run(
 
     This process must have done nothing yet: it may begin anew.
     """
-    fix_hashes(settings.environment())
+    fix_hashes(configuration.environment())
     modules = [*_needed_by(service), *preload] if service else list(preload)
     listen(path, modules, supervisors, drain=drain)
 

@@ -68,14 +68,16 @@ def _service(service: AskedService, path: str) -> "list[HealthCheck]":
 
 
 def _port(service: AskedService) -> int:
-    from headway.runtime import settings
+    from headway.runtime.settings import configuration, worker
+    from headway.runtime.settings.parser import ParserSettings
+    from headway.runtime.settings.scheduler import SchedulerSettings
 
     match service:
         case AskedService.PARSER:
-            return settings.read(settings.ParserSettings).http_port
+            return configuration.read(ParserSettings).http_port
         case AskedService.SCHEDULER:
-            return settings.read(settings.SchedulerSettings).http_port
-    return settings.read(settings.WorkerSettings).http_port
+            return configuration.read(SchedulerSettings).http_port
+    return configuration.read(worker.WorkerSettings).http_port
 
 
 def _forker(socket: Path | None) -> "HealthCheck":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Final, NoReturn
 
-from headway.runtime.unraisable import raised_again
+from headway.runtime.daemon.unraisable import raised_again
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -6,10 +6,11 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, Final
 
-from headway.cli import ending, garbage
+from headway.cli import ending
 from headway.cli.session import database_url
 from headway.domain.errors import NotFoundError
-from headway.runtime.linux import become_undumpable
+from headway.runtime.processes import garbage
+from headway.runtime.processes.linux import become_undumpable
 
 MIGRATE: Final = ("db", "migrate")
 

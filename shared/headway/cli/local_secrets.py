@@ -7,8 +7,8 @@ from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.errors import DatabaseError
 from headway.domain.variable import Secret, SecretKind, StoredVariable
-from headway.runtime import secret_settings
-from headway.runtime.secret_settings import Provided
+from headway.runtime.settings import secret_keys
+from headway.runtime.settings.secret_keys import Provided
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,4 @@ def _stored(kind: SecretKind, name: str) -> Secret | None:
     from headway.actions import secrets
 
     with session.transaction() as conn:
-        return secrets.read(conn, kind, name, secret_settings.keys)
+        return secrets.read(conn, kind, name, secret_keys.keys)

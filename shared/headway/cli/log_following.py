@@ -6,9 +6,9 @@ from math import inf
 from typing import Final
 
 from headway.domain.errors import LogsError, NotFoundError
-from headway.runtime.clock import Clock
-from headway.runtime.log_lines import decode
-from headway.runtime.log_reading import LocalLogs, LogReader
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.logs.lines import decode
+from headway.runtime.logs.reading import LocalLogs, LogReader
 
 LOOK_INTERVAL: Final = 1.0
 """Seconds between two questions to the database, and between two to a remote store."""

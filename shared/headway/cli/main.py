@@ -29,7 +29,7 @@ from headway.cli import (
     variables,
 )
 from headway.cli.output import Format, Output
-from headway.runtime.linux import become_undumpable
+from headway.runtime.processes.linux import become_undumpable
 
 app = typer.Typer(
     name="headway",

@@ -58,7 +58,7 @@ def logs(
     from headway.db.reads import notification_views
     from headway.domain.dag.notifiers import MOST_SENDS
     from headway.domain.errors import NotFoundError
-    from headway.runtime.attempt_logs import CallbackLogKey
+    from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
         row = notification_views.notification(conn, notification)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from headway.cli.escaping import say, visible
 from headway.domain.gist import gist
+from headway.runtime.logs.escaping import say, visible
 
 WIDEST: Final = 1000
 """Characters of a cell beyond which it is cut."""

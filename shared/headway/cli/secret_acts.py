@@ -31,7 +31,7 @@ def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True)
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.runtime.secret_settings import keys
+    from headway.runtime.settings.secret_keys import keys
 
     def work(conn: Any) -> None:
         ring = keys()
@@ -46,7 +46,7 @@ def read(kind: SecretKind, name: str, *, whole: bool) -> "Secret":
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.runtime.secret_settings import keys
+    from headway.runtime.settings.secret_keys import keys
 
     if whole:
         return act(lambda conn: secrets.show(conn, kind, name, keys, actor()), tell=())
@@ -58,7 +58,7 @@ def read_all(kind: SecretKind) -> "Sequence[Secret]":
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.runtime.secret_settings import keys
+    from headway.runtime.settings.secret_keys import keys
 
     return act(lambda conn: secrets.export(conn, kind, keys, actor()), tell=())
 

@@ -19,17 +19,18 @@ def new_key(
     ] = False,
 ) -> None:
     """Print a new key as `id:key`, or put it into the file of keys that is in force."""
-    from headway.runtime import keyring, secret_settings
+    from headway.runtime.secrets import keyring
+    from headway.runtime.settings import secret_keys
 
     key = keyring.new_key(key_id)
     if not add:
         print(key.to_line())
         return
-    file = secret_settings.keys_file()
-    ring = secret_settings.keys().keys if file.exists() else ()
+    file = secret_keys.keys_file()
+    ring = secret_keys.keys().keys if file.exists() else ()
     if key.key_id in {each.key_id for each in ring}:
         raise SecretError(f"There is a key {key.key_id!r} in {file} already; choose another id.")
-    secret_settings.write_keys(file, [key, *ring])
+    secret_keys.write_keys(file, [key, *ring])
     print(f"The key {key.key_id} is the first in {file}; `headway secrets rotate` makes use of it.")
 
 
@@ -41,7 +42,7 @@ def rotate(
     from headway.actions import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
-    from headway.runtime.secret_settings import keys
+    from headway.runtime.settings.secret_keys import keys
 
     ring, after, total = keys(), ("", ""), 0
     while True:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from headway.domain.errors import DatabaseError
-from headway.runtime import configuration
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_settings import DatabaseSettings
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.settings import configuration
+from headway.runtime.settings.database import DatabaseSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

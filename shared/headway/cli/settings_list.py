@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from pydantic_core import PydanticUndefined
 
-from headway.runtime import settings
-from headway.runtime.configuration import variable
-from headway.runtime.models import MODELS
+from headway.runtime.settings import configuration
+from headway.runtime.settings.configuration import variable
+from headway.runtime.settings.models import MODELS
 
 COLUMNS = ("variable", "value", "default", "description")
 
@@ -14,7 +14,7 @@ COLUMNS = ("variable", "value", "default", "description")
 def rows() -> Iterator[dict[str, object]]:
     """Yield the settings with their value in this environment; a secret is not shown."""
     for model in MODELS:
-        values = settings.read(model)
+        values = configuration.read(model)
         for name, field in model.model_fields.items():
             default = None if field.default is PydanticUndefined else field.default
             yield {

@@ -43,7 +43,8 @@ def simulate(
     from headway.cli.session import transaction
     from headway.db.core.server import now
     from headway.decide.explain.simulate import Changes
-    from headway.runtime.settings import SchedulerSettings, read
+    from headway.runtime.settings.configuration import read
+    from headway.runtime.settings.scheduler import SchedulerSettings
 
     changes = Changes(
         _numbers("--pool", pool), _numbers("--dag", dag), _numbers("--queue", queue), parallelism

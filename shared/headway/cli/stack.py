@@ -15,20 +15,17 @@ from headway.cli.session import url_file
 from headway.db.access.logins import Login
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
-from headway.runtime import secret_settings, settings
-from headway.runtime.children import Launch, ServiceGroup, ServiceProcess, ServiceProgram
-from headway.runtime.clock import SystemClock
-from headway.runtime.configuration import variable
-from headway.runtime.linux import become_undumpable
-from headway.runtime.private_files import repair_modes
-from headway.runtime.role_settings import RoleSettings
-from headway.runtime.secret_settings import without_secrets
-from headway.runtime.settings import (
-    ParserSettings,
-    SchedulerSettings,
-    Settings,
-    WorkerSettings,
-)
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.linux import become_undumpable
+from headway.runtime.processes.services import Launch, ServiceGroup, ServiceProcess, ServiceProgram
+from headway.runtime.settings import configuration, secret_keys
+from headway.runtime.settings.configuration import Settings, variable
+from headway.runtime.settings.database import RoleSettings
+from headway.runtime.settings.parser import ParserSettings
+from headway.runtime.settings.private_files import repair_modes
+from headway.runtime.settings.scheduler import SchedulerSettings
+from headway.runtime.settings.secret_keys import without_secrets
+from headway.runtime.settings.worker import WorkerSettings
 from headway.runtime.stem import Prefork, ServiceOrder
 
 PATIENCE = 15.0
@@ -86,15 +83,15 @@ def running(
     """Run the services with their state under `home`; all of them have ended afterwards."""
     become_undumpable()
     environment = _environment(home, dags)
-    secret_settings.check()
-    repair_modes(settings.make_home(home))
+    secret_keys.check()
+    repair_modes(configuration.make_home(home))
     with (
         Prefork(_SHARED, without_secrets(environment)) as stem,
         PostgresServer(home / "postgres", port) as postgres,
         front(postgres.url) as through,
     ):
         children = ServiceGroup(_launch_from(stem), home / "services", SystemClock())
-        secret_settings.make_keys_file(home)  # where nobody else starts at the same time
+        secret_keys.make_keys_file(home)  # where nobody else starts at the same time
         passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
         urls = {login: through(postgres.address(login, passwords[login])) for login in passwords}
         try:
@@ -118,9 +115,9 @@ def wait_for_interrupt(stack: LocalStack) -> None:
 
 def _environment(home: Path, dags: Path) -> dict[str, str]:
     """Return the services' variables but for the database; SettingsError if they make no sense."""
-    given = {**settings.environment(), "HEADWAY_HOME": str(home)}
+    given = {**configuration.environment(), "HEADWAY_HOME": str(home)}
     for kind, values in LAPTOP.items():
-        given |= settings.defaults(kind, values)
+        given |= configuration.defaults(kind, values)
     return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
 
 

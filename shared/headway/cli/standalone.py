@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headway.cli import interrupts, stack
 from headway.domain.errors import SettingsError
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 
 
 def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stack.nothing) -> int:
@@ -14,7 +14,7 @@ def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stac
         raise SettingsError(
             f"There is no DAGs folder {dags.absolute()}; create it, or name another with --dags."
         )
-    home = settings.home()
+    home = configuration.home()
     with interrupts.ending_well(), stack.running(home, dags, schedulers, port, front) as services:
         print(f"Headway runs the DAGs in {dags.absolute()}.")
         print(f"State: {home}   service logs: {home / 'services'}")

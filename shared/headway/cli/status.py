@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from headway.cli.ending import ExitStatus
-from headway.cli.escaping import visible
 from headway.cli.output import Format, Output, show
+from headway.runtime.logs.escaping import visible
 
 if TYPE_CHECKING:
     from headway.decide.explain.status import Status
@@ -31,7 +31,8 @@ def status(patience: Patience = 300.0, output: Output = Format.TABLE) -> None:
     """
     from headway.actions.status import look
     from headway.cli.session import transaction
-    from headway.runtime.settings import SchedulerSettings, read
+    from headway.runtime.settings.configuration import read
+    from headway.runtime.settings.scheduler import SchedulerSettings
 
     settings = read(SchedulerSettings)
     with transaction() as conn:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from headway.cli.escaping import visible
 from headway.cli.interrupts import ending_well
 from headway.cli.log_following import FollowedTask, Follower
 from headway.cli.session import transaction
 from headway.cli.terminal import on_terminal
 from headway.domain.errors import NotFoundError
 from headway.domain.states import TERMINAL, TaskState
-from headway.runtime import settings
-from headway.runtime.attempt_logs import LogKey, logs_folder
-from headway.runtime.clock import SystemClock
-from headway.runtime.log_lines import LogLine, LogSource, decode, rendered
-from headway.runtime.log_reading import LocalLogs, LogPlace, LogReader
-from headway.runtime.log_remote import RemoteLogs
-from headway.runtime.log_settings import LogSettings
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.escaping import visible
+from headway.runtime.logs.lines import LogLine, LogSource, decode, rendered
+from headway.runtime.logs.paths import LogKey, logs_folder
+from headway.runtime.logs.reading import LocalLogs, LogPlace, LogReader
+from headway.runtime.settings import configuration
+from headway.runtime.settings.logs import LogSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -68,7 +68,7 @@ def print_whole(logs: Sequence[Path], of: str, *, raw: bool) -> None:
     if not found:
         raise NotFoundError(
             f"The log of {of} is neither on this machine "
-            f"({logs_folder(settings.home()) / logs[0]}) nor copied elsewhere"
+            f"({logs_folder(configuration.home()) / logs[0]}) nor copied elsewhere"
             f"{_elsewhere()}. Look on the host of the worker that ran it."
         )
     for reader in found:
@@ -86,7 +86,7 @@ def follow_log(request: LogRequest, *, raw: bool) -> None:
             read=lambda number: _reader(request.key(number), places),
             clock=SystemClock(),
             only=request.attempt,
-            patience=2.0 + 2.0 * settings.read(LogSettings).copy_interval,
+            patience=2.0 + 2.0 * configuration.read(LogSettings).copy_interval,
         )
         while not follower.done:
             _print(follower.step(), raw=raw)
@@ -163,13 +163,13 @@ def _one_of(started: list[int], request: LogRequest) -> int:
 
 
 def _places() -> list[LogPlace]:
-    local: list[LogPlace] = [LocalLogs(logs_folder(settings.home()))]
-    remote = settings.read(LogSettings).remote
+    local: list[LogPlace] = [LocalLogs(logs_folder(configuration.home()))]
+    remote = configuration.read(LogSettings).remote
     return local if remote is None else [*local, RemoteLogs.at(remote)]
 
 
 def _elsewhere() -> str:
-    remote = settings.read(LogSettings).remote
+    remote = configuration.read(LogSettings).remote
     return " (HEADWAY_LOGS_REMOTE is not set)" if remote is None else f" ({remote})"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from headway.cli.escaping import visible
+from headway.runtime.logs.escaping import visible
 
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:

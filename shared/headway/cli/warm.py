@@ -8,7 +8,7 @@ from importlib import import_module
 
 from headway.cli import launching
 from headway.db.core import engine as engines
-from headway.runtime.settings import Settings
+from headway.runtime.settings.configuration import Settings
 
 
 def warm_up() -> None:

@@ -13,7 +13,7 @@ from headway.cli.session import user_url
 from headway.db.core import engine as engines
 from headway.db.core.engine import is_transient
 from headway.db.reads.backfill_views import BackfillProgress
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 
 INTERVAL = 0.25
 """Seconds between two looks, at least."""

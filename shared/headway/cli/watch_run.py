@@ -17,7 +17,7 @@ from headway.db.core import engine as engines
 from headway.db.core.engine import is_transient
 from headway.db.reads import spark_views, views
 from headway.domain.states import UNFINISHED_RUN, TaskState
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,7 +9,7 @@ from headway.db.access import migrate, roles
 from headway.db.access.logins import Login
 from headway.doctor.finding import DatabaseCheck, Examined, Finding, judged
 from headway.domain.errors import HeadwayError, ReplicaError
-from headway.runtime.loop import cause_of
+from headway.runtime.daemon.loop import cause_of
 
 _MIGRATE: Final = "headway db migrate"
 _ANSWERS: Final = "a Postgres that answers, and is no replica"

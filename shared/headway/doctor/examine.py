@@ -10,7 +10,7 @@ from headway.db.core.engine import is_transient
 from headway.doctor import clocks, database, disk, rights, sandbox, server, settings, spark, state
 from headway.doctor.finding import Check, DatabaseCheck, Examined, Finding
 from headway.domain.errors import HeadwayError
-from headway.runtime.loop import cause_of
+from headway.runtime.daemon.loop import cause_of
 
 HERE: Final[tuple[Check, ...]] = (
     *settings.CHECKS,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

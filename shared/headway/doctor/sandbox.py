@@ -7,9 +7,10 @@ from typing import Final
 
 from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
-from headway.runtime import settings
 from headway.runtime.forker import Forker, ForkerError
 from headway.runtime.sandbox import Isolation, Layer, Sandbox, trial
+from headway.runtime.settings import configuration
+from headway.runtime.settings.parser import ParserSettings
 
 _ALWAYS: Final = frozenset({Layer.LIMITS, Layer.PRIVILEGES, Layer.SECCOMP})
 _OF_FILES: Final = frozenset({Layer.LANDLOCK, Layer.USER})
@@ -81,7 +82,7 @@ def _isolation() -> Isolation:
 
 def _fork_server() -> Path | None:
     try:
-        return settings.read(settings.ParserSettings).forker
+        return configuration.read(ParserSettings).forker
     except SettingsError:
         return None  # it is a finding of its own
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
-from headway.runtime import settings
-from headway.runtime.models import MODELS
+from headway.runtime.settings import configuration
+from headway.runtime.settings.models import MODELS
 
 
 def values(_subject: Examined) -> Iterator[Finding]:
@@ -14,7 +14,7 @@ def values(_subject: Examined) -> Iterator[Finding]:
     problems: list[str] = []
     for model in MODELS:
         try:
-            settings.read(model)
+            configuration.read(model)
         except SettingsError as error:
             problems.append(str(error))
     found = " ".join(dict.fromkeys(problems)) or "each can be read"

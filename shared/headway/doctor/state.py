@@ -9,7 +9,7 @@ from typing import Final
 
 from headway.doctor.finding import Check, Examined, Finding, judged
 from headway.domain.errors import SettingsError
-from headway.runtime.private_files import is_read_only, private_paths, surplus
+from headway.runtime.settings.private_files import is_read_only, private_paths, surplus
 
 
 def secret_modes(subject: Examined) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.domain.errors import EmbeddedError
-from headway.runtime.starting import run_to_end
+from headway.runtime.processes.starting import run_to_end
 
 CACHE: Final = Path("/var/cache/headway")
 """Where root keeps a copy of programs that are installed where no other account may look."""

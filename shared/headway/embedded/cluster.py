@@ -15,8 +15,8 @@ from typing import Final
 from headway.domain.errors import EmbeddedError
 from headway.embedded.account import give
 from headway.embedded.binaries import Binaries
-from headway.runtime.clock import Clock
-from headway.runtime.starting import run_to_end
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.processes.starting import run_to_end
 
 USER: Final = "headway"
 DATABASE: Final = "postgres"

@@ -22,11 +22,11 @@ from headway.embedded.cluster import (
     password,
 )
 from headway.embedded.port import HOST, choose_port
-from headway.runtime import settings as surroundings
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.scrub import scrubbed_environment
-from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.processes.starting import uninterrupted
+from headway.runtime.secrets.scrub import scrubbed_environment
+from headway.runtime.settings import configuration as surroundings
 
 SETTINGS: Final = {
     "listen_addresses": HOST,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from headway.domain.errors import NotFoundError
 from headway.kubectl import pods
 from headway.kubectl.release import Release
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 PAUSE: Final = 2.0
 """Seconds between two looks at what the worker still has."""

@@ -9,7 +9,7 @@ from headway.domain.errors import NotFoundError
 from headway.domain.states import TERMINAL, TaskState
 from headway.kubectl import pods
 from headway.kubectl.release import Release, find
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 PAUSE: Final = 2.0
 """Seconds between two looks for the next attempt."""

@@ -15,7 +15,7 @@ from headway.kubectl import logs as log_reading
 from headway.kubectl import release as releases
 from headway.kubectl.kubectl import FailedInPodError, Kubectl
 from headway.kubectl.release import Release
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 PASSING: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """For commands whose arguments are those of the command in the pod, also --help."""

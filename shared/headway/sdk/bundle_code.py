@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from zipfile import ZipFile
 
 from headway.domain.errors import DagError
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 
 ASKS_FOR_PLACE: Final = re.compile(
     rb"__file__|__path__|__spec__|__loader__|co_filename|fileloc|getfile|getsourcefile"

@@ -41,7 +41,7 @@ class DagTime:
         None means that there is none as things stand.  `restricted` keeps to the DAG's dates.
         Without catchup what was missed by `now` is skipped.
         """
-        from headway.runtime.clock import SystemClock
+        from headway.runtime.daemon.clock import SystemClock
 
         bounds = self._bounds() if restricted else self._bounds(None, None)
         moment = SystemClock().now() if now is None else self._instant(now, "now")

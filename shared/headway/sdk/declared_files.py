@@ -9,7 +9,7 @@ from posixpath import dirname, normpath
 from typing import Final
 
 from headway.domain.errors import DagError
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 
 NAME: Final = "headway_files"
 MOST_LOOKED_AT: Final = 20_000

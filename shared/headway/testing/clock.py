@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_clock import DatabaseClock
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.database_clock import DatabaseClock
 
 NOON: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

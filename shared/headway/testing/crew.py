@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing import logins
 from headway.testing.machine import PATIENCE, stands_still, until
 from headway.testing.stack import Services, environment_for

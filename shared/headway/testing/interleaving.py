@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine, TextClause, event, text
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Final, TypeAlias
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 AttemptName: TypeAlias = tuple[int, int]
 """A task instance, and the number of its attempt."""

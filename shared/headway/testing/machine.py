@@ -19,8 +19,8 @@ from typing import Final, TypeVar
 from sqlalchemy import Engine
 
 from headway.db.core import engine as engines
-from headway.runtime.clock import SystemClock
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing import modes
 
 T = TypeVar("T")

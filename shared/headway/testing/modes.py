@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 
 ADDRESSES: Final = "addresses"
 """The file in the home where that program leaves the address of each login, one a line."""
@@ -43,4 +43,4 @@ def standalone() -> str:
 
 
 def _given(name: str) -> str:
-    return settings.environment().get(name, "")
+    return configuration.environment().get(name, "")

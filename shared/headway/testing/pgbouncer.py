@@ -18,8 +18,8 @@ from sqlalchemy.engine import URL, make_url
 
 from headway.embedded.account import give, server_account
 from headway.embedded.port import HOST, choose_port
-from headway.runtime.clock import SystemClock
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.required import required_program
 
 _PATIENCE: Final = 10.0

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 
 import pytest
 
-from headway.runtime import settings
+from headway.runtime.settings import configuration
 from headway.testing.machine import PATIENCE
 from headway.testing.required import required_program
 
@@ -80,7 +80,7 @@ class Podman:
             pytest.skip("containers of tests are run by root")
         for program, package in PROGRAMS.items():
             required_program(program, package)
-        inherited = settings.environment()
+        inherited = configuration.environment()
         cache = inherited.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         store = Path(cache) / "headway" / "images"
         own = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.machine import until
 from headway.testing.required import required_program
 from headway.testing.scraping import free_port

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Forker
-from headway.runtime.frames import receive_frame
+from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
 
 LONG: Final = 20.0

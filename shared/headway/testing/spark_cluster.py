@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.request import urlopen
 
 from headway.embedded.java import find_java_home
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.environment import path_and_home
 from headway.testing.machine import until
 

@@ -20,9 +20,9 @@ from headway.db.core import engine as engines
 from headway.db.parsing import files
 from headway.db.reads import dag_file_views, views
 from headway.domain.arguments import JsonValue
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.settings import configuration
 from headway.testing import modes
 from headway.testing.machine import PATIENCE
 from headway.testing.stack_run import StackRun
@@ -179,7 +179,7 @@ def environment_for(home: Path, given: Mapping[str, str] | None) -> dict[str, st
     """Return the environment of services with their state in `home`, under these settings."""
     inherited = {
         name: value
-        for name, value in settings.environment().items()
+        for name, value in configuration.environment().items()
         if not name.startswith("HEADWAY_")
     }
     own = {"HEADWAY_HOME": str(home)}

@@ -10,8 +10,8 @@ from headway.db.execution import xcoms
 from headway.db.reads import views
 from headway.db.reads.views import Row
 from headway.domain.arguments import RETURN_VALUE, JsonValue
-from headway.runtime.attempt_logs import LogKey, logs_folder
-from headway.runtime.log_lines import LogLine, decode, rendered
+from headway.runtime.logs.lines import LogLine, decode, rendered
+from headway.runtime.logs.paths import LogKey, logs_folder
 
 if TYPE_CHECKING:
     from headway.testing.stack import Services

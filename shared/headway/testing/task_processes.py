@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from headway.runtime.forker.linux import processes
+from headway.runtime.processes.linux import processes
 
 
 def find(told: str) -> int | None:

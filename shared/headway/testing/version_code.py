@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway.sdk.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash
 

@@ -9,8 +9,8 @@ from sqlalchemy import text
 from tests.integration.kubectl.conftest import Cluster, programs
 
 from headway.db.core import processes
-from headway.runtime.attempt_logs import LogKey, logs_folder
-from headway.runtime.log_lines import LogLine, encode, stamp
+from headway.runtime.logs.lines import LogLine, encode, stamp
+from headway.runtime.logs.paths import LogKey, logs_folder
 from headway.testing import seed
 from headway.testing.forced import force
 

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.crew import TestCluster, crew
 from headway.testing.marks import Marks
 

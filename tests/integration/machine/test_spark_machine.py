@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import Machine, until
 from headway.testing.stack import Stack
 from headway.testing.stack_run import StackRun

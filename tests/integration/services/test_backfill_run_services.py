@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from headway.actions.backfill_control import progress_of
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.crew import TestCluster, crew
 
 pytestmark = pytest.mark.services

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 from sqlalchemy import text
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.crew import TestCluster, crew
 from headway.testing.marks import Marks
 from headway.testing.task_processes import find

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headway.db.schema import METADATA
-from headway.runtime.forker.linux import processes
+from headway.runtime.processes.linux import processes
 from headway.testing import rows, task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.crew import ClusterMember, TestCluster, crew
 from headway.testing.logins import PASSWORD
 from headway.testing.machine import PATIENCE, until

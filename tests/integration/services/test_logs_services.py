@@ -10,8 +10,8 @@ from threading import Timer
 
 import pytest
 
-from headway.runtime.attempt_logs import LogKey
-from headway.runtime.log_lines import LONGEST_LINE, LogLine
+from headway.runtime.logs.lines import LONGEST_LINE, LogLine
+from headway.runtime.logs.paths import LogKey
 from headway.testing.machine import PATIENCE, until
 from headway.testing.stack import Services, Stack, running_stack
 from headway.testing.stack_run import StackRun

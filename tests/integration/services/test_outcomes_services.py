@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.forker import Exit
-from headway.runtime.forker.oom import oom_kills
+from headway.runtime.processes.oom import oom_kills
 from headway.testing import task_processes
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun

@@ -21,8 +21,8 @@ from tests.integration.services.zoo.keeper import Zoo, dag
 
 from headway.db.reads import dag_file_views, views
 from headway.embedded.postgres import PostgresServer
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.sandbox import landlock
-from headway.runtime.tether import dies_with_parent
 from headway.testing.machine import PATIENCE, until
 from headway.testing.postgres import CARELESS
 from headway.testing.stack import Stack, running_stack

@@ -18,9 +18,9 @@ from headway.db.execution.attempts import Claimed
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.states import Outcome, TaskState
-from headway.runtime import settings
-from headway.runtime.clock import SystemClock
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.settings import configuration
 from headway.testing import seed
 from headway.testing.invariants import violations
 from headway.testing.stand_in import SUCCESS, StandIn
@@ -178,7 +178,7 @@ def test_killed_and_paused_schedulers_break_nothing(
         conn.execute(text("UPDATE pool SET slots = 12 WHERE name = 'default_pool'"))
     for number in range(DAGS):
         seed.store(engine, diamond(f"dag{number}"))
-    given = {**settings.environment(), **QUICK, "HEADWAY_HOME": str(tmp_path)}
+    given = {**configuration.environment(), **QUICK, "HEADWAY_HOME": str(tmp_path)}
     schedulers = Schedulers(
         {**given, "HEADWAY_DATABASE_URL": database_url}, tmp_path / "schedulers.log"
     )

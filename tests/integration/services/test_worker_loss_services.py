@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing import task_processes
 from headway.testing.crew import ClusterMember, TestCluster, crew
 from headway.testing.live_attempts import LiveAttempts

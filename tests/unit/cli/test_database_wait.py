@@ -7,7 +7,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from headway.cli.database_wait import LastWord, passes, wait
 from headway.domain.errors import DatabaseError, NewerSchemaError, ReplicaError, SettingsError
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.testing.clock import ExpiringClock
 
 AWAY = DatabaseError("The database does not answer:\n  refused")

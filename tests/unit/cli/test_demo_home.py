@@ -6,8 +6,8 @@ import pytest
 
 from headway.cli import demo
 from headway.domain.errors import ConflictError
-from headway.runtime import secret_settings
-from headway.runtime.keyring import new_key
+from headway.runtime.secrets.keyring import new_key
+from headway.runtime.settings import secret_keys
 
 
 def test_keys_that_an_interrupted_demo_has_half_written_are_its_own(
@@ -16,9 +16,9 @@ def test_keys_that_an_interrupted_demo_has_half_written_are_its_own(
     def interrupted(file: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headway.runtime.secret_settings.os.fsync", interrupted)
+    monkeypatch.setattr("headway.runtime.settings.secret_keys.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        secret_settings.write_keys(tmp_path / secret_settings.KEYS_FILE, [new_key()])
+        secret_keys.write_keys(tmp_path / secret_keys.KEYS_FILE, [new_key()])
     assert list(tmp_path.iterdir())
 
     demo.erase(tmp_path)

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.cli.drawing import MOST_LANES, MOST_TASKS, draw
-from headway.cli.escaping import visible
+from headway.runtime.logs.escaping import visible
 
 
 def drawn(**downstream: str) -> str:

@@ -7,8 +7,8 @@ import pytest
 
 from headway.cli.log_following import FollowedTask, Follower
 from headway.domain.errors import LogsError, NotFoundError
-from headway.runtime.log_lines import LogLine, LogSource, encode
-from headway.runtime.log_reading import LocalLogs, LogReader
+from headway.runtime.logs.lines import LogLine, LogSource, encode
+from headway.runtime.logs.reading import LocalLogs, LogReader
 from headway.testing.clock import FakeClock
 
 RUNNING = FollowedTask({1: False}, over=False)

@@ -9,7 +9,7 @@ ONLY_FOR_SERVICES = (
     "headway.embedded",
     "headway.sdk",
     "headway.serialization",
-    "headway.runtime.parser_settings",
+    "headway.runtime.settings.parser",
     "jinja2",
     "msgpack",
     "pathspec",
@@ -21,7 +21,7 @@ ONLY_FOR_SERVICES = (
 ONLY_WITH_A_DATABASE = (
     "asyncio",
     "headway.db",
-    "headway.runtime.settings",
+    "headway.runtime.settings.worker",
     "importlib.metadata",
     "psycopg2",
     "pydantic",
@@ -78,9 +78,9 @@ def test_a_probe_needs_no_database_and_nothing_of_services() -> None:
 
     assert "headway.runtime.forker.ping" in forker, "it has got as far as to the socket"
     assert "headway.runtime.health.asking" in worker, "it has got as far as to the port"
-    frames, settings = {"headway.serialization", "msgpack"}, {"headway.runtime.parser_settings"}
+    frames, settings = {"headway.serialization", "msgpack"}, {"headway.runtime.settings.parser"}
     database = {"headway.db", "psycopg2", "sqlalchemy"}
-    assert forker & {*ONLY_FOR_SERVICES, *database, "headway.runtime.settings"} == frames
+    assert forker & {*ONLY_FOR_SERVICES, *database, "headway.runtime.settings.worker"} == frames
     assert worker & {*ONLY_FOR_SERVICES, *database} == settings
 
 
@@ -124,9 +124,9 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
 def test_what_services_share_holds_no_setting_which_may_change_before_they_start() -> None:
     program = (
         "import headway.cli.warm\n"
-        "from headway.runtime import settings\n"
-        "print({kind.__pydantic_complete__ for kind in settings.Settings.__subclasses__()})\n"
-        "print(settings.config_file.cache_info().currsize)\n"
+        "from headway.runtime.settings import configuration\n"
+        "print({kind.__pydantic_complete__ for kind in configuration.Settings.__subclasses__()})\n"
+        "print(configuration.config_file.cache_info().currsize)\n"
     )
     unreadable = {"HEADWAY_CONFIG": "/nowhere/headway.toml", "HEADWAY_DATABASE_POOLER": "perhaps"}
     done = subprocess.run(
@@ -164,7 +164,7 @@ def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() 
         "import headway_parser.serving, headway_worker.command, headway_scheduler.command\n"
         "traces = daemon._traces(sys.argv[1])\n"
         "print(traces is not None, 'opentelemetry' in sys.modules,"
-        " 'headway.runtime.traces' in sys.modules)\n"
+        " 'headway.runtime.traces.traces' in sys.modules)\n"
     )
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from headway.cli.task_logs import print_whole
 from headway.domain.errors import NotFoundError
-from headway.runtime.log_lines import LogLine, LogSource, encode
-from headway.runtime.log_remote import RemoteLogs
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.lines import LogLine, LogSource, encode
 
 
 def line(message: str) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.frames import Frame, receive_frame
+from headway.runtime.processes.frames import Frame, receive_frame
 from headway.serialization import codec
 from headway_parser.child import parse
 from headway_parser.patterns import ABSENT

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from headway.db.parsing.files import FileKey
-from headway.runtime.parser_settings import SortMode
+from headway.runtime.settings.parser import SortMode
 from headway_parser.due import ParseReason
 from headway_parser.jobs import Job, in_order
 

@@ -3,7 +3,7 @@ import signal
 import pytest
 
 from headway.runtime.forker import ChildLimits, ChildSpec, Exit
-from headway.runtime.frames import HEADER, encode_frame
+from headway.runtime.processes.frames import HEADER, encode_frame
 from headway.serialization.decoding import decode
 
 

@@ -7,7 +7,7 @@ import pytest
 
 COUNT = """
 import ctypes, sys, threading
-from headway.runtime.linux import share_one_heap
+from headway.runtime.processes.linux import share_one_heap
 
 libc = ctypes.CDLL(None)
 if sys.argv[1] == "shared":

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.forker import ChildSpec
-from headway.runtime.frames import HEADER, encode_frame
+from headway.runtime.processes.frames import HEADER, encode_frame
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 from headway.runtime.sandbox.allowed import allowed
 from headway.runtime.sandbox.scratch import empty, make, remove

@@ -6,7 +6,8 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from headway.runtime.settings import SchedulerSettings, read
+from headway.runtime.settings.configuration import read
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.clock import FakeClock
 from headway_scheduler.measuring import measured
 

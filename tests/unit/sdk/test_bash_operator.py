@@ -12,7 +12,7 @@ import pytest
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.sdk import DAG, BashOperator
 from headway.sdk.execution import Result
 

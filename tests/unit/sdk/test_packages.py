@@ -11,7 +11,7 @@ import pytest
 
 from headway.cli.dag_test import run_dag
 from headway.domain.errors import DagError
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.sdk import packages
 from headway.sdk.loading import load_dag_file
 from headway.sdk.packages import MOST_ENTRIES, dag_modules, names_modules

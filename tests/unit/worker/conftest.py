@@ -12,9 +12,9 @@ from sqlalchemy.exc import OperationalError
 from headway.db.core import engine as engines
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.processes import Identity
-from headway.runtime import settings
-from headway.runtime.secret_settings import Provided
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.secret_keys import Provided
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
@@ -53,7 +53,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def worker_settings() -> WorkerSettings:
-    return settings.read(WorkerSettings, lease_duration=20, heartbeat_interval=2, kill_grace=5)
+    return configuration.read(WorkerSettings, lease_duration=20, heartbeat_interval=2, kill_grace=5)
 
 
 @pytest.fixture

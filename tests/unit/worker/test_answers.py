@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.forker import Child
-from headway.runtime.frames import FrameReader, encode_frame
 from headway.runtime.masking import Masker
+from headway.runtime.processes.frames import FrameReader, encode_frame
 from headway.testing.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt

@@ -10,8 +10,8 @@ import pytest
 
 from headway.domain.states import Outcome
 from headway.runtime.forker import Child
-from headway.runtime.frames import encode_frame
-from headway.runtime.log_lines import LogSource
+from headway.runtime.logs.lines import LogSource
+from headway.runtime.processes.frames import encode_frame
 from headway.sdk.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.attempt import Attempt

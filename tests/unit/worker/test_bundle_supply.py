@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 import headway_worker.clerk
 from headway.db.core import stored_versions
 from headway.domain.errors import DagError
-from headway.runtime.frames import Frame, encode_frame
+from headway.runtime.processes.frames import Frame, encode_frame
 from headway.sdk.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing.clock import FakeClock

@@ -15,7 +15,13 @@ from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.runtime.frames import Frame, FrameReader, encode_frame, receive_frame, send_frame
+from headway.runtime.processes.frames import (
+    Frame,
+    FrameReader,
+    encode_frame,
+    receive_frame,
+    send_frame,
+)
 from headway.testing.version_code import store
 from headway_worker.callbacks import child
 from headway_worker.callbacks.order import CallbackOrder

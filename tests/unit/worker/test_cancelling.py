@@ -15,9 +15,9 @@ from headway.db.execution.attempts import Claimed, Report
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import OnLost, Outcome, RunType, TaskState
-from headway.runtime.clock import SystemClock
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.supply import Code

@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from headway.domain.interval import DataInterval
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
-from headway.runtime.frames import receive_frame, send_frame
+from headway.runtime.processes.frames import receive_frame, send_frame
 from headway.sdk.execution import Result
 from headway.sdk.facts import RunFacts
 from headway_worker.child import ChannelRuntime

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.loop import Pace
 from headway.testing.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.claims import GATHER, Claims

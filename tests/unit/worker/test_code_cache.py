@@ -11,7 +11,7 @@ import headway_worker.clerk
 import headway_worker.code
 from headway.db.core import stored_versions
 from headway.domain.errors import DagError
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash
 from headway_worker.clerk import WorkerDatabase

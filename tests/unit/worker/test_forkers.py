@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime import settings
 from headway.runtime.forker import Forker
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.forkers import PRELOAD, PRELOAD_SPARK, fork_server, spark_fork_server
 
 HERE, THERE = Path("/run/forker/socket"), Path("/run/spark/socket")
@@ -40,7 +40,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_what_runs_elsewhere_is_never_replaced_by_one_beside_the_secrets(
     found: list[object], given: dict[str, Path], chosen: list[object]
 ) -> None:
-    settled = settings.read(WorkerSettings, **given)
+    settled = configuration.read(WorkerSettings, **given)
 
     fork_server(settled, {})
     spark_fork_server(settled, {})

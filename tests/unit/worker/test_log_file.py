@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runtime.log_lines import LONGEST_LINE, LogLine, LogSource, decode, record
+from headway.runtime.logs.lines import LONGEST_LINE, LogLine, LogSource, decode, record
 from headway.testing.clock import FakeClock
 from headway_worker.log_file import PATIENCE, WINDOW, LogFile, LogLimits
 from headway_worker.log_overflow import Overflow

@@ -11,10 +11,11 @@ from typing import IO, Any
 import pytest
 
 from headway.metrics.worker import LOGS_NOT_COPIED
-from headway.runtime import settings
-from headway.runtime.attempt_logs import LogKey
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.log_remote import RemoteLogs
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.paths import LogKey
+from headway.runtime.settings import configuration
+from headway.runtime.settings.logs import LogSettings
 from headway.testing.clock import FakeClock
 from headway.testing.machine import until
 from headway.testing.metrics import total
@@ -304,7 +305,7 @@ def test_ended_logs_are_copied_while_another_thread_waits_for_the_store(tmp_path
             return []
 
     store: Any = Slow()
-    given = settings.read(settings.LogSettings)
+    given = configuration.read(LogSettings)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("headway_worker.log_tidier.COPIES_INTERVAL", 0.0)
         logs = Logs.start(given, tmp_path, store, SystemClock(), lambda runs: runs)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from headway.runtime.attempt_logs import LogKey
-from headway.runtime.clock import SystemClock
-from headway.runtime.log_remote import RemoteLogs
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.paths import LogKey
 from headway.testing.clock import FakeClock
 from headway.testing.machine import until
 from headway_worker.log_retention import Keep, KeptLog, Present, Run, of_no_run, tidy, too_many

@@ -13,8 +13,8 @@ from headway.db.execution.attempts import Claimed
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.runtime.frames import Frame
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.questions import Questions

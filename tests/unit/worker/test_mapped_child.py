@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headway.domain.interval import DataInterval
-from headway.runtime.frames import Frame, receive_frame, send_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.facts import RunFacts
 from headway.testing.version_code import store
 from headway_worker import child

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from headway.runtime import settings
-from headway.runtime.forker import ForkerError, early
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.forker import ForkerError, client
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.forkers import ForkServers, limits_of
 
@@ -88,7 +88,7 @@ def test_one_that_is_being_started_is_waited_for(
     servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
     forkers.there = Started()
-    servers.starting = early.begin(forkers.start)
+    servers.starting = client.begin(forkers.start)
 
     servers.warm_up()
 
@@ -99,7 +99,7 @@ def test_one_that_is_being_started_is_waited_for(
 def test_one_that_could_not_be_started_is_asked_for_again_by_who_needs_it(
     servers: ForkServers, forkers: Forkers, clock: FakeClock
 ) -> None:
-    servers.starting = early.begin(forkers.start)
+    servers.starting = client.begin(forkers.start)
 
     with pytest.raises(ForkerError, match="nobody listens"):
         servers.warm_up()
@@ -108,7 +108,7 @@ def test_one_that_could_not_be_started_is_asked_for_again_by_who_needs_it(
 
 def test_one_that_was_being_started_is_closed(servers: ForkServers, forkers: Forkers) -> None:
     forkers.there = Started()
-    servers.starting = early.begin(forkers.start)
+    servers.starting = client.begin(forkers.start)
 
     servers.close()
 
@@ -137,7 +137,7 @@ def test_one_that_must_be_there_is_an_error_without_it(servers: ForkServers) -> 
 
 
 def test_an_attempt_has_the_limits_of_the_settings() -> None:
-    limits = limits_of(settings.read(WorkerSettings, attempt_niceness=10), 7.0)
+    limits = limits_of(configuration.read(WorkerSettings, attempt_niceness=10), 7.0)
 
     assert (limits.processes, limits.open_files, limits.memory_bytes) == (4096, 65536, None)
     assert limits.until == 7.0

@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from headway.runtime.forker import Child, ChildLimits, Exit, ForkerError
-from headway.runtime.frames import send_frame
+from headway.runtime.processes.frames import send_frame
 from headway_worker.attempt import Attempt
 from headway_worker.scratch import ScratchFolders, remove_scratch
 

@@ -4,7 +4,7 @@ from typing import Protocol
 import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.clerk import WorkerDatabase

@@ -9,8 +9,8 @@ from headway.db.execution import secret_requests
 from headway.db.execution.secret_requests import Delivered
 from headway.domain.errors import ConflictError, SecretError
 from headway.domain.variable import SecretKind, StoredVariable, to_text
-from headway.runtime.keyring import KeyRing, new_key
-from headway.runtime.secret_settings import Provided
+from headway.runtime.secrets.keyring import KeyRing, new_key
+from headway.runtime.settings.secret_keys import Provided
 from headway_worker.vault import SecretResolver
 
 KEYS = KeyRing((new_key(),))

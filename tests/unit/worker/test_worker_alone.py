@@ -16,10 +16,10 @@ from headway.db.execution.callback_claims import ClaimedCallback
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunType
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError
-from headway.runtime.frames import Frame
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork

@@ -12,8 +12,8 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.metrics.worker import CLAIM_LATENCY, SLOTS
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway.testing.metrics import observed, value
 from headway_worker.attempt import MOST_READING

@@ -1,6 +1,6 @@
 """An endpoint travels as plain data and keeps its token to itself."""
 
-from headway.runtime.frames import FrameReader, encode_frame
+from headway.runtime.processes.frames import FrameReader, encode_frame
 from headway_worker.spark.endpoint import ConnectEndpoint, release_argument
 
 ENDPOINT = ConnectEndpoint("sc://localhost:15002", "canary")

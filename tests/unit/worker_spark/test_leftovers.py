@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
-from headway.runtime import settings
 from headway.runtime.forker import Exit, ForkerError
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings import configuration
+from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.clock import FakeClock
 from headway_worker.spark.leftovers import SessionCleanup
 
@@ -88,7 +88,7 @@ def tenure() -> Tenure:
 
 @pytest.fixture
 def leftovers(spark: Any, tenure: Any, clock: FakeClock) -> SessionCleanup:
-    given = settings.read(WorkerSettings, spark_detached_timeout=300, kill_grace=5)
+    given = configuration.read(WorkerSettings, spark_detached_timeout=300, kill_grace=5)
     return SessionCleanup(spark, tenure, given, clock)
 
 

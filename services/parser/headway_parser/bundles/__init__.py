@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headway.runtime.parser_settings import ParserSettings
+from headway.runtime.settings.parser import ParserSettings
 from headway_parser.bundles.folder import FolderBundle
 from headway_parser.bundles.git import GitBundle
 from headway_parser.bundles.git_command import GitCommand, GitError

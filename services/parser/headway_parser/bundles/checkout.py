@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 from headway_parser.bundles.git_command import GitCommand, GitError
 
 log = logging.getLogger(__name__)

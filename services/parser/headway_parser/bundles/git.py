@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.bundle_settings import BundleSettings
+from headway.runtime.settings.bundles import BundleSettings
 from headway_parser.bundles.checkout import Checkouts
 from headway_parser.bundles.git_command import GitCommand, GitError
 

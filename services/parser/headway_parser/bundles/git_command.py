@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headway.domain.errors import HeadwayError, SettingsError
-from headway.runtime.scrub import masked, scrubbed_environment
+from headway.runtime.secrets.scrub import masked, scrubbed_environment
 from headway_parser.bundles.git_login import without_passwords
 
 TIMEOUT: Final = 120.0

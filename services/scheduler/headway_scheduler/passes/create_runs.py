@@ -22,8 +22,8 @@ from headway.domain.dag.catchup import SkipReason
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import TimetableError
 from headway.domain.states import RunType
-from headway.runtime.interrupt import computed, interrupted
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
+from headway.runtime.daemon.time_limit import computed, interrupted
 from headway.timetables.base import DagRunInfo
 from headway_scheduler.replacing import ReplacedRuns, cancel_unfinished, tell_ended
 from headway_scheduler.replica import Replica

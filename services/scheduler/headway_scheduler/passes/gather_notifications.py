@@ -7,7 +7,7 @@ from typing import Final
 from headway.db.core import processes
 from headway.db.core.engine import reader
 from headway.db.scheduling import notifications
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

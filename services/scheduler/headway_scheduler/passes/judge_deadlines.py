@@ -15,7 +15,7 @@ from headway.db.scheduling import missed_deadlines, run_events
 from headway.decide.scheduling.deadlines import Judgement, judge
 from headway.domain.states import DeadlineState
 from headway.metrics.scheduler import DEADLINES_MISSED
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from headway.db.scheduling.scope import Choice
 from headway.decide.scheduling.admit import Admission, Budget, Limit, ReadyTask, admit
 from headway.decide.scheduling.share import spent
 from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from headway.db.core import processes
 from headway.db.recovery import ownership
 from headway.metrics.scheduler import ATTEMPTS_REVOKED
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

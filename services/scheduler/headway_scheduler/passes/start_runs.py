@@ -9,7 +9,7 @@ from headway.db.scheduling import queued_runs
 from headway.db.scheduling.scope import Choice
 from headway.decide.scheduling.start import startable
 from headway.metrics.scheduler import SCHEDULE_DELAY
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from headway.db.scheduling import wakes
 from headway.db.scheduling.scope import Choice
 from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
-from headway.runtime.seam import nothing
+from headway.runtime.daemon.seam import nothing
 from headway_scheduler.replica import Replica
 
 log = logging.getLogger(__name__)

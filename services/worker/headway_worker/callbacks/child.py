@@ -7,7 +7,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
-from headway.runtime.frames import Frame, send_frame
+from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk import callbacks
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.bundle_imports import importing

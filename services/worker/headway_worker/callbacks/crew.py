@@ -14,10 +14,10 @@ from typing import TypeAlias
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
 from headway.domain.states import CallbackState
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackDatabase, CallbackWork, NotificationWork
 from headway_worker.callbacks.conclusion import conclude

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from headway.domain.dag.callbacks import MOST_TRIES
 from headway.domain.dag.notifiers import MOST_SENDS
 from headway.domain.states import Outcome
-from headway.runtime.attempt_logs import CallbackLogKey
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.logs.paths import CallbackLogKey
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
 from headway_worker.callbacks.ordering import order_of

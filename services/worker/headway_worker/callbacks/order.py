@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from headway.domain.dag.callbacks import CallbackEvent
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.sdk.facts import RunFacts
 from headway_worker.order import (
     code_from_frame,

@@ -8,8 +8,8 @@ from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import HeadwayError
 from headway.domain.states import Outcome
-from headway.runtime.frames import Frame, send_frame
 from headway.runtime.masking import Masker
+from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.exceptions import AirflowException
 from headway.sdk.execution import Result
 from headway_worker.child import Asking

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from headway.domain.arguments import JsonValue
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

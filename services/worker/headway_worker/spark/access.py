@@ -12,8 +12,8 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headway.domain.connection import Connection
 from headway.domain.spark_work import OnHandle, SparkFigures, SparkProgress
-from headway.runtime.clock import SystemClock
-from headway.runtime.starting import uninterrupted
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.starting import uninterrupted
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.exceptions import RefusedException
 from headway.sdk.runtime import SparkApplication

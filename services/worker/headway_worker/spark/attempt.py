@@ -7,10 +7,10 @@ from typing import Final
 
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
-from headway.runtime import settings
-from headway.runtime.clock import Clock, SystemClock
-from headway.runtime.frames import Frame
-from headway.runtime.loop import Pace
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.processes.frames import Frame
+from headway.runtime.settings import configuration
 from headway.sdk.bundle_code import BundleCode
 from headway.sdk.facts import RunFacts
 from headway_worker.order import TaskOrder
@@ -78,7 +78,7 @@ def spark_of(
         on_figures=lambda figures: tell({"figures": figures.to_frame()}),
         code=code,
         scratch=Path.cwd() / "spark-submit",
-        environment=settings.environment(),
+        environment=configuration.environment(),
         prior=prior,
         title=title_of(order.facts),
         called_off=order.is_called_off,

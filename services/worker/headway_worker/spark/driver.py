@@ -13,8 +13,8 @@ from typing import IO, Final
 from uuid import uuid4
 
 from headway.domain.spark_work import CLUSTER, Handle, OnHandle
-from headway.runtime.starting import uninterrupted
-from headway.runtime.tether import dies_with_parent
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.processes.starting import uninterrupted
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.connection import SparkConnection

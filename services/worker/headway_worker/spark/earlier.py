@@ -13,7 +13,7 @@ from headway.db.execution.spark_work import EarlierAttempt
 from headway.domain.errors import HeadwayError
 from headway.domain.spark_work import CLUSTER
 from headway.domain.states import Outcome
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.spark.connection import SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint

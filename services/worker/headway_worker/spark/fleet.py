@@ -10,7 +10,7 @@ from typing import Final
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.errors import EmbeddedError
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_worker.spark.pulse import answers, resident_bytes
 from headway_worker.spark.server import ConnectServer
 from headway_worker.spark.wear import RecyclingDecision, RecyclingLimits, ServerCondition, fate

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headway.db.core.attempt_keys import AttemptKey
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Child, ForkerError
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.spark.service import SparkService
 from headway_worker.tenure import LeaseKeeper
 

@@ -9,9 +9,9 @@ from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.variable import SecretKind
 from headway.embedded.java import find_java_home
-from headway.runtime import settings
-from headway.runtime.scrub import scrubbed_environment
-from headway.runtime.secret_settings import provided_here
+from headway.runtime.secrets.scrub import scrubbed_environment
+from headway.runtime.settings import configuration, worker
+from headway.runtime.settings.secret_keys import provided_here
 from headway_worker.spark.access import LocalSpark, local_spark
 from headway_worker.spark.server import ServerSettings
 
@@ -19,7 +19,7 @@ from headway_worker.spark.server import ServerSettings
 @contextmanager
 def in_this_process(environment: Mapping[str, str]) -> Iterator[LocalSpark]:
     """Give embedded Spark to this process; its server starts when it is first asked for."""
-    given = settings.read(settings.WorkerSettings)
+    given = configuration.read(worker.WorkerSettings)
     seen = scrubbed_environment(environment)
     with tempfile.TemporaryDirectory(prefix="headway-spark-") as scratch:
         folder = Path(scratch)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from headway.domain.spark_work import SparkProgress
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 _TELL_EVERY: Final = 0.25
 _RATE_OVER: Final = 10.0

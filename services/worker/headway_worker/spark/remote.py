@@ -23,8 +23,8 @@ from uuid import uuid4
 
 from headway.domain.spark_work import CLUSTER, Handle, name_of
 from headway.domain.states import Outcome
-from headway.runtime.clock import Clock
-from headway.runtime.unraisable import raised_again
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.unraisable import raised_again
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.runtime import SparkApplication
 from headway_worker.spark.cluster import ClusterTools

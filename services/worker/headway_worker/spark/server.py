@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import IO, TYPE_CHECKING, Final, Self
 
 from headway.domain.errors import EmbeddedError
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Forker, ForkerError
 from headway.runtime.masking import Masker
 from headway_worker.spark.daemons import marked_python
@@ -23,7 +23,7 @@ from headway_worker.spark.server_command import LOGGING, server_command, server_
 from headway_worker.spark.server_log import ServerLog, follow
 
 if TYPE_CHECKING:  # attempts do without what it imports
-    from headway.runtime.settings import WorkerSettings
+    from headway.runtime.settings.worker import WorkerSettings
 
 _FOLDERS: Final = ("events", "local", "python", "tmp", "warehouse")
 _POLL: Final = 0.02

@@ -18,11 +18,11 @@ from headway.domain.connection import Connection
 from headway.domain.errors import EmbeddedError, HeadwayError
 from headway.embedded.java import find_java_home
 from headway.metrics.worker import SPARK_SESSIONS
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError
-from headway.runtime.loop import Pace
 from headway.runtime.masking import Masker
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.runtime import DEFAULT_SPARK
 from headway_worker.clerk import AttemptWork
 from headway_worker.forkers import spark_fork_server

@@ -22,7 +22,7 @@ from pyspark.sql.connect.proto import GetStatusResponse
 from pyspark.sql.connect.session import SparkSession
 
 from headway.domain.spark_work import OnHandle
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import OF_THE_WORKER, SparkError
 

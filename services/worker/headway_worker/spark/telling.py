@@ -9,7 +9,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.metrics.worker import SPARK_BYTES, SPARK_EXECUTOR_SECONDS, SPARK_TASKS
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway_worker.chore import BackgroundCall
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.spark.ledger import EventLog

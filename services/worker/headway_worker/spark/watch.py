@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.request import ProxyHandler, build_opener
 
 from headway.domain.spark_work import SparkFigures, SparkProgress
-from headway.runtime.clock import Clock, SystemClock
+from headway.runtime.daemon.clock import Clock, SystemClock
 from headway_worker.spark.ledger import EventLog
 from headway_worker.spark.progress import ProgressMeter
 from headway_worker.spark.rest import StageBook, StageKey

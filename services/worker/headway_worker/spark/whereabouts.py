@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Row, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from headway.db.core import processes
 from headway.db.core.engine import reader
 from headway.db.core.processes import Identity
 from headway.domain.errors import DatabaseError
+from headway.runtime.daemon.loop import cause_of
 from headway.runtime.health import HealthCheck
-from headway.runtime.loop import cause_of
-from headway.runtime.scrub import masked
+from headway.runtime.secrets.scrub import masked
 
 DATABASE: Final = "database"
 

@@ -21,18 +21,19 @@ from headway.db.core.processes import Identity
 from headway.domain.errors import ConflictError, DatabaseError, NotFoundError
 from headway.metrics.metric import ServiceKind
 from headway.metrics.process import CLOCK_SKEW
-from headway.runtime import service, settings
-from headway.runtime.awaiting import Awaiting
-from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_clock import DatabaseClock
+from headway.runtime.daemon import service
+from headway.runtime.daemon.awaiting import Awaiting
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.daemon.loop import Pace, cause_of
 from headway.runtime.health import Health, Looking
-from headway.runtime.linux import become_undumpable, share_one_heap
-from headway.runtime.loop import Pace, cause_of
-from headway.runtime.settings import DatabaseSettings
+from headway.runtime.processes.linux import become_undumpable, share_one_heap
+from headway.runtime.settings import configuration
+from headway.runtime.settings.database import DatabaseSettings
 
 if TYPE_CHECKING:
-    from headway.runtime.traces import Traces
+    from headway.runtime.traces.traces import Traces
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ def registered(
     the process as dead.
     """
     traces = _prepare(kind)
-    wakes, threads = settings.read(DatabaseSettings).wakes, connections + (traces is not None)
+    wakes, threads = configuration.read(DatabaseSettings).wakes, connections + (traces is not None)
     engine = engines.connect(database, name=f"headway {kind}", pool_size=threads)
     guards.watch(engine)
     readiness, clock = Readiness(engine), SystemClock()
@@ -125,10 +126,10 @@ def _traces(kind: str) -> "Traces | None":
 
     A parser has nothing to tell.
     """
-    environment = settings.environment()
+    environment = configuration.environment()
     if kind == ServiceKind.PARSER or not any(name.startswith("OTEL_") for name in environment):
         return None
-    from headway.runtime import traces
+    from headway.runtime.traces import traces
 
     return traces.begin(environment, kind, SystemClock())
 
@@ -145,7 +146,7 @@ def _sent(traces: "Traces | None") -> Iterator[None]:
 
 def _heard_at(engine: Engine) -> Engine:
     """Return where notices are heard: past a pooler in transaction mode, which cannot LISTEN."""
-    given = settings.read(DatabaseSettings)
+    given = configuration.read(DatabaseSettings)
     if not given.pooler or not given.listen_url:
         return engine
     return engines.connect(given.listen_url, name="headway listener", pool_size=1, pooler=False)
@@ -156,7 +157,7 @@ def _prepare(kind: str) -> "Traces | None":
     become_undumpable()
     share_one_heap()
     service.log_to_stderr(kind)
-    service.await_gate(settings.environment())
+    service.await_gate(configuration.environment())
     return _traces(kind)
 
 

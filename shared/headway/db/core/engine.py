@@ -11,9 +11,9 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from headway.db.core import giving_back, identity, prepared
 from headway.db.core.login_refusal import is_refusal, sqlstate_of_login
 from headway.domain.errors import DatabaseError, ReplicaError
-from headway.runtime import configuration
-from headway.runtime.clock import SystemClock
-from headway.runtime.database_settings import DatabaseSettings
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.settings import configuration
+from headway.runtime.settings.database import DatabaseSettings
 
 TIMEOUTS: Final = {
     "statement_timeout": "30s",

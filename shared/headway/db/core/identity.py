@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.db.core.processes import FENCED, Identity
 from headway.domain.errors import DatabaseError, FencedError
-from headway.runtime.configuration import environment
+from headway.runtime.settings.configuration import environment
 
 VIEW: Final = "headway_current_process"
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import psycopg2
 from psycopg2 import _psycopg, extensions
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 _SQLSTATE_ONLY: Final = 3
 """PQERRORS_SQLSTATE, since libpq 12."""

@@ -24,11 +24,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db.core.engine import reader
 from headway.domain.errors import HeadwayError
-from headway.runtime import configuration
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock
-from headway.runtime.database_settings import DatabaseSettings
-from headway.runtime.loop import Pace, cause_of
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock
+from headway.runtime.daemon.loop import Pace, cause_of
+from headway.runtime.settings import configuration
+from headway.runtime.settings.database import DatabaseSettings
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import psycopg2
 from sqlalchemy import Engine, TextClause, event, text
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, QueuePool, TextClause, event
 from headway.db.core.engine import reader
 from headway.metrics.database import CONNECTIONS, STATEMENT_SECONDS
 from headway.metrics.metric import OTHER, Values
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 
 _PACKAGE: Final = "headway.db."
 

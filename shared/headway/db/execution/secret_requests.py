@@ -9,7 +9,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.callback_claims import CallbackKey
 from headway.db.execution.notification_claims import NotificationKey
 from headway.domain.variable import SecretKind
-from headway.runtime.keyring import Sealed
+from headway.runtime.secrets.keyring import Sealed
 
 ASK = text("""
     SELECT granted, present, key_id, sealed

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from headway.domain.variable import SecretKind
-from headway.runtime.keyring import Sealed
+from headway.runtime.secrets.keyring import Sealed
 
 EVERY_DAG: Final = "*"
 """What stands in a grant for every DAG; no DAG can be called so."""

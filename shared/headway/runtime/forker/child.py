@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from headway.runtime.forker.linux import die_with, stand_back
 from headway.runtime.forker.records import ChildLimits, ChildSpec
-from headway.runtime.forker.wire import close_all_but
+from headway.runtime.processes.frames import close_all_but
+from headway.runtime.processes.linux import die_with, stand_back
 from headway.runtime.sandbox.confinement import Confinement
 from headway.runtime.sandbox.privileges import go_first
 

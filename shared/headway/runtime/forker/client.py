@@ -1,9 +1,10 @@
-"""The supervisor's side: start a forker and have it start children."""
+"""The supervisor's side: start a forker, early if need be, and have it start children."""
 
 import socket
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -11,19 +12,24 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.handle import Child
 from headway.runtime.forker.hashes import with_fixed_hashes
 from headway.runtime.forker.peer import FoundForker, Peer, StartedForker
 from headway.runtime.forker.records import ChildSpec, ForkerError
-from headway.runtime.forker.wire import send_message
-from headway.runtime.frames import Frame, encode_frame, receive_frame
+from headway.runtime.processes.frames import Frame, encode_frame, receive_frame, send_message
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 READY_SECONDS: Final = 60.0
+
+
 _CLOCK: Final = SystemClock()
+
+
 _SEND_SECONDS: Final = 10.0
+
+
 _END_SECONDS: Final = 10.0
 
 
@@ -245,3 +251,11 @@ class Forker:
 def _hello(sandbox: Sandbox | None, without: Collection[Layer], *, apart: bool) -> Frame:
     found = sandbox and sandbox.to_frame()
     return {"sandbox": found, "without": sorted(without), "apart": apart}
+
+
+def begin(start: Callable[[], Forker]) -> Future[Forker]:
+    """Begin to start a fork server, in a thread."""
+    threads = ThreadPoolExecutor(1, "forker")
+    starting = threads.submit(start)
+    threads.shutdown(wait=False)
+    return starting

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from typing import Final, Self
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 _CLOCK: Final = SystemClock()
 _TWICE: Final = struct.Struct("=2d")

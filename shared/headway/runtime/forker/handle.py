@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.records import Exit
-from headway.runtime.frames import FrameReader, send_frame
+from headway.runtime.processes.frames import FrameReader, send_frame
 
 _CLOCK: Final = SystemClock()
 

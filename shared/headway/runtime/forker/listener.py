@@ -16,11 +16,9 @@ from headway.runtime.forker.peer import credentials
 from headway.runtime.forker.ping import PING
 from headway.runtime.forker.records import ForkerError
 from headway.runtime.forker.server import attend, import_all, shield
-from headway.runtime.forker.tree import reap, see_off
-from headway.runtime.forker.wakeup import Wakeup
-from headway.runtime.forker.wire import close_all_but
-from headway.runtime.frames import Frame, send_frame
-from headway.runtime.linux import become_undumpable
+from headway.runtime.processes.frames import Frame, close_all_but, send_frame
+from headway.runtime.processes.linux import become_undumpable
+from headway.runtime.processes.tree import Wakeup, reap, see_off
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
 

@@ -15,16 +15,14 @@ from typing import Final, NoReturn
 
 from headway.runtime.forker.child import run_child
 from headway.runtime.forker.deadline import Deadline
-from headway.runtime.forker.linux import become_subreaper, go_on_without_parent
-from headway.runtime.forker.nest import SandboxRoom
 from headway.runtime.forker.records import ChildSpec, Exit
-from headway.runtime.forker.tree import Kill, kill_namespace, kill_tree
-from headway.runtime.forker.wakeup import Wakeup
 from headway.runtime.forker.watch import ChildWatch
-from headway.runtime.forker.wire import close_all, close_all_but, receive_message
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame, close_all, close_all_but, receive_message
+from headway.runtime.processes.linux import become_subreaper, go_on_without_parent
+from headway.runtime.processes.tree import Kill, Wakeup, kill_namespace, kill_tree
 from headway.runtime.sandbox import namespaces
 from headway.runtime.sandbox.confinement import Confinement
+from headway.runtime.sandbox.sandbox_home import SandboxRoom
 
 _LOOK_SECONDS: Final = 0.15
 """How often what a sandboxed child has become is looked at; any other is trusted more, and lives

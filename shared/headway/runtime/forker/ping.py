@@ -6,7 +6,7 @@ from typing import Final
 
 from headway.domain.errors import SerializationError
 from headway.runtime.forker.records import ForkerError
-from headway.runtime.frames import encode_frame, receive_frame
+from headway.runtime.processes.frames import encode_frame, receive_frame
 
 PING: Final = encode_frame({"ping": True})
 """What is said instead of what a supervisor says first."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headway.domain.errors import HeadwayError
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 from headway.runtime.sandbox import Sandbox
 
 

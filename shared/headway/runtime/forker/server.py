@@ -12,24 +12,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker.child import flush_output, prepare_output
-from headway.runtime.forker.linux import become_subreaper, native_threads
 from headway.runtime.forker.nanny import run_nanny
-from headway.runtime.forker.nest import (
+from headway.runtime.forker.records import Exit, ForkerError
+from headway.runtime.processes.frames import Frame, receive_message, send_frame
+from headway.runtime.processes.linux import become_subreaper, become_undumpable, native_threads
+from headway.runtime.processes.tree import Wakeup, kill_descendants, kill_stopped, reap, see_off
+from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
+from headway.runtime.sandbox.sandbox_home import (
     SandboxHome,
     SandboxRoom,
     fork_first,
     fork_nanny,
     make_folder,
 )
-from headway.runtime.forker.records import Exit, ForkerError
-from headway.runtime.forker.tree import kill_descendants, kill_stopped, reap, see_off
-from headway.runtime.forker.wakeup import Wakeup
-from headway.runtime.forker.wire import receive_message
-from headway.runtime.frames import Frame, send_frame
-from headway.runtime.linux import become_undumpable
-from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
 from headway.runtime.sandbox.trial import can_live_apart, find_out
 
 _END_SECONDS: Final = 5.0

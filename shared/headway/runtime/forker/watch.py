@@ -8,14 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
-from headway.runtime.forker.oom import oom_kills
 from headway.runtime.forker.records import ChildLimits, Exit
-from headway.runtime.forker.tree import Kill, descendants, kill_tree, reap, signal_group
-from headway.runtime.forker.wakeup import Wakeup
-from headway.runtime.forker.wire import receive_message
-from headway.runtime.frames import send_frame
+from headway.runtime.processes.frames import receive_message, send_frame
+from headway.runtime.processes.oom import oom_kills
+from headway.runtime.processes.tree import Kill, Wakeup, descendants, kill_tree, reap, signal_group
 
 _CLOCK: Final = SystemClock()
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from headway.runtime.bell import Bell
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import PATIENCE
 from headway.runtime.health.progress import LoopProgress

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import Final
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.check import HealthCheck
 
 PATIENCE: Final = 2.0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.check import HealthCheck
 
 STUCK_AFTER: Final = 120.0

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from headway.domain.errors import SettingsError
 from headway.metrics.exposition import CONTENT_TYPE, Exposition
 from headway.metrics.metric import ServiceKind
-from headway.runtime.clock import Clock
+from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.answers import Health
 from headway.runtime.health.check import HealthCheck, as_data
 

@@ -13,7 +13,6 @@ docs/isolation.md says what each layer stops and what remains where one is missi
 The fork server (`headway.runtime.forker`) is the one user of this package.
 """
 
-from headway.runtime.sandbox.layers import Isolation, Layer
-from headway.runtime.sandbox.records import Sandbox
+from headway.runtime.sandbox.layers import Isolation, Layer, Sandbox
 
 __all__ = ["Isolation", "Layer", "Sandbox"]

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.linux import become_undumpable
+from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.sandbox import landlock, namespaces, privileges, seccomp
-from headway.runtime.sandbox.layers import Layer
-from headway.runtime.sandbox.records import Sandbox
+from headway.runtime.sandbox.layers import Layer, Sandbox
 from headway.runtime.sandbox.trial import account_for, rules_for
 
 NO_HOME: Final = "/nonexistent"

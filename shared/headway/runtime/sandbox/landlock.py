@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.linux import call
+from headway.runtime.processes.linux import call
 from headway.runtime.sandbox.allowed import DEVICES, Allowed
 
 _CREATE_RULESET: Final = 444

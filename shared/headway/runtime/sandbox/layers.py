@@ -1,7 +1,7 @@
-"""The layers of a sandbox, and the account of which are in force."""
+"""The layers of a sandbox: what is asked, and the account of which are in force."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ class Layer(StrEnum):
 
 EVERY: Final = tuple(Layer)
 
+
 _IN_FORCE: Final[Mapping[Layer, str]] = {
     Layer.NAMESPACE: "in a PID namespace",
     Layer.PROC: "with a /proc of its own",
@@ -35,6 +36,8 @@ _IN_FORCE: Final[Mapping[Layer, str]] = {
     Layer.LANDLOCK: "with Landlock",
     Layer.SECCOMP: "without network",
 }
+
+
 _MISSING: Final[Mapping[Layer, str]] = {
     Layer.USER: "another user",
     Layer.NAMESPACE: "a PID namespace",
@@ -93,3 +96,36 @@ class Isolation:
                 yield f"There is not {_MISSING[layer]}: {self.missing[layer]}."
         if Layer.SECCOMP in self.missing and Layer.USER not in self.in_force:
             yield "So that code can change the modes of all files of this account."
+
+
+ANOTHER_USER = "nobody"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """What a child may do that runs code which nobody vouches for.
+
+    It may read the folders and files `readable`; the interpreter, all that is on
+    `sys.path` and the system's folders need not be named.  What is `hidden` stays
+    unreadable below a readable folder, but for what is named readable below it.
+    `network` lets it use TCP and UDP, never Unix sockets.  `processes` counts
+    threads too, `file_bytes` is the size of one file.  `user` is the account that it
+    becomes where it is root; None, or one that cannot read all this, leaves it root.
+    """
+
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    network: bool = False
+    processes: int = 128
+    file_bytes: int = 64 * 2**20
+    user: str | None = ANOTHER_USER
+
+    def to_frame(self) -> dict[str, Any]:
+        """Return this as plain data."""
+        return {**asdict(self), "readable": list(self.readable), "hidden": list(self.hidden)}
+
+    @classmethod
+    def from_frame(cls, frame: dict[str, Any]) -> "Sandbox":
+        """Return what `to_frame` made the data of."""
+        paths = {name: tuple(frame[name]) for name in ("readable", "hidden")}
+        return cls(**{**frame, **paths})

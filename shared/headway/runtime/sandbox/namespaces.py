@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from headway.runtime.linux import become_dumpable, become_undumpable, call
+from headway.runtime.processes.linux import become_dumpable, become_undumpable, call
 
 _NEW_MOUNTS: Final = 0x00020000
 _NEW_USERS: Final = 0x10000000

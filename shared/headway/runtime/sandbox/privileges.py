@@ -8,7 +8,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.linux import become_dumpable, become_undumpable, call, is_dumpable, prctl
+from headway.runtime.processes.linux import (
+    become_dumpable,
+    become_undumpable,
+    call,
+    is_dumpable,
+    prctl,
+)
 
 _PR_CAPBSET_READ: Final = 23
 _PR_CAPBSET_DROP: Final = 24

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import chain
 from typing import Final
 
-from headway.runtime.linux import prctl
+from headway.runtime.processes.linux import prctl
 from headway.runtime.sandbox.system_calls import (
     ARCHITECTURES,
     CLONE,

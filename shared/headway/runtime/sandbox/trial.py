@@ -12,8 +12,7 @@ from typing import Final, NoReturn
 
 from headway.runtime.sandbox import landlock, namespaces, privileges, seccomp
 from headway.runtime.sandbox.allowed import SECRET, SYSTEM, allowed, interpreter
-from headway.runtime.sandbox.layers import EVERY, Isolation, Layer
-from headway.runtime.sandbox.records import Sandbox
+from headway.runtime.sandbox.layers import EVERY, Isolation, Layer, Sandbox
 
 Action = Callable[[], object]
 

@@ -11,12 +11,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from headway.domain.errors import HeadwayError
-from headway.runtime.clock import SystemClock
-from headway.runtime.forker.wire import receive_message, send_message
-from headway.runtime.frames import Frame, encode_frame
-from headway.runtime.starting import uninterrupted
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.frames import Frame, encode_frame, receive_message, send_message
+from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.processes.starting import uninterrupted
 from headway.runtime.stem.records import ServiceOrder
-from headway.runtime.tether import dies_with_parent
 
 _CLOCK: Final = SystemClock()
 _START_SECONDS: Final = 60.0

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from headway.runtime.frames import Frame
+from headway.runtime.processes.frames import Frame
 
 
 @dataclass(frozen=True, slots=True)

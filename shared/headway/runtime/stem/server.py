@@ -10,14 +10,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from headway.runtime.forker.tree import reap, see_off
-from headway.runtime.forker.wakeup import Wakeup
-from headway.runtime.forker.wire import close_all, receive_message
-from headway.runtime.frames import Frame, send_frame
-from headway.runtime.linux import name_process
-from headway.runtime.service import GATE
+from headway.runtime.daemon.service import GATE
+from headway.runtime.processes.frames import Frame, close_all, receive_message, send_frame
+from headway.runtime.processes.linux import name_process
+from headway.runtime.processes.parent_death import die_with_parent
+from headway.runtime.processes.tree import Wakeup, reap, see_off
 from headway.runtime.stem.records import ServiceOrder
-from headway.runtime.tether import die_with_parent
 
 _END_SECONDS: Final = 5.0
 """Seconds that programs have to end which the launcher has not waited for."""

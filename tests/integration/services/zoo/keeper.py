@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 from headway.db.parsing import files
 from headway.db.parsing.files import FileKey
 from headway.db.reads import views
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import until
 from headway.testing.stack import Stack, running_stack
 

@@ -8,8 +8,8 @@ from sqlalchemy import create_engine
 
 from headway.db.access import migrate, registration
 from headway.domain.errors import DatabaseError
-from headway.runtime.awaiting import Awaiting
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.awaiting import Awaiting
+from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health
 from headway.testing.clock import FakeClock
 

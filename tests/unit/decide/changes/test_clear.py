@@ -12,7 +12,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.errors import ConflictError
 from headway.domain.states import Phase, TaskState
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 PHASES = {"queued": Phase.QUEUED, "running": Phase.RUNNING, "restarting": Phase.STOPPING}

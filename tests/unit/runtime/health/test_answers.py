@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health, HealthCheck, ServicePhase
 from headway.runtime.health.progress import STUCK_AFTER
 from headway.testing.clock import FakeClock

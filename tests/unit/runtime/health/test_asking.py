@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from headway.metrics.metric import ServiceKind
-from headway.runtime.bell import Bell
+from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health, HealthCheck
 from headway.runtime.health.asking import ask
 from headway.runtime.health.server import start

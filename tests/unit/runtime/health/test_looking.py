@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import FRESH, Looking
 from headway.testing.clock import FakeClock

@@ -15,8 +15,8 @@ import pytest
 from headway.domain.errors import SettingsError
 from headway.metrics.metric import ServiceKind
 from headway.metrics.worker import LOG_BYTES_LOST
-from headway.runtime.bell import Bell
-from headway.runtime.clock import SystemClock
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health, HealthCheck, server
 from headway.runtime.health.server import HealthServer, Page, start
 from headway.testing.clock import FakeClock

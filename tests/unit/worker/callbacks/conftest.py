@@ -19,10 +19,10 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import CallbackState, RunType
+from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import Exit
-from headway.runtime.log_lines import LogSource
-from headway.runtime.loop import Pace
-from headway.runtime.settings import WorkerSettings
+from headway.runtime.logs.lines import LogSource
+from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.attempt import Attempt

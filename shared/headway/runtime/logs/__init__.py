@@ -1,0 +1,1 @@
+"""Logs of attempts: paths, lines, escaping, reading and copies."""

@@ -1,0 +1,1 @@
+"""Processes: starting them, frames between them, trees, services as children."""

@@ -1,0 +1,1 @@
+"""Keys, scrubbed environments and files that only their owner reads."""

@@ -1,0 +1,65 @@
+"""The settings of the database, and the passwords of its roles for `headway db migrate` alone."""
+
+from pydantic import Field, SecretStr
+
+from headway.runtime.settings.configuration import Settings
+
+
+class DatabaseSettings(Settings):
+    """Where the state is kept."""
+
+    section = "database"
+    secret = True
+
+    url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
+    user_url: str | None = Field(
+        None,
+        description="The address that commands of users log in by, as `headway_user`, where the "
+        "one above is a service's; none: the one above.",
+    )
+    user_password: SecretStr | None = Field(
+        None, description="The password for `user_url`, if that has none."
+    )
+    pooler: bool = Field(
+        False,
+        description="Whether these addresses are of a pooler in transaction mode, such as "
+        "PgBouncer.",
+    )
+    listen_url: str | None = Field(
+        None,
+        description="The database's own address beside a pooler's, for LISTEN alone: one "
+        "connection of each service, by the same login. Without it nothing is notified behind a "
+        "pooler.",
+    )
+    notify: bool = Field(
+        True,
+        description="Whether processes wake each other by NOTIFY; behind a pooler only with "
+        "`listen_url`. Without it they find work by looking for it.",
+    )
+
+    @property
+    def wakes(self) -> bool:
+        """Whether notices are sent and listened for."""
+        return self.notify and (not self.pooler or bool(self.listen_url))
+
+
+class RoleSettings(Settings):
+    """What `headway db migrate` sets; a role without one keeps the password that it has."""
+
+    section = "roles"
+
+    parser_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_parser."
+    )
+    scheduler_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_scheduler."
+    )
+    worker_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_worker."
+    )
+    user_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_user."
+    )
+    readonly_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_readonly."
+    )

@@ -1,0 +1,148 @@
+"""The settings of the parser service."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from headway.runtime.settings.bundles import Bundles, BundleSettings, checked_name
+from headway.runtime.settings.configuration import HttpPort, Names, Seconds, Settings
+
+
+class SortMode(StrEnum):
+    """In which order the files that are due are parsed."""
+
+    MODIFIED_TIME = "modified_time"
+    ALPHABETICAL = "alphabetical"
+    RANDOM = "random"
+
+
+class ParserSettings(Settings):
+    """The parser service."""
+
+    section = "parser"
+
+    dags: Path = Field(Path("dags"), description="The folder that holds the DAG files.")
+    bundle: Annotated[str, AfterValidator(checked_name)] = Field(
+        "dags", description="The name under which that folder is known."
+    )
+    bundles: Bundles = Field(
+        {},
+        description="Further bundles by name, in the environment as JSON: each has a `path`, or "
+        "`git` (URL) with `ref`, `subdir` and `refresh_interval` (seconds); see bundles.md. With "
+        "any of them the folder above counts only if it is set as well.",
+    )
+    watch: bool = Field(
+        True,
+        description="Whether changes are noticed by events of the file system; the listing stays.",
+    )
+    dag_dir_list_interval: Seconds = Field(
+        5.0, description="Seconds between two listings of a bundle's files."
+    )
+    safe_mode: bool = Field(
+        True,
+        description='Whether files count as DAG files only if they mention both "dag" and '
+        '"headway".',
+    )
+    parsing_processes: int = Field(
+        2,
+        ge=1,
+        description="Files that are parsed at a time. Those that take more than a second do not "
+        "keep others waiting: then there are up to twice as many.",
+    )
+    file_parsing_sort_mode: SortMode = Field(
+        SortMode.MODIFIED_TIME,
+        description="Order in which files are parsed: modified_time (the latest change first), "
+        "alphabetical, or random.",
+    )
+    min_file_process_interval: Seconds = Field(
+        30.0,
+        description="Seconds between two parses of a file that has not changed, if a DAG in it is "
+        "dynamic; and after which one that has just changed is parsed once more.",
+    )
+    unchanged_file_process_interval: Seconds = Field(
+        3600.0,
+        description="Seconds between two parses of any other file that has not changed.",
+    )
+    dag_file_processor_timeout: Seconds = Field(
+        50.0, description="Seconds that parsing one file may take."
+    )
+    dag_file_memory_limit_bytes: int = Field(
+        2 * 2**30,
+        ge=64 * 2**20,
+        description="Bytes of address space that parsing one file may take.",
+    )
+    max_parse_output_bytes: int = Field(
+        2**20, ge=1024, description="Bytes kept of what a file prints while it is parsed."
+    )
+    max_parse_answer_bytes: int = Field(
+        96 * 2**20,
+        ge=2**20,
+        description="Bytes of DAGs and code that parsing one file may result in.",
+    )
+    parse_network: bool = Field(
+        False, description="Whether DAG files may open network connections while they are parsed."
+    )
+    parse_user: str = Field(
+        "nobody",
+        min_length=1,
+        description="Account that DAG files are parsed as, if the parser may choose: as root.",
+    )
+    readable: Names = Field(
+        (),
+        description="Folders that DAG files may read while they are parsed, besides their bundle.",
+    )
+    forker: Path | None = Field(
+        None,
+        description="Unix socket of a fork server in another container; without it one is started.",
+    )
+    dags_are_paused_at_creation: bool = Field(
+        False, description="Whether a DAG that is new starts paused."
+    )
+    version_retention_days: float = Field(
+        90.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Days that a DAG version is kept after it was last in force, if no run refers "
+        "to it; else until none does.",
+    )
+    versions_to_keep: int = Field(
+        10, ge=1, description="Newest versions of each DAG that are kept whatever their age."
+    )
+    retention_interval: Seconds = Field(
+        3600.0, description="Seconds between two removals of old DAG versions."
+    )
+    http_port: HttpPort = 0
+    heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
+    health_check_threshold: Seconds = Field(
+        15.0,
+        description="Seconds without a heartbeat after which other parsers take over what a parser "
+        "has claimed.",
+    )
+
+    @property
+    def sources(self) -> Mapping[str, BundleSettings]:
+        """Every bundle by name, that of the folder included where it counts."""
+        if self.bundles and not self._folder_counts:
+            return self.bundles
+        return {self.bundle: BundleSettings(path=self.dags), **self.bundles}
+
+    @property
+    def _folder_counts(self) -> bool:
+        return "dags" in self.model_fields_set
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self._folder_counts and self.bundle in self.bundles:
+            raise ValueError(
+                f"two bundles are called {self.bundle!r}: the folder {self.dags}, and one of "
+                "bundles. Rename one (HEADWAY_PARSER_BUNDLE names the folder's), or leave out dags."
+            )
+        if self.health_check_threshold < 3 * self.heartbeat_interval:
+            raise ValueError(
+                "health_check_threshold must be at least three times heartbeat_interval "
+                f"({self.heartbeat_interval:g} s), or live parsers would lose their files."
+            )
+        return self

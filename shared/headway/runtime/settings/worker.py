@@ -1,0 +1,132 @@
+"""The settings of the worker."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from headway.runtime.settings.configuration import (
+    HttpPort,
+    Names,
+    Seconds,
+    Settings,
+    SparkConf,
+)
+
+
+class WorkerSettings(Settings):
+    """The worker service."""
+
+    section = "worker"
+
+    slots: int = Field(8, ge=1, description="Attempts that run at a time.")
+    queues: Names = Field(("default",), description="Queues to take attempts from.")
+    callback_slots: int = Field(
+        2, ge=1, description="Callbacks that run at a time, besides the attempts in `slots`."
+    )
+    callback_timeout: Seconds = Field(
+        60.0, description="Seconds that the functions of one event may take, all together."
+    )
+    base_url: str | None = Field(
+        None, description="URL before /dags/… in the links of notifications."
+    )
+    poll_interval: Seconds = Field(
+        1.0,
+        description="Longest wait in seconds between two looks for work that find none; it is "
+        "short at first, and a notice ends it.",
+    )
+    lease_duration: Seconds = Field(
+        20.0, description="Seconds for which a claim or a renewal holds."
+    )
+    heartbeat_interval: Seconds = Field(2.0, description="Seconds between two renewals.")
+    kill_grace: float = Field(
+        5.0, ge=0, description="Seconds between SIGTERM and SIGKILL for a task that must stop."
+    )
+    cluster_kill_grace: float = Field(
+        600.0,
+        ge=0,
+        description="Seconds that a task which must stop gets to have its application in cluster "
+        "mode killed, and to see that it has ended; then another attempt goes on with that.",
+    )
+    drain_grace: float = Field(
+        30.0, ge=0, description="Seconds that running attempts get when the worker stops."
+    )
+    max_attempt_memory_bytes: int | None = Field(
+        None,
+        ge=2**26,
+        description="Bytes of memory that the processes of one attempt may have together; they "
+        "are looked at once a second.",
+    )
+    max_attempt_processes: int = Field(
+        4096, ge=1, description="Processes and threads that one attempt may have, likewise."
+    )
+    max_attempt_open_files: int = Field(
+        65536, ge=64, description="Files that each process of an attempt may have open."
+    )
+    attempt_niceness: int = Field(
+        10,
+        ge=0,
+        le=19,
+        description="By how much attempts and callbacks stand back (`nice`) where processors are "
+        "short, so that leases are renewed and tasks scheduled in time; 0 for not at all.",
+    )
+    http_port: HttpPort = 0
+    max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
+    forker: Path | None = Field(
+        None,
+        description="Unix socket of a fork server in another container; without it one is started.",
+    )
+    spark_forker: Path | None = Field(
+        None,
+        description="The same for tasks that use Spark; without it the one above serves them too.",
+    )
+    spark_master: str = Field(
+        "local[2]", description="Master of the worker's own Spark: `local[n]`, or a cluster."
+    )
+    spark_driver_memory: str = Field("1g", description="Driver memory of the embedded Spark.")
+    spark_java_options: str = Field(
+        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        description="Java options of the embedded Spark, by default for a quick start; "
+        "make it empty for heavy work.",
+    )
+    spark_conf: SparkConf = Field(
+        {},
+        description="Properties of the embedded Spark, in JSON: "
+        '`{"spark.sql.shuffle.partitions": "8"}`.',
+    )
+    spark_server_attempts: int = Field(
+        1000, ge=1, description="Attempts that one server of the embedded Spark serves at most."
+    )
+    spark_server_memory_bytes: int = Field(
+        0,
+        ge=0,
+        description="Bytes of resident memory past which a server of the embedded Spark is "
+        "replaced; 0 for 2 GiB more than spark_driver_memory.",
+    )
+    spark_server_idle: float = Field(
+        600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds after which the embedded Spark stops when no task uses it; 0 for "
+        "never.",
+    )
+    spark_server_silence: Seconds = Field(
+        30.0,
+        description="Seconds without an answer after which a server of the embedded Spark is "
+        "killed.",
+    )
+    spark_detached_timeout: Seconds = Field(
+        300.0,
+        description="Seconds after which a remote Spark Connect server ends by itself what no "
+        "client follows: its spark.connect.execute.manager.detachedTimeout.",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.lease_duration < 3 * self.heartbeat_interval + self.kill_grace:
+            raise ValueError(
+                "lease_duration must be at least three times heartbeat_interval plus kill_grace "
+                f"({3 * self.heartbeat_interval + self.kill_grace:g} s), or a worker could not "
+                "stop its attempts before they are given away."
+            )
+        return self

@@ -1,0 +1,1 @@
+"""Traces of runs and attempts, and how they are sent by OTLP."""
