@@ -23,7 +23,7 @@ def measure(folder: Path) -> float:
 
 def _import_all(folder: Path) -> float:
     import headway_parser.preload  # noqa: F401
-    from headway.sdk.loading import load_dag_file
+    from headway.sdk.harness.loading import load_dag_file
 
     files = sorted(folder.glob("*.py"))
     running: set[int] = set()

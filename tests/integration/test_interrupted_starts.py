@@ -20,7 +20,7 @@ from headway.runtime.processes.services import ServiceGroup, ServiceProgram
 from headway.runtime.processes.starting import run_to_end, uninterrupted
 from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.clock import FakeClock
 from headway.testing.finalized import Finalized
 from headway.testing.machine import until

@@ -17,8 +17,8 @@ from headway.domain.states import Outcome
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.facts import RunFacts
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.fake_cluster import FakeCluster
 from headway.testing.machine import until
 from headway.testing.version_code import version_code

@@ -15,7 +15,7 @@ import pytest
 from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.cluster import ClusterToolsByKind, Kubernetes
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings

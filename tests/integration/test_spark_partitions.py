@@ -13,10 +13,10 @@ from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.embedded.java import find_java_home
 from headway.sdk import DAG, PythonOperator
-from headway.sdk.execution import Result, execute
-from headway.sdk.facts import RunFacts
+from headway.sdk.harness.execution import Result, execute
 from headway.sdk.partitions import overwrite_interval, read_interval
-from headway.sdk.runtime import LocalRuntime
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import LocalRuntime
 from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 

@@ -10,7 +10,7 @@ import pytest
 
 from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings
 from headway_worker.spark.errors import SparkError

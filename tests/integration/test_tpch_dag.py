@@ -14,12 +14,12 @@ from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.embedded.java import find_java_home
-from headway.sdk.definition import DAG
-from headway.sdk.execution import Result, execute
-from headway.sdk.facts import RunFacts
-from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import LocalRuntime, XComs
-from headway.sdk.specification import to_spec
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.harness.execution import Result, execute
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import LocalRuntime, XComs
 from headway.testing.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 

@@ -13,7 +13,7 @@ from headway.domain.dag.validation import check_sound
 from headway.domain.errors import DagError, SerializationError
 from headway.runtime.forker.records import Exit
 from headway.runtime.processes.frames import Frame
-from headway.sdk.declared_files import MOST_PATTERNS
+from headway.sdk.bundle.declared_files import MOST_PATTERNS
 from headway.serialization import codec
 from headway.serialization.decoding import DecodeBudget
 from headway.serialization.manifest import MOST_BYTES, MOST_FILES, content_hash, manifest_hash

@@ -11,13 +11,13 @@ from typing import Final
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
-from headway.sdk.declared_files import declared, is_pattern, matches, refuse_missing
-from headway.sdk.dynamic_imports import MOST_NOTES
-from headway.sdk.loading import load_dag_file
-from headway.sdk.packages import SUFFIX
-from headway.sdk.specification import to_spec
-from headway.sdk.static_imports import Imports
-from headway.sdk.tracebacks import message_of, traceback_of
+from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
+from headway.sdk.bundle.dynamic_imports import MOST_NOTES
+from headway.sdk.bundle.packages import SUFFIX
+from headway.sdk.bundle.static_imports import Imports
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.serialization import codec
 from headway_parser.imports import from_source
 from headway_parser.patterns import names_hash

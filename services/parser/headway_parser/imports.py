@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Final
 
-from headway.sdk.loading import SourceOnly
+from headway.sdk.harness.loading import SourceOnly
 from headway_parser.stamps import stamp_of
 
 INSTALLED: Final = ("/site-packages/", "/dist-packages/")

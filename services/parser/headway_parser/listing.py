@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.runtime.daemon.clock import Clock, SystemClock
-from headway.sdk.packages import SUFFIX, mentions_dags, names_modules
+from headway.sdk.bundle.packages import SUFFIX, mentions_dags, names_modules
 from headway.serialization.manifest import MOST_FILES
 from headway_parser.ignore import IgnoreRules
 from headway_parser.regular import read_regular

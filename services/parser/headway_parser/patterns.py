@@ -9,7 +9,7 @@ from typing import Final
 from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.seam import nothing
-from headway.sdk.declared_files import matches
+from headway.sdk.bundle.declared_files import matches
 from headway.serialization.manifest import content_hash
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ import pendulum
 
 from headway import sdk
 from headway.runtime.processes.frames import encode_frame
-from headway.sdk.declared_files import declared
-from headway.sdk.loading import SourceOnly
-from headway.sdk.specification import to_spec
-from headway.sdk.static_imports import Imports
+from headway.sdk.bundle.declared_files import declared
+from headway.sdk.bundle.static_imports import Imports
+from headway.sdk.harness.loading import SourceOnly
+from headway.sdk.harness.specification import to_spec
 from headway.serialization import codec
 from headway_parser.child import tell_crashes
 

@@ -12,7 +12,7 @@ from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker
 from headway.runtime.logs.lines import LogSource
 from headway.runtime.masking import Masker
 from headway.runtime.processes.frames import LARGEST_FRAME, Frame, FrameReader, encode_frame
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.conclusion import ProcessEnd
 from headway_worker.log_file import LogFile
 from headway_worker.program import ChildOrder

@@ -13,15 +13,15 @@ from headway.domain.errors import DagError
 from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.bundle_imports import importing
+from headway.sdk.authoring.operator import BaseOperator
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.exceptions import AirflowException, RefusedException
-from headway.sdk.execution import Result, end_application, execute
-from headway.sdk.loading import load_dag_file
-from headway.sdk.operator import BaseOperator
-from headway.sdk.runtime import SparkApplication
-from headway.sdk.tracebacks import message_of, traceback_of
-from headway.sdk.xcom import check_xcom
+from headway.sdk.harness.execution import Result, end_application, execute
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.running.task_runtime import SparkApplication
+from headway.sdk.running.tracebacks import message_of, traceback_of
+from headway.sdk.values.xcom import check_xcom
 from headway_worker.order import TaskOrder, prior_from_frame
 from headway_worker.records import send_records
 from headway_worker.supply import code_of

@@ -31,7 +31,7 @@ from headway.domain.states import Outcome
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.settings.worker import WorkerSettings
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway.serialization import codec
 from headway_worker.code import CodeCache
 from headway_worker.conclusion import report_of

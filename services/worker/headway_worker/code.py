@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from headway.db.core import stored_versions
 from headway.db.core import stored_versions as stored_code
 from headway.runtime.daemon.clock import Clock, SystemClock
-from headway.sdk.bundle_code import check_path
+from headway.sdk.bundle.bundle_code import check_path
 from headway.serialization.manifest import manifest_content
 from headway_worker.code_tidying import tidy
 from headway_worker.supply import Code

@@ -12,8 +12,8 @@ from headway.domain.states import OnLost, Outcome
 from headway.runtime.forker import Exit
 from headway.runtime.masking import Masker
 from headway.sdk.exceptions import AirflowTaskTerminated, AirflowTaskTimeout
-from headway.sdk.execution import Result
-from headway.sdk.retrying import may_retry
+from headway.sdk.harness.execution import Result
+from headway.sdk.values.retrying import may_retry
 
 CANCELLED: Final = Result(
     outcome=Outcome.CANCELLED,

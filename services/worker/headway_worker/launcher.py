@@ -10,7 +10,7 @@ from headway.domain.states import Outcome
 from headway.runtime.forker import Forker
 from headway.runtime.logs.paths import LogKey
 from headway.runtime.settings.worker import WorkerSettings
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.attempt import Attempt
 from headway_worker.clerk import AttemptWork
 from headway_worker.forkers import ForkServers, limits_of

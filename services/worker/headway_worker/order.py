@@ -10,7 +10,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import Frame
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.supply import Code
 
 

@@ -15,15 +15,15 @@ from typing import Final
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
-from headway.sdk.facts import RunFacts
-from headway.sdk.modules import module_name
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.tracebacks import module_name
 from headway.serialization.manifest import content_hash
 from headway_worker import child
 from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 
 for module in (
-    "headway.sdk.secrets",
+    "headway.sdk.context.secrets",
     "headway_worker.callbacks.child",
     "jinja2.sandbox",
     "pendulum",

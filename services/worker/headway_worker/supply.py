@@ -8,7 +8,7 @@ from typing import Final
 
 from headway.domain.errors import DagError
 from headway.runtime.processes.frames import Frame
-from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_files
 
 FOLDER: Final = "headway-code"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from headway.domain.states import Outcome
 from headway.runtime.processes.frames import Frame
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 
 
 def result_to_frame(result: Result) -> Frame:

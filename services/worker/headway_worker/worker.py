@@ -21,7 +21,7 @@ from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.answering import Answering
 from headway_worker.attempt import MOST_READING, Attempt
 from headway_worker.awaiting import AwaitingSpark

@@ -23,16 +23,23 @@ from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings import configuration
 from headway.runtime.settings.secret_keys import provided_here
-from headway.sdk import callbacks
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.context import Context, build_context, build_run_context, running_in
-from headway.sdk.definition import DAG
-from headway.sdk.execution import Result, execute
-from headway.sdk.facts import RunFacts
-from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import LocalRuntime, MappedXComs, NoSecrets, TaskSecrets, XComs
-from headway.sdk.specification import to_spec
-from headway.sdk.tracebacks import message_of, traceback_of
+from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.context.build import build_context, build_run_context
+from headway.sdk.harness.execution import Result, execute
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.context import Context, running_in
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import (
+    LocalRuntime,
+    MappedXComs,
+    NoSecrets,
+    TaskSecrets,
+    XComs,
+)
+from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.timetables import registry
 from headway.timetables.sequence import runs_between
 

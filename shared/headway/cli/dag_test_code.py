@@ -12,8 +12,8 @@ from headway.cli.launching import GROUP
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
-from headway.sdk.bundle_code import BundleCode, declaration
-from headway.sdk.bundle_imports import importing
+from headway.sdk.bundle.bundle_code import BundleCode, declaration
+from headway.sdk.bundle.bundle_imports import importing
 
 
 def bundle_root(file: Path) -> Path:

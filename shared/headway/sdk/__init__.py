@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from headway.domain.connection import Connection
     from headway.domain.dag.trigger_rules import TriggerRule
     from headway.domain.dag.weights import WeightRule
-    from headway.sdk.context import Context, get_current_context
-    from headway.sdk.deadlines import DeadlineAlert, DeadlineReference
-    from headway.sdk.decorators import setup, task, teardown
-    from headway.sdk.definition import DAG, dag
-    from headway.sdk.dependencies import chain, cross_downstream
-    from headway.sdk.notifiers import Notifier
-    from headway.sdk.operator import BaseOperator
+    from headway.sdk.authoring.deadlines import DeadlineAlert, DeadlineReference
+    from headway.sdk.authoring.definition import DAG, dag
+    from headway.sdk.authoring.dependencies import chain, cross_downstream
+    from headway.sdk.authoring.notifiers import Notifier
+    from headway.sdk.authoring.operator import BaseOperator
+    from headway.sdk.authoring.python_operator import PythonOperator
+    from headway.sdk.authoring.xcom_arg import XComArg
+    from headway.sdk.context.secrets import BaseHook, Variable
     from headway.sdk.operators.bash import BashOperator
     from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+    from headway.sdk.operators.decorators import setup, task, teardown
     from headway.sdk.operators.empty import EmptyOperator
-    from headway.sdk.operators.python import PythonOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
-    from headway.sdk.secrets import BaseHook, Variable
-    from headway.sdk.xcom_arg import XComArg
+    from headway.sdk.running.context import Context, get_current_context
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
     from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
@@ -101,21 +101,21 @@ _HOMES: Final = {
     "headway.domain.connection": ("Connection",),
     "headway.domain.dag.trigger_rules": ("TriggerRule",),
     "headway.domain.dag.weights": ("WeightRule",),
-    "headway.sdk.context": ("Context", "get_current_context"),
-    "headway.sdk.deadlines": ("DeadlineAlert", "DeadlineReference"),
-    "headway.sdk.decorators": ("setup", "task", "teardown"),
-    "headway.sdk.definition": ("DAG", "dag"),
-    "headway.sdk.dependencies": ("chain", "cross_downstream"),
-    "headway.sdk.notifiers": ("Notifier",),
-    "headway.sdk.operator": ("BaseOperator",),
+    "headway.sdk.running.context": ("Context", "get_current_context"),
+    "headway.sdk.authoring.deadlines": ("DeadlineAlert", "DeadlineReference"),
+    "headway.sdk.operators.decorators": ("setup", "task", "teardown"),
+    "headway.sdk.authoring.definition": ("DAG", "dag"),
+    "headway.sdk.authoring.dependencies": ("chain", "cross_downstream"),
+    "headway.sdk.authoring.notifiers": ("Notifier",),
+    "headway.sdk.authoring.operator": ("BaseOperator",),
     "headway.sdk.operators.bash": ("BashOperator",),
     "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),
     "headway.sdk.operators.empty": ("EmptyOperator",),
-    "headway.sdk.operators.python": ("PythonOperator",),
+    "headway.sdk.authoring.python_operator": ("PythonOperator",),
     "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
-    "headway.sdk.secrets": ("BaseHook", "Variable"),
-    "headway.sdk.xcom_arg": ("XComArg",),
+    "headway.sdk.context.secrets": ("BaseHook", "Variable"),
+    "headway.sdk.authoring.xcom_arg": ("XComArg",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
     "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
     "headway.timetables.kinds.days": ("Holidays", "TradingDays", "Workdays"),

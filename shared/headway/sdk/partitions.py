@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from headway.domain.errors import DagError
 from headway.domain.interval import DataInterval
-from headway.sdk.context import get_current_context
 from headway.sdk.exceptions import AirflowFailException
+from headway.sdk.running.context import get_current_context
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

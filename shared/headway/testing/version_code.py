@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from headway.runtime.daemon.seam import nothing
-from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash
 
 

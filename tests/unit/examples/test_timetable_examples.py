@@ -11,10 +11,10 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.sdk import DAG
-from headway.sdk.execution import execute
-from headway.sdk.facts import RunFacts
-from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import LocalRuntime, XComs
+from headway.sdk.harness.execution import execute
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import LocalRuntime, XComs
 
 DAGS = Path(__file__).parents[3] / "examples" / "timetables" / "dags"
 at = datetime.fromisoformat

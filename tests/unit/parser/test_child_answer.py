@@ -6,7 +6,7 @@ import pytest
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.runtime.forker.records import Exit
 from headway.sdk import DAG, TradingDays
-from headway.sdk.specification import to_spec
+from headway.sdk.harness.specification import to_spec
 from headway.serialization import codec
 from headway.serialization.manifest import MOST_FILES, content_hash
 from headway_parser import answer

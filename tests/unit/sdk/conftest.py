@@ -11,9 +11,9 @@ import pytest
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
 from headway.sdk import DAG, BaseOperator, XComArg
-from headway.sdk.execution import Result, execute
-from headway.sdk.facts import RunFacts
-from headway.sdk.runtime import LocalRuntime, MappedXComs, XComs
+from headway.sdk.harness.execution import Result, execute
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import LocalRuntime, MappedXComs, XComs
 
 NEW_YORK = ZoneInfo("America/New_York")
 DAY = DataInterval(

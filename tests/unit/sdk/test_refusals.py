@@ -9,7 +9,7 @@ from headway.domain.errors import DagError, SecretRefusedError
 from headway.domain.states import Outcome
 from headway.sdk import DAG, BaseHook, BashOperator, PythonOperator, Variable, XComArg, task
 from headway.sdk.exceptions import AirflowNotFoundException, RefusedException, TemplateError
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway.sdk.operators.pyspark import PysparkOperator
 
 Run = Callable[..., Result]

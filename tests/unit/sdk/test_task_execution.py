@@ -14,7 +14,7 @@ from headway.sdk.exceptions import (
     AirflowFailException,
     AirflowSkipException,
 )
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 
 Run = Callable[..., Result]
 XComs = dict[tuple[str, str], JsonValue]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway import sdk
-from headway.sdk.loading import load_dag_file
+from headway.sdk.harness.loading import load_dag_file
 from headway.timetables import registry
 from headway.timetables.base import TimeRestriction, Timetable
 from headway.timetables.expression import NAMES, read

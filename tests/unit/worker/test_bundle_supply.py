@@ -13,7 +13,7 @@ import headway_worker.clerk
 from headway.db.core import stored_versions
 from headway.domain.errors import DagError
 from headway.runtime.processes.frames import Frame, encode_frame
-from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing.clock import FakeClock
 from headway_worker.clerk import WorkerDatabase

@@ -7,7 +7,7 @@ import pytest
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.callbacks.conclusion import conclude
 from headway_worker.conclusion import LONGEST_ERROR, ProcessEnd
 

@@ -13,7 +13,7 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.exceptions import AirflowException, RefusedException
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.child import ChannelRuntime
 from headway_worker.order import TaskOrder
 from headway_worker.supply import Code

@@ -9,8 +9,8 @@ from pathlib import Path
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.runtime.processes.frames import receive_frame, send_frame
-from headway.sdk.execution import Result
-from headway.sdk.facts import RunFacts
+from headway.sdk.harness.execution import Result
+from headway.sdk.running.facts import RunFacts
 from headway_worker.child import ChannelRuntime
 from headway_worker.order import TaskOrder
 from headway_worker.supply import Code

@@ -13,7 +13,7 @@ from headway.domain.states import OnLost, Outcome, RunType, TaskState
 from headway.runtime.forker import Exit
 from headway.runtime.masking import Masker
 from headway.runtime.processes.frames import FrameReader, encode_frame
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.conclusion import LONGEST_ERROR, ProcessEnd, conclude, masked, report_of
 from headway_worker.words import result_from_frame, result_to_frame
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headway.domain.states import Outcome
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.child import ChannelRuntime
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import FrameReader, encode_frame
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.order import TaskOrder
 from headway_worker.supply import Code
 

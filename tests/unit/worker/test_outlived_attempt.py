@@ -13,7 +13,7 @@ from headway.domain.dag.spec import TaskSpec
 from headway.domain.states import Outcome
 from headway.runtime.forker import Child, Exit
 from headway.runtime.processes.frames import Frame, FrameReader
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway.testing.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headway.domain.interval import DataInterval
-from headway.sdk.facts import RunFacts
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark import errors
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings, Submitted

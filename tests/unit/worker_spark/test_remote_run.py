@@ -12,7 +12,7 @@ import pytest
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.clock import FakeClock
 from headway.testing.finalized import Finalized
 from headway_worker.spark.connection import SparkConnection, SparkKind

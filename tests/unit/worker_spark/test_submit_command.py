@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.submit import (
     build_command,

@@ -8,16 +8,17 @@ from headway.domain.connection import Connection
 from headway.domain.errors import DagError
 from headway.domain.states import Outcome
 from headway.runtime.processes.frames import Frame, send_frame
-from headway.sdk import callbacks
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.bundle_imports import importing
-from headway.sdk.context import Context, build_context, build_run_context, running_in
-from headway.sdk.definition import DAG
+from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_imports import importing
+from headway.sdk.context.build import build_context, build_run_context
 from headway.sdk.exceptions import AirflowException
-from headway.sdk.execution import Result
-from headway.sdk.loading import load_dag_file
-from headway.sdk.runtime import SparkApplication
-from headway.sdk.tracebacks import message_of, traceback_of
+from headway.sdk.harness.execution import Result
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.running.context import Context, running_in
+from headway.sdk.running.task_runtime import SparkApplication
+from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.child import Asking
 from headway_worker.records import send_records

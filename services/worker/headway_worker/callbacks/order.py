@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.runtime.processes.frames import Frame
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.order import (
     code_from_frame,
     code_to_frame,

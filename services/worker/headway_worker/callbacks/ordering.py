@@ -6,7 +6,7 @@ from typing import Final
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import RunState, TaskState
-from headway.sdk.facts import RunFacts
+from headway.sdk.running.facts import RunFacts
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.supply import Code
 

@@ -11,7 +11,7 @@ from headway.domain.states import Outcome
 from headway.runtime.masking import Masker
 from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.exceptions import AirflowException
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.child import Asking
 from headway_worker.notifications.hidden import hidden_of
 from headway_worker.notifications.message import Message, NotificationError, compose

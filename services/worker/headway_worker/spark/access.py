@@ -14,9 +14,9 @@ from headway.domain.connection import Connection
 from headway.domain.spark_work import OnHandle, SparkFigures, SparkProgress
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.starting import uninterrupted
-from headway.sdk.bundle_code import BundleCode
+from headway.sdk.bundle.bundle_code import BundleCode
 from headway.sdk.exceptions import RefusedException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.classic import close_driver, explain_driver, open_driver, watch_driver
 from headway_worker.spark.cluster import ClusterToolsByKind
 from headway_worker.spark.connection import SparkConnection, spark_connection

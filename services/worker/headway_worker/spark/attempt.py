@@ -11,8 +11,8 @@ from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings import configuration
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.facts import RunFacts
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.running.facts import RunFacts
 from headway_worker.order import TaskOrder
 from headway_worker.spark.access import SparkAccess, say
 from headway_worker.spark.fate import PriorApp

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headway.domain.spark_work import OnHandle
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.errors import OF_THE_CONNECTION, SparkError, for_memory, how_it_ended

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from headway.domain.spark_work import Handle
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.driver import SubmitSettings, write_properties
 from headway_worker.spark.fate import (
     AppOutcome,

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import SecretRefusedError
-from headway.sdk.runtime import DEFAULT_SPARK
+from headway.sdk.running.task_runtime import DEFAULT_SPARK
 
 CONNECT_PORT: Final = 15002
 STANDALONE_PORT: Final = 7077

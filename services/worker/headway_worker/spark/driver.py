@@ -15,7 +15,7 @@ from uuid import uuid4
 from headway.domain.spark_work import CLUSTER, Handle, OnHandle
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.starting import uninterrupted
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.authentication import authenticated
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.errors import OF_THE_TASK, SparkError, for_memory, how_it_ended

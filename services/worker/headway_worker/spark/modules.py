@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.artifact import InMemory, new_pyfile_artifact
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from headway.sdk.bundle_code import BundleCode
-from headway.sdk.modules import PREFIX
+from headway.sdk.bundle.bundle_code import BundleCode
+from headway.sdk.running.tracebacks import PREFIX
 
 ARCHIVE: Final = "bundle.zip"
 

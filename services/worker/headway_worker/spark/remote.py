@@ -26,7 +26,7 @@ from headway.domain.states import Outcome
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.unraisable import raised_again
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.cluster import ClusterTools
 from headway_worker.spark.driver import Submission
 from headway_worker.spark.errors import SparkError

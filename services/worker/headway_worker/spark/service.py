@@ -23,7 +23,7 @@ from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import Child, ChildSpec, Forker, ForkerError
 from headway.runtime.masking import Masker
 from headway.runtime.settings.worker import WorkerSettings
-from headway.sdk.runtime import DEFAULT_SPARK
+from headway.sdk.running.task_runtime import DEFAULT_SPARK
 from headway_worker.clerk import AttemptWork
 from headway_worker.forkers import spark_fork_server
 from headway_worker.spark.connection import SparkConnection, SparkKind, spark_connection

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.sdk.exceptions import AirflowFailException
-from headway.sdk.runtime import SparkApplication
+from headway.sdk.running.task_runtime import SparkApplication
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.ledger import ledger_conf
 

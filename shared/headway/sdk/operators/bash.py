@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
 from headway.domain.errors import DagError
-from headway.sdk import checks
-from headway.sdk.context import Context
+from headway.sdk.authoring.operator import BaseOperator
+from headway.sdk.authoring.python_operator import call
+from headway.sdk.authoring.task_options import TaskOptions
+from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.context.templates import render
 from headway.sdk.exceptions import AirflowException, AirflowSkipException
-from headway.sdk.operator import BaseOperator
-from headway.sdk.operators.python import call
-from headway.sdk.options import TaskOptions
-from headway.sdk.templates import render
-from headway.sdk.xcom_arg import XComArg
+from headway.sdk.running.context import Context
+from headway.sdk.values import checks
 
 SKIP_EXIT_CODE: Final = 99
 
@@ -61,7 +61,7 @@ class BashOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:  # noqa: ARG002
         """Run the command; return the last line of its output."""
-        from headway.sdk.shell import run
+        from headway.sdk.operators.shell import run
 
         code, last_line = run(str(self.bash_command), self._environment(), self.cwd)
         if code in self.skip_on_exit_code:

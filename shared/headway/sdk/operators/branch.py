@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from headway.sdk.authoring.python_operator import PythonOperator
 from headway.sdk.exceptions import AirflowException
-from headway.sdk.operators.python import PythonOperator
 
 
 class BranchPythonOperator(PythonOperator):

@@ -1,7 +1,7 @@
 """EmptyOperator: a task that does nothing, to hold dependencies together."""
 
-from headway.sdk.context import Context
-from headway.sdk.operator import BaseOperator
+from headway.sdk.authoring.operator import BaseOperator
+from headway.sdk.running.context import Context
 
 
 class EmptyOperator(BaseOperator):

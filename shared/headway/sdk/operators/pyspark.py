@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from headway.domain.errors import DagError
-from headway.sdk import checks
-from headway.sdk.context import SPARK, Context
-from headway.sdk.operators.python import PythonOperator
-from headway.sdk.runtime import DEFAULT_SPARK
-from headway.sdk.signatures import takes
+from headway.sdk.authoring.python_operator import PythonOperator
+from headway.sdk.running.context import SPARK, Context
+from headway.sdk.running.task_runtime import DEFAULT_SPARK
+from headway.sdk.values import checks
+from headway.sdk.values.signatures import takes
 
 DRIVER: Final = "driver"
 

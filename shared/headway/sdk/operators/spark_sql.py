@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Unpack
 
 from headway.domain.errors import DagError
-from headway.sdk import checks
-from headway.sdk.context import SPARK, Context
+from headway.sdk.authoring.operator import BaseOperator
+from headway.sdk.authoring.python_operator import call
+from headway.sdk.authoring.task_options import TaskOptions
+from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.context.templates import is_static, render
 from headway.sdk.exceptions import AirflowException, AirflowFailException
-from headway.sdk.operator import BaseOperator
-from headway.sdk.operators.python import call
-from headway.sdk.options import TaskOptions
-from headway.sdk.runtime import DEFAULT_SPARK
-from headway.sdk.statements import Statement, split
-from headway.sdk.templates import is_static, render
-from headway.sdk.xcom_arg import XComArg
+from headway.sdk.operators.statements import Statement, split
+from headway.sdk.running.context import SPARK, Context
+from headway.sdk.running.task_runtime import DEFAULT_SPARK
+from headway.sdk.values import checks
 
 FILE: Final = ".sql"
 _SHOWN: Final = 100

@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any, Final, TypeAlias, Unpack
 
 from headway.domain.errors import DagError
-from headway.sdk import checks
-from headway.sdk.context import Context
-from headway.sdk.operator import BaseOperator
-from headway.sdk.options import TaskOptions
-from headway.sdk.runtime import SparkApplication
-from headway.sdk.templates import is_static
-from headway.sdk.xcom_arg import XComArg
+from headway.sdk.authoring.operator import BaseOperator
+from headway.sdk.authoring.task_options import TaskOptions
+from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.context.templates import is_static
+from headway.sdk.running.context import Context
+from headway.sdk.running.task_runtime import SparkApplication
+from headway.sdk.values import checks
 
 Paths: TypeAlias = Sequence[str] | str | None
 

@@ -8,7 +8,7 @@ from tests.integration.services.zoo.keeper import ANSWER, Fault
 
 TOOLS = """
 import binascii, dataclasses, os, struct, msgpack
-from headway.sdk.specification import to_spec
+from headway.sdk.harness.specification import to_spec
 from headway.serialization import codec
 
 HERE = os.path.basename(__file__)

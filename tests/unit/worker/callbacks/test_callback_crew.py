@@ -7,7 +7,7 @@ from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 
 DONE, FAILED = CallbackState.SUCCESS, CallbackState.FAILED
 

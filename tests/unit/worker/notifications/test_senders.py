@@ -17,7 +17,7 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 
 from headway.domain.connection import Connection
 from headway.domain.states import Outcome
-from headway.sdk.execution import Result
+from headway.sdk.harness.execution import Result
 from headway_worker.notifications import child
 from headway_worker.notifications.message import Message, NotificationError
 from headway_worker.notifications.order import NotificationOrder

@@ -1,0 +1,1 @@
+"""A DAG under construction: DAG, operators, mapped tasks, dependencies."""

@@ -1,0 +1,120 @@
+"""DAG: a workflow under construction, and the decorator that makes one from a function."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
+
+from headway.domain.dag.names import check_key
+from headway.domain.errors import DagError
+from headway.sdk.authoring import callbacks, current
+from headway.sdk.authoring.dag_time import DagTime
+from headway.sdk.authoring.options import DAG_OPTIONS, DagOptions, specify
+from headway.sdk.authoring.task_options import TASK_OPTIONS
+from headway.sdk.values import checks
+
+if TYPE_CHECKING:
+    from headway.sdk.authoring.mapped import OperatorPartial
+    from headway.sdk.authoring.operator import BaseOperator
+
+P = ParamSpec("P")
+
+_OF_DAGS_ALONE: Final = DAG_OPTIONS - TASK_OPTIONS
+
+
+class DAG(DagTime):
+    """A workflow.  Tasks made inside `with DAG(...)` belong to it."""
+
+    def __init__(self, dag_id: str, **options: Unpack[DagOptions]) -> None:
+        self.dag_id = check_key("DAG", dag_id)
+        where = f"DAG {dag_id!r}"
+        checks.known(options, DAG_OPTIONS, where)
+        defaults = checks.mapping(options.get("default_args") or {}, f"{where}: default_args")
+        for name in defaults.keys() & _OF_DAGS_ALONE:
+            raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
+        self.default_args: Mapping[str, Any] = defaults
+        self.spec = specify(dag_id, options)
+        self.calls_on = callbacks.of_runs(options)
+        self.params = dict(self.spec.params)
+        self.task_dict: dict[str, BaseOperator] = {}
+        self.partials: list[OperatorPartial] = []
+        self.file = current.report(self)
+
+    @property
+    def tasks(self) -> "list[BaseOperator]":
+        """The tasks in the order in which they were made."""
+        return list(self.task_dict.values())
+
+    def get_task(self, task_id: str) -> "BaseOperator":
+        """Return the task of that id."""
+        if task_id not in self.task_dict:
+            known = ", ".join(self.task_dict) or "none"
+            raise DagError(f"DAG {self.dag_id!r} has no task {task_id!r}; its tasks: {known}.")
+        return self.task_dict[task_id]
+
+    def add_task(self, task: "BaseOperator") -> None:
+        """Take a task into the DAG; its id must be new."""
+        if self.task_dict.setdefault(task.task_id, task) is not task:
+            raise DagError(
+                f"DAG {self.dag_id!r} has two tasks with the id {task.task_id!r}; rename one."
+            )
+        task.dag = self
+
+    def free_task_id(self, task_id: str) -> str:
+        """Return `task_id`, or `task_id__1`, `task_id__2`, … when that one is taken."""
+        free, number = task_id, 0
+        while free in self.task_dict:
+            number += 1
+            free = f"{task_id}__{number}"
+        return free
+
+    def descendants(self, task_id: str) -> set[str]:
+        """Return the ids of all tasks that wait for this one, directly or not."""
+        found: set[str] = set()
+        ahead = [task_id]
+        while ahead:
+            new = self.task_dict[ahead.pop()].downstream_task_ids - found
+            found |= new
+            ahead.extend(new)
+        return found
+
+    def __enter__(self) -> "DAG":
+        current.enter(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        current.leave()
+
+    def __repr__(self) -> str:
+        return f"<DAG: {self.dag_id}>"
+
+
+@overload
+def dag(dag_id: Callable[P, object], /) -> Callable[P, DAG]: ...
+
+
+@overload
+def dag(
+    dag_id: str | None = None, **options: Unpack[DagOptions]
+) -> Callable[[Callable[P, object]], Callable[P, DAG]]: ...
+
+
+def dag(dag_id: Any = None, **options: Any) -> Any:
+    """Turn a function into a maker of DAGs: each call makes one, with the tasks it calls.
+
+    The function's name is the default id, its docstring the default doc_md.
+    """
+    if callable(dag_id):
+        return dag()(dag_id)
+
+    def decorate(function: Callable[P, object]) -> Callable[P, DAG]:
+        @wraps(function)
+        def make(*args: P.args, **kwargs: P.kwargs) -> DAG:
+            described: Any = {"doc_md": inspect.getdoc(function), **options}
+            with DAG(dag_id or function.__name__, **described) as made:
+                function(*args, **kwargs)
+            return made
+
+        return make
+
+    return decorate

@@ -1,0 +1,175 @@
+"""Mapped tasks: one definition, and an instance for each item that it is expanded over."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+from headway.domain.arguments import RETURN_VALUE
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.errors import DagError
+from headway.sdk.authoring.blueprint import Blueprint, OperatorBlueprint
+from headway.sdk.authoring.current import current_dag
+from headway.sdk.authoring.expansion import Expansion, Items, product, rows
+from headway.sdk.authoring.operator import BaseOperator, accepted_names, defaults, place
+from headway.sdk.authoring.task_options import TASK_OPTIONS, TaskOptions
+from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
+from headway.sdk.running.task_runtime import TaskRuntime
+from headway.sdk.values import checks
+
+if TYPE_CHECKING:
+    from headway.sdk.authoring.definition import DAG
+
+
+class MappedOperator(BaseOperator):
+    """A task with several instances, which are made when it is known what it is expanded over.
+
+    In the DAG it stands for all of them; `instance` makes the operator of one.
+    """
+
+    is_mapped: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        task_id: str,
+        blueprint: Blueprint,
+        expansion: Expansion,
+        **options: Unpack[TaskOptions],
+    ) -> None:
+        super().__init__(task_id, **options)
+        self.blueprint = blueprint
+        self.expansion = expansion
+        needs_spark, inputs = blueprint.operator.needs_spark, expansion.inputs()
+        self.spec = replace(self.spec, needs_spark=needs_spark, mapped_over=inputs)
+
+    def needed_outputs(self) -> Iterator[XComArg]:
+        """Yield the outputs that it is expanded over, and those in shared arguments."""
+        yield from self.expansion.outputs()
+        shared = self.shared_arguments()
+        for name in self.blueprint.operator.template_fields:
+            yield from outputs_in(shared.get(name))
+
+    def shared_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator that all instances share, without the options."""
+        shared = self.blueprint.filled({})
+        return {name: value for name, value in shared.items() if name not in TASK_OPTIONS}
+
+    def bundle_files(self) -> Sequence[str]:
+        """Return the paths among the shared arguments and the literal items."""
+        files_among = self.blueprint.operator.files_among
+        given = (self.shared_arguments(), *self.expansion.literals())
+        return [path for arguments in given for path in files_among(arguments)]
+
+    def instance(self, runtime: TaskRuntime, map_index: int) -> tuple[BaseOperator, Items]:
+        """Return the operator of one instance, and the items that it is for."""
+        where = f"{self.where}, instance {map_index}"
+        items = self.expansion.items(runtime, map_index)
+        self.blueprint.check(items.arguments, where)
+        self.blueprint.check_complete(items.arguments, where)
+        arguments = {**self.blueprint.filled(items.arguments), "task_id": self.task_id}
+        with self.dag or nullcontext():
+            operator = self.blueprint.operator.make_apart(arguments, lambda: where)
+        operator.dag, operator.spec = self.dag, self.spec
+        operator.upstream_task_ids = self.upstream_task_ids
+        operator.downstream_task_ids = self.downstream_task_ids
+        return operator, items
+
+
+@dataclass(eq=False)
+class OperatorPartial:
+    """An operator with some of its arguments: what `BashOperator.partial(…)` returns.
+
+    It is no task before `expand` or `expand_kwargs` makes one.
+    """
+
+    operator: type[BaseOperator]
+    arguments: dict[str, Any]
+    where: str = field(init=False)
+    expanded: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        dag = self.arguments.get("dag") or current_dag()
+        self.where = place(dag, self.arguments.get("task_id"))
+        name = f"{self.operator.__name__}.partial()"
+        checks.known(self.arguments, accepted_names(self.operator), f"{self.where}: {name}")
+        if "task_id" not in self.arguments:
+            raise DagError(f"{self.where}: {name} needs a task_id; pass task_id=….")
+        if dag is not None:
+            dag.partials.append(self)
+        self._defaults = defaults(self.operator, dag)
+
+    def expand(self, **arguments: Any) -> MappedOperator:
+        """Make a task with one instance for each combination of items of these arguments."""
+        return self._task(expand(self._blueprint(), arguments, self.where))
+
+    def expand_kwargs(self, kwargs: Any) -> MappedOperator:
+        """Make a task with one instance for each dictionary of arguments in a list."""
+        return self._task(expand_kwargs(self._blueprint(), kwargs, self.where))
+
+    def _blueprint(self) -> OperatorBlueprint:
+        given = {name: value for name, value in self.arguments.items() if name != "task_id"}
+        return OperatorBlueprint(self.operator, self._defaults, given)
+
+    def _task(self, expansion: Expansion) -> MappedOperator:
+        self.expanded = True
+        return mapped_task(self.arguments["task_id"], self._blueprint(), expansion)
+
+
+def expand(blueprint: Blueprint, values: dict[str, object], where: str) -> Expansion:
+    """Return the expansion over these arguments, which must fit the blueprint."""
+    _check(blueprint, values, f"{where}: expand()")
+    return product(values, where)
+
+
+def expand_kwargs(blueprint: Blueprint, kwargs: object, where: str) -> Expansion:
+    """Return the expansion over these dictionaries, those known so far fit the blueprint."""
+    found = rows(kwargs, where)
+    seen: set[frozenset[str]] = set()
+    for row in found.literals():
+        names = frozenset(row)
+        if names not in seen:
+            _check(blueprint, sorted(names), f"{where}: expand_kwargs()")
+            seen.add(names)
+    return found
+
+
+def mapped_task(task_id: str, blueprint: Blueprint, expansion: Expansion) -> MappedOperator:
+    """Make the task, in the current DAG or that of its options."""
+    options = {name: value for name, value in blueprint.arguments.items() if name in TASK_OPTIONS}
+    made = MappedOperator(task_id=task_id, blueprint=blueprint, expansion=expansion, **options)
+    assert isinstance(made, MappedOperator)
+    return made
+
+
+def check_mapping(dag: "DAG") -> None:
+    """Refuse what can be seen to be wrong with mapped tasks only when the DAG is finished."""
+    for partial in dag.partials:
+        if not partial.expanded:
+            raise DagError(
+                f"{partial.where}: partial() alone makes no task; call expand() or "
+                "expand_kwargs() on what it returns."
+            )
+    for task in dag.tasks:
+        for source in task.spec.mapped_over:
+            if source.task_id is not None:
+                _check_source(task, dag.get_task(source.task_id), source.key)
+
+
+def _check_source(task: BaseOperator, source: BaseOperator, key: str) -> None:
+    if task.spec.trigger_rule is TriggerRule.ALWAYS:
+        raise DagError(
+            f"{task.where}: it is expanded over the output of {source.task_id!r}, for which "
+            "trigger_rule 'always' does not wait; choose another rule, such as all_done."
+        )
+    if key == RETURN_VALUE and not source.do_xcom_push:
+        raise DagError(
+            f"{task.where}: it is expanded over what {source.task_id!r} returns, which has "
+            "do_xcom_push=False; remove that."
+        )
+
+
+def _check(blueprint: Blueprint, names: Collection[str], where: str) -> None:
+    blueprint.check(names, where)
+    if names:
+        blueprint.check_complete(names, where)

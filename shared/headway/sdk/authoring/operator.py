@@ -1,0 +1,237 @@
+"""BaseOperator: one task of a DAG, and what happens when one is made."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
+
+from headway.domain.arguments import PLAIN
+from headway.domain.dag.names import check_key
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.errors import DagError
+from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.current import current_dag
+from headway.sdk.authoring.dependencies import Dependent, Tasks, connect, cross_downstream
+from headway.sdk.authoring.task_options import TASK_OPTIONS, TaskOptions, stored
+from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
+from headway.sdk.running.task_runtime import DEFAULT_SPARK
+from headway.sdk.values import checks
+from headway.sdk.values.signatures import signature
+
+if TYPE_CHECKING:
+    from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.mapped import OperatorPartial
+    from headway.sdk.running.context import Context
+
+
+class OperatorType(type):
+    """Make operators: fill in the DAG's default_args, refuse unknown arguments, join the DAG."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        """Make a task; keyword arguments only, as for Airflow."""
+        dag = given.get("dag") or current_dag()
+        if args or not given.keys() <= accepted_names(cls):
+            where = f"{place(dag, given.get('task_id'))}: {cls.__name__}"
+            if args:
+                raise DagError(f"{where} takes keyword arguments only: task_id=…")
+            checks.known(given, accepted_names(cls), where)
+        arguments = {**defaults(cls, dag), **given}
+        operator = cls.make_apart(arguments, lambda: place(dag, given.get("task_id")))
+        _join(operator, dag)
+        return operator
+
+    def make_apart(cls, arguments: Mapping[str, Any], where: Callable[[], str]) -> "BaseOperator":
+        """Make a task that joins no DAG, such as an instance of a mapped one."""
+        try:
+            operator = super().__call__(**arguments)
+        except TypeError:
+            check_arguments(cls, arguments, where())
+            raise
+        if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec"):
+            raise DagError(f"{where()}: {cls.__name__} must call super().__init__(**kwargs).")
+        operator.arguments = {
+            name: value
+            for name, value in arguments.items()
+            if name not in TASK_OPTIONS and name != "task_id"
+        }
+        return operator
+
+
+class BaseOperator(Dependent, metaclass=OperatorType):
+    """One task.  Override `execute`; name in `template_fields` the attributes to render.
+
+    The arguments that every task takes are in TaskOptions.  What `execute` returns
+    is pushed as the task's XCom, unless it is None or `do_xcom_push` is False.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = ()
+    operator_name: ClassVar[str | None] = None
+    needs_spark: ClassVar[bool] = False
+    is_mapped: ClassVar[bool] = False
+
+    spark_conn_id: str = DEFAULT_SPARK
+    """The connection of the session that `context["spark"]` is."""
+    spark_driver: bool = False
+    """Whether that is the session of a driver of the attempt's own."""
+
+    arguments: Mapping[str, object]
+
+    def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
+        self.dag: DAG | None = options.get("dag") or current_dag()
+        self.task_id: str = task_id
+        if not options.keys() <= TASK_OPTIONS:
+            checks.known(options, TASK_OPTIONS, self.where)
+        self.upstream_task_ids: set[str] = set()
+        self.downstream_task_ids: set[str] = set()
+        try:
+            check_key("task", task_id)
+            self.do_xcom_push = checks.flag(options.get("do_xcom_push", True), "do_xcom_push")
+            self.multiple_outputs = checks.flag(
+                options.get("multiple_outputs", False), "multiple_outputs"
+            )
+            self.calls_on = callbacks.of_task(options)
+            self.calls_first = callbacks.functions(
+                options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE
+            )
+            self.spec = TaskSpec(
+                task_id=task_id,
+                operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
+                needs_spark=self.needs_spark,
+                callbacks=callbacks.events(self.calls_on),
+                **stored(options),
+            )
+        except DagError as error:  # it names the argument; most tasks need no text for the place
+            raise DagError(f"{self.where}: {error}") from None
+
+    def execute(self, context: "Context") -> Any:
+        """Do the work of the task; what is returned becomes its XCom."""
+        raise NotImplementedError(f"{type(self).__name__} must define execute(self, context).")
+
+    def on_kill(self) -> None:
+        """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.
+
+        It is called in the task's process, in the middle of `execute`, which does not go on.
+        """
+
+    def skips(self, returned: object) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the downstream tasks to skip after `execute` returned this."""
+        return ()
+
+    @classmethod
+    def partial(cls, **arguments: Any) -> "OperatorPartial":
+        """Fix some arguments, and the options, of a mapped task; `expand` gives the others."""
+        from headway.sdk.authoring.mapped import OperatorPartial
+
+        return OperatorPartial(cls, arguments)
+
+    def needed_outputs(self) -> Iterator[XComArg]:
+        """Yield the outputs of other tasks that the arguments hold."""
+        for field in self.template_fields:
+            value = getattr(self, field)
+            if type(value) not in PLAIN:
+                yield from outputs_in(value)
+
+    @classmethod
+    def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:  # noqa: ARG003
+        """Return the paths among these arguments that may name files beside the DAG file."""
+        return ()
+
+    def bundle_files(self) -> Sequence[str]:
+        """Return the paths among the arguments that may name files beside the DAG file."""
+        return self.files_among(self.arguments)
+
+    @property
+    def output(self) -> XComArg:
+        """The task's return value, as an argument for other tasks."""
+        return XComArg(self)
+
+    @property
+    def where(self) -> str:
+        """The task's place, for messages."""
+        return place(self.dag, self.task_id)
+
+    def as_operator(self) -> "BaseOperator":
+        """Return this task."""
+        return self
+
+    def as_setup(self) -> "BaseOperator":
+        """Mark this task as one that prepares what a teardown removes."""
+        self.spec = replace(self.spec, is_setup=True)
+        return self
+
+    def as_teardown(self, *, setups: "Tasks | None" = None) -> "BaseOperator":
+        """Mark this task as one that cleans up once all is done, if a setup succeeded."""
+        rule = TriggerRule.ALL_DONE_SETUP_SUCCESS
+        self.spec = replace(self.spec, is_teardown=True, trigger_rule=rule)
+        if setups is not None:
+            for setup in [setups] if isinstance(setups, Dependent) else setups:
+                setup.as_operator().as_setup()
+            cross_downstream(setups, self)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Task({type(self).__name__}): {self.task_id}>"
+
+
+def place(dag: "DAG | None", task_id: object) -> str:
+    """Return how messages name a task."""
+    task = f"task {checks.shown(task_id)}" if task_id is not None else "a task without task_id"
+    return f"DAG {dag.dag_id!r}, {task}" if dag else task[0].upper() + task[1:]
+
+
+def check_arguments(operator: OperatorType, arguments: Mapping[str, Any], where: str) -> None:
+    """Refuse arguments that the constructor of an operator cannot be called with."""
+    try:
+        signature(operator.__init__).bind(None, **arguments)  # type: ignore[misc]
+    except TypeError as error:
+        raise DagError(f"{where}: {operator.__name__}: {error}.") from None
+
+
+@cache
+def accepted_names(operator: type) -> frozenset[str]:
+    """Return the arguments that an operator class and its bases take."""
+    names: set[str] = set()
+    for base in operator.__mro__:
+        constructor = base.__dict__.get("__init__")
+        if base is object or constructor is None:
+            continue
+        own, any_other = _names_of(constructor)
+        names |= own
+        if not any_other:
+            break
+    return frozenset(names)
+
+
+@cache
+def _names_of(constructor: Callable[..., object]) -> tuple[frozenset[str], bool]:
+    """Return the arguments that a constructor names, and whether it takes others as well."""
+    names: set[str] = set()
+    parameters = list(signature(constructor).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            names.add(parameter.name)
+        elif options := get_args(parameter.annotation):
+            names.update(options[0].__annotations__)
+    return frozenset(names), any(it.kind is it.VAR_KEYWORD for it in parameters)
+
+
+def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
+    """Return those of the DAG's default_args that an operator class takes."""
+    if dag is None or not dag.default_args:
+        return {}
+    names = accepted_names(operator)
+    return {name: value for name, value in dag.default_args.items() if name in names}
+
+
+def _join(operator: BaseOperator, dag: "DAG | None") -> None:
+    if dag is not None:
+        dag.add_task(operator)
+    for field in operator.template_fields:
+        if not hasattr(operator, field):
+            raise DagError(
+                f"{operator.where}: template_fields names {field!r}, "
+                f"but {type(operator).__name__} sets no such attribute."
+            )
+    for output in operator.needed_outputs():
+        connect(output.operator, operator)

@@ -1,0 +1,237 @@
+"""The arguments of a DAG, how each is checked, and the specification they make."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from headway.domain.arguments import JsonValue
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
+from headway.domain.errors import DagError, TimetableError
+from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.deadlines import deadlines
+from headway.sdk.authoring.notifiers import of_dag
+from headway.sdk.exceptions import XComError
+from headway.sdk.values import checks
+from headway.sdk.values.xcom import check_json
+
+if TYPE_CHECKING:
+    from headway.sdk.authoring.task_options import Deadlines, Functions, Notifiers
+    from headway.timetables.base import Timetable
+
+
+class DagOptions(TypedDict, total=False):
+    """What a DAG takes besides its id."""
+
+    schedule: object
+    schedule_interval: object
+    timetable: object
+    start_date: datetime | None
+    end_date: datetime | None
+    timezone: str | tzinfo | None
+    catchup: bool | str
+    catchup_window: timedelta | float | None
+    overlap: str
+    max_active_runs: int
+    max_active_tasks: int
+    max_active_tasks_per_dagrun: int | None
+    dagrun_timeout: timedelta | float | None
+    deadline: "Deadlines"
+    notify: "Notifiers"
+    default_args: Mapping[str, Any] | None
+    params: Mapping[str, JsonValue] | None
+    tags: Iterable[str]
+    description: str | None
+    doc_md: str | None
+    is_paused_upon_creation: bool | None
+    dynamic: bool
+    reparse_on_run: bool
+    min_file_process_interval: timedelta | float | None
+    on_success_callback: "Functions"
+    on_failure_callback: "Functions"
+
+
+SCHEDULES: Final = ("schedule", "timetable", "schedule_interval")
+"""The arguments that say when a DAG runs, of which it takes one; all but the first are old."""
+
+DAG_OPTIONS: Final = frozenset(DagOptions.__annotations__)
+
+
+def _params(value: object, where: str) -> dict[str, JsonValue]:
+    try:
+        return {
+            name: check_json(item, f"{where}[{name!r}]")
+            for name, item in checks.mapping(value or {}, where).items()
+        }
+    except XComError as error:
+        raise DagError(str(error)) from None
+
+
+def _interval(value: object, where: str) -> float:
+    seconds = checks.duration(value, where).total_seconds()
+    if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
+        checks.refuse(where, f"from {SHORTEST_INTERVAL} to {LONGEST_INTERVAL:,} seconds", value)
+    return seconds
+
+
+def _overlap(value: object, where: str) -> Overlap | None:
+    chosen = checks.choice(Overlap)(value, where)
+    return None if chosen is Overlap.QUEUE else Overlap(chosen)
+
+
+_STORED: Final[Mapping[str, checks.Check]] = {
+    "start_date": checks.optional(checks.instant),
+    "end_date": checks.optional(checks.instant),
+    "catchup_window": checks.optional(checks.in_seconds(checks.time_limit)),
+    "max_active_runs": checks.whole(1),
+    "max_active_tasks": checks.whole(1),
+    "max_active_tasks_per_dagrun": checks.optional(checks.whole(1)),
+    "dagrun_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
+    "params": _params,
+    "tags": checks.texts,
+    "description": checks.optional(checks.text),
+    "doc_md": checks.optional(checks.text),
+    "is_paused_upon_creation": checks.optional(checks.flag),
+    "dynamic": checks.flag,
+    "reparse_on_run": checks.flag,
+    "min_file_process_interval": checks.optional(_interval),
+    "overlap": _overlap,
+}
+
+
+def specify(dag_id: str, options: DagOptions) -> DagSpec:
+    """Return the specification of a DAG that has no tasks yet."""
+    where = f"DAG {dag_id!r}"
+    given: Mapping[str, Any] = options
+    checked: dict[str, Any] = {
+        name: _STORED[name](value, f"{where}: {name}")
+        for name, value in given.items()
+        if name in _STORED
+    }
+    start, end = checked.get("start_date"), checked.get("end_date")
+    if start and end and end < start:
+        raise DagError(f"{where}: end_date ({end}) is before start_date ({start}); swap them.")
+    if checked.get("min_file_process_interval") is not None and not checked.get("dynamic"):
+        raise DagError(
+            f"{where}: min_file_process_interval says how often a dynamic DAG is parsed though "
+            "nothing has changed; add dynamic=True, or leave it out."
+        )
+    checked |= _catchup(given.get("catchup", False), f"{where}: catchup")
+    if checked.get("catchup_window") is not None and not _catches_up(checked):
+        raise DagError(
+            f"{where}: catchup_window says how far back missed runs are caught up, and without "
+            'catchup none is; pass catchup="all", "latest" or "rollup", or leave it out.'
+        )
+    zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
+    timetable = _timetable(_schedule(given, where), zone, where)
+    checked |= _active_runs(timetable, checked, where)
+    return DagSpec(
+        dag_id=dag_id,
+        relative_path="",
+        timetable=_encoded(timetable, where),
+        timezone=zone,
+        tasks=(),
+        callbacks=_events(given, where),
+        deadlines=deadlines(given.get("deadline"), f"{where}: deadline"),
+        notifiers=of_dag(given.get("notify"), f"{where}: notify"),
+        **checked,
+    )
+
+
+def _events(given: Mapping[str, Any], where: str) -> tuple[CallbackEvent, ...]:
+    try:
+        return callbacks.events(callbacks.of_runs(given))
+    except DagError as error:
+        raise DagError(f"{where}: {error}") from None
+
+
+def _schedule(given: Mapping[str, Any], where: str) -> object:
+    """Return what a DAG says of when it runs, by whichever of the arguments it says it."""
+    said = [name for name in SCHEDULES if name in given]
+    if len(said) > 1:
+        raise DagError(
+            f"{where}: {' and '.join(said)} both say when it runs; pass schedule alone, which "
+            "takes a cron string, a preset, a timedelta or a timetable."
+        )
+    return given[said[0]] if said else None
+
+
+def _catchup(value: object, where: str) -> dict[str, object]:
+    """Return how it is stored: what a flag can say as a flag, as ever."""
+    if not isinstance(value, bool | str) or (isinstance(value, str) and value not in list(Catchup)):
+        checks.refuse(where, f"True, False, or one of {', '.join(Catchup)}", value)
+    mode = Catchup(value) if isinstance(value, str) else None
+    if mode is Catchup.LATEST:
+        return {"catchup": False, "catchup_mode": mode}
+    if mode is Catchup.ROLLUP:
+        return {"catchup": True, "catchup_mode": mode}
+    return {"catchup": mode is Catchup.ALL if mode else bool(value)}
+
+
+def _catches_up(checked: Mapping[str, Any]) -> bool:
+    return bool(checked["catchup"] or checked.get("catchup_mode"))
+
+
+def timezone_of(start_date: datetime | None, explicit: str | tzinfo | None, where: str) -> str:
+    """Return the name of the zone that a DAG's schedule is read in."""
+    if explicit is not None:
+        return _zone_name(explicit, f"{where}: timezone")
+    if start_date is not None and start_date.tzinfo is not None:
+        return _zone_name(start_date.tzinfo, f"{where}: the time zone of start_date")
+    return "UTC"
+
+
+def _zone_name(zone: object, where: str) -> str:
+    if zone is UTC:
+        return "UTC"
+    name = zone if isinstance(zone, str) else getattr(zone, "key", getattr(zone, "zone", None))
+    try:
+        return ZoneInfo(str(name)).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = get_close_matches(str(name), available_timezones())
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise DagError(
+            f"{where} must be a named zone such as America/New_York, not {zone}.{hint}"
+        ) from None
+
+
+def _timetable(schedule: object, timezone: str, where: str) -> "Timetable":
+    from headway.timetables.schedule import timetable_for
+
+    try:
+        return timetable_for(schedule, timezone)
+    except TimetableError as error:
+        raise TimetableError(f"{where}: {error}") from None
+
+
+def _encoded(timetable: "Timetable", where: str) -> TimetableSpec:
+    from headway.timetables.registry import encode
+
+    try:
+        return encode(timetable)
+    except TimetableError as error:
+        raise TimetableError(f"{where}: {error}") from None
+
+
+def _active_runs(
+    timetable: "Timetable", checked: Mapping[str, Any], where: str
+) -> dict[str, object]:
+    """Return how many runs a continuous DAG may have, of which another is due at any time."""
+    from headway.timetables.sequence import is_continuous
+
+    if not is_continuous(timetable):
+        return {}
+    if checked.get("max_active_runs", 1) > 1:
+        raise DagError(
+            f"{where}: max_active_runs is {checked['max_active_runs']}, and a continuous DAG has "
+            "one run at a time, the next when that has ended; leave it out."
+        )
+    if checked.get("overlap"):
+        raise DagError(
+            f"{where}: overlap is {str(checked['overlap'])!r}, and runs of a continuous DAG never "
+            "overlap; leave it out."
+        )
+    return {"max_active_runs": 1}

@@ -1,0 +1,88 @@
+"""A task's output as an argument of another task, before there is a value."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from headway.domain.arguments import MAPPINGS, PLAIN, RETURN_VALUE, XComReference
+from headway.domain.errors import DagError
+from headway.sdk.authoring.dependencies import Dependent
+
+if TYPE_CHECKING:
+    from typing import Any as AnyValue  # an output may be passed as whatever a function takes
+
+    from headway.sdk.authoring.operator import BaseOperator
+else:
+    AnyValue = object
+
+_COLLECTIONS: Final = (list, tuple, set, frozenset)
+
+
+class XComArg(Dependent, AnyValue):  # type: ignore[misc]
+    """The value that `operator` will leave under `key`: the result of a TaskFlow call."""
+
+    def __init__(self, operator: "BaseOperator", key: str = RETURN_VALUE) -> None:
+        self.operator = operator
+        self.key = key
+
+    def as_operator(self) -> "BaseOperator":
+        """Return the task that leaves the value."""
+        return self.operator
+
+    def as_teardown(self, *, setups: "Dependent | list[Dependent] | None" = None) -> "XComArg":
+        """Mark the task as a teardown, see BaseOperator.as_teardown."""
+        self.operator.as_teardown(setups=setups)
+        return self
+
+    def as_setup(self) -> "XComArg":
+        """Mark the task as a setup, see BaseOperator.as_setup."""
+        self.operator.as_setup()
+        return self
+
+    @property
+    def reference(self) -> XComReference:
+        """This argument as data."""
+        return XComReference(self.operator.task_id, self.key)
+
+    def __getitem__(self, key: str) -> "XComArg":
+        """Return the value under `key` of a task with multiple outputs."""
+        if not isinstance(key, str):
+            raise DagError(f"An XCom key must be a string, not {key!r}; index inside the task.")
+        return XComArg(self.operator, key)
+
+    def __iter__(self) -> NoReturn:
+        raise DagError(
+            f"The output of task {self.operator.task_id!r} has no value before the task has run; "
+            "loop over it inside another task."
+        )
+
+    def __str__(self) -> str:
+        """Return the template that pulls the value, so that it may stand inside an f-string."""
+        return f"{{{{ ti.xcom_pull(task_ids={self.operator.task_id!r}, key={self.key!r}) }}}}"
+
+
+def outputs_in(value: object) -> Iterator[XComArg]:
+    """Yield every task output inside an argument, which may be a list of very many items."""
+    ahead = [value]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, XComArg):
+            yield item
+        elif isinstance(item, _COLLECTIONS):
+            ahead += [inner for inner in item if type(inner) not in PLAIN]
+        elif type(item) not in PLAIN and isinstance(item, MAPPINGS):
+            ahead += [inner for inner in item.values() if type(inner) not in PLAIN]
+
+
+def transform(value: object, leaf: Callable[[object], object]) -> object:
+    """Rebuild an argument with `leaf` applied to everything that is no container."""
+    if type(value) in PLAIN:
+        return leaf(value)
+    if isinstance(value, MAPPINGS):
+        return {name: transform(item, leaf) for name, item in value.items()}
+    if isinstance(value, list):
+        return [transform(item, leaf) for item in value]
+    if isinstance(value, tuple):
+        return tuple(transform(item, leaf) for item in value)
+    if isinstance(value, set | frozenset):
+        return {transform(item, leaf) for item in value}
+    return leaf(value)

@@ -1,0 +1,1 @@
+"""What fills a task's context: task instance, variables, connections, templates, macros."""

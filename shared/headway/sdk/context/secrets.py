@@ -1,0 +1,148 @@
+"""Connections and variables, as tasks and templates ask for them."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NoReturn, TypeVar, overload
+
+from headway.domain.connection import Connection
+from headway.sdk.authoring.current import current_file
+from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
+from headway.sdk.running.context import running_context
+from headway.sdk.running.task_runtime import TaskRuntime
+
+T = TypeVar("T")
+
+_UNSET: Final[Any] = object()
+
+
+class BaseHook:
+    """What reaches something outside; hooks of users may derive from it."""
+
+    @staticmethod
+    def get_connection(conn_id: str) -> Connection:
+        """Return the connection of that id, if the task's DAG is granted it.
+
+        AirflowNotFoundException when there is none; AirflowException without the grant,
+        and outside of a task.
+        """
+        return _connection(_runtime(f"BaseHook.get_connection({conn_id!r})"), conn_id)
+
+
+class Variable:
+    """The variables that the task's DAG is granted."""
+
+    @overload
+    @staticmethod
+    def get(key: str, *, deserialize_json: Literal[False] = False) -> str: ...
+
+    @overload
+    @staticmethod
+    def get(key: str, default: T, *, deserialize_json: Literal[False] = False) -> str | T: ...
+
+    @overload
+    @staticmethod
+    def get(key: str, default: Any = ..., *, deserialize_json: bool) -> Any: ...
+
+    @staticmethod
+    def get(key: str, default: Any = _UNSET, *, deserialize_json: bool = False) -> Any:
+        """Return the text of the variable, or what it holds as JSON; else the default, if any.
+
+        AirflowNotFoundException when there is none; AirflowException without the grant,
+        for what is no JSON, and outside of a task.
+        """
+        return _variable(_runtime(f"Variable.get({key!r})"), key, default, as_json=deserialize_json)
+
+    @staticmethod
+    def set(key: str, *_: object, **__: object) -> NoReturn:
+        """Refuse: tasks do not change variables."""
+        raise RefusedException(
+            f"A task cannot set the variable {key!r}. Pass values between tasks by what they "
+            "return, or have a user run `headway variables set`."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """`conn` in templates: `{{ conn.warehouse.host }}`, `{{ conn["my-id"].port }}`."""
+
+    _runtime: TaskRuntime
+
+    def __getattr__(self, conn_id: str) -> Connection:
+        if conn_id.startswith("__"):  # a question of Python's, not of a template
+            raise AttributeError(conn_id)
+        return _connection(self._runtime, conn_id)
+
+    def __getitem__(self, conn_id: str) -> Connection:
+        return _connection(self._runtime, conn_id)
+
+
+@dataclass(frozen=True, slots=True)
+class VariableValues:
+    """`var.value` and `var.json` in templates: `{{ var.value.region }}`, `{{ var.json.a.b }}`."""
+
+    _runtime: TaskRuntime
+    _as_json: bool
+
+    def get(self, key: str, default: Any = _UNSET) -> Any:
+        """Return the variable, or the default: `{{ var.value.get("region", "eu") }}`."""
+        return _variable(self._runtime, key, default, as_json=self._as_json)
+
+    def __getattr__(self, key: str) -> Any:
+        if key.startswith("__"):
+            raise AttributeError(key)
+        return self.get(key)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """`var` in templates."""
+
+    value: VariableValues
+    json: VariableValues
+
+
+def names_of(runtime: TaskRuntime) -> dict[str, object]:
+    """Return `conn` and `var` of a context; they ask only for what is used."""
+    values, as_json = VariableValues(runtime, False), VariableValues(runtime, True)
+    return {"conn": Connections(runtime), "var": Variables(values, as_json)}
+
+
+def _connection(runtime: TaskRuntime, conn_id: str) -> Connection:
+    found = runtime.get_connection(conn_id)
+    if found is None:
+        raise AirflowNotFoundException(
+            f"There is no connection {conn_id!r}; have a user run `headway connections add`."
+        )
+    return found
+
+
+def _variable(runtime: TaskRuntime, key: str, default: Any, *, as_json: bool) -> Any:
+    text = runtime.get_variable(key)
+    if text is None:
+        if default is _UNSET:
+            raise AirflowNotFoundException(
+                f"There is no variable {key!r}; have a user run `headway variables set`, or give "
+                "a default."
+            )
+        return default
+    if not as_json:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise RefusedException(f"The variable {key!r} does not hold JSON.") from None
+
+
+def _runtime(call: str) -> TaskRuntime:
+    context = running_context()
+    if context is not None:
+        return context.runtime
+    where = "while a DAG file is read" if current_file() is not None else "outside of a task"
+    raise RefusedException(
+        f"{call} was called {where}. Connections and variables are given to running tasks only: "
+        "call it inside of a task's function, or use a template such as {{ conn.my_id.host }} or "
+        "{{ var.value.my_key }} in an argument of the task."
+    )

@@ -1,0 +1,116 @@
+"""Turn a DAG into its specification: pure data."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from os.path import normpath
+from pathlib import Path
+
+from headway.domain.arguments import JsonValue, encode_argument
+from headway.domain.dag.spec import DagSpec, TaskSpec
+from headway.domain.errors import DagError
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.authoring.mapped import MappedOperator, check_mapping
+from headway.sdk.authoring.operator import BaseOperator, accepted_names
+from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
+from headway.sdk.running.tracebacks import shown_names
+from headway.sdk.values import checks
+
+
+def to_spec(dag: DAG, relative_path: str) -> DagSpec:
+    """Return the specification of a finished DAG, whose file has this path in its bundle."""
+    _check_default_args(dag)
+    check_mapping(dag)
+    spec = replace(
+        dag.spec,
+        relative_path=relative_path,
+        tasks=tuple(_task_spec(task) for task in _in_order(dag)),
+        files=_bundle_files(dag),
+    )
+    return spec.notifying(spec.notifiers) if spec.notifiers else spec
+
+
+def _in_order(dag: DAG) -> list[BaseOperator]:
+    graph = {task.task_id: sorted(task.upstream_task_ids) for task in dag.tasks}
+    try:
+        return [dag.task_dict[task_id] for task_id in TopologicalSorter(graph).static_order()]
+    except CycleError as error:
+        cycle = " -> ".join(error.args[1])
+        raise DagError(f"DAG {dag.dag_id!r} has a cycle: {cycle}. Remove one of these.") from None
+
+
+def _task_spec(task: BaseOperator) -> TaskSpec:
+    return replace(
+        task.spec,
+        operator=_operator_name(_class_of(task)),
+        arguments=_arguments(task),
+        upstream=tuple(sorted(task.upstream_task_ids)),
+    )
+
+
+def _class_of(task: BaseOperator) -> type[BaseOperator]:
+    return task.blueprint.operator if isinstance(task, MappedOperator) else type(task)
+
+
+def _operator_name(operator: type[BaseOperator]) -> str:
+    registered = operator.__dict__.get("operator_name")
+    return registered or shown_names(f"{operator.__module__}.{operator.__qualname__}")
+
+
+def _arguments(task: BaseOperator) -> Mapping[str, JsonValue]:
+    try:
+        return _encoded(task)
+    except DagError as error:  # it names the argument
+        raise DagError(f"{task.where}: {error}") from None
+
+
+def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
+    fields = _class_of(task).template_fields
+    given = task.shared_arguments() if isinstance(task, MappedOperator) else task.arguments
+    encoded: dict[str, JsonValue] = {}
+    for name, value in given.items():
+        if name not in fields and any(outputs_in(value)):
+            raise DagError(
+                f"{name} is the output of another task, but no template field; "
+                f"these are: {', '.join(fields) or 'none'}."
+            )
+        encoded[name] = encode_argument(_as_data(value), name)
+    if isinstance(task, MappedOperator):
+        for name, value in task.expansion.data().items():
+            encoded[name] = encode_argument(_as_data(value), name)
+    return encoded
+
+
+def _as_data(value: object) -> object:
+    """Replace task outputs by references; code is part of the file, so its name will do."""
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return transform(value, _reference)
+
+
+def _reference(leaf: object) -> object:
+    return leaf.reference if isinstance(leaf, XComArg) else leaf
+
+
+def _bundle_files(dag: DAG) -> tuple[str, ...]:
+    if dag.file is None:
+        return ()
+    root = dag.file.bundle_root
+    found = {
+        Path(normpath(dag.file.path.parent / path))
+        for task in dag.tasks
+        for path in task.bundle_files()
+    }
+    return tuple(
+        sorted(
+            path.relative_to(root).as_posix()
+            for path in found
+            if path.is_file() and path.is_relative_to(root)
+        )
+    )
+
+
+def _check_default_args(dag: DAG) -> None:
+    if dag.default_args and dag.tasks:
+        accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
+        checks.known(dag.default_args, accepted, f"DAG {dag.dag_id!r}: default_args")

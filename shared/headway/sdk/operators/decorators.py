@@ -1,0 +1,230 @@
+"""The decorators `@task`, `@task.bash`, … that turn functions into makers of tasks."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import update_wrapper
+from types import FunctionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Unpack,
+    cast,
+    get_origin,
+    overload,
+)
+
+from headway.domain.errors import DagError
+from headway.sdk.authoring.blueprint import FunctionBlueprint
+from headway.sdk.authoring.current import current_dag
+from headway.sdk.authoring.definition import DAG
+from headway.sdk.authoring.mapped import expand, expand_kwargs, mapped_task
+from headway.sdk.authoring.operator import BaseOperator, defaults, place
+from headway.sdk.authoring.python_operator import PythonOperator, check_call
+from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.operators.bash import DecoratedBashOperator
+from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+from headway.sdk.operators.pyspark import PysparkOperator
+from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
+from headway.sdk.values.checks import shown
+
+if TYPE_CHECKING:
+    from headway.sdk.operators.typed_decorators import AnyTaskOptions, TakesSpark, TaskDecorators
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OperatorClass: TypeAlias = (
+    type[PythonOperator] | type[DecoratedBashOperator] | type[DecoratedSparkSQLOperator]
+)
+
+
+@dataclass(eq=False)
+class TaskFactory(Generic[P, R]):
+    """A decorated function: each call makes a task of the current DAG.
+
+    The arguments may be outputs of other tasks, which the new one then waits for.
+    `function` is the plain function, for a test to call; `fixed` are the arguments that
+    `partial` has given it.
+    """
+
+    function: Callable[..., R]
+    operator: OperatorClass
+    options: Mapping[str, Any] = field(default_factory=dict)
+    mark: Callable[[BaseOperator], object] | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DagError(f"@task decorates functions, not {shown(self.function)}.")
+        update_wrapper(self, self.function)
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> XComArg: ...
+
+    @overload  # all parameters may be ones that the context fills
+    def __call__(self) -> XComArg: ...  # type: ignore[overload-cannot-match]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
+        """Make a task; a second one of the same name is called `name__1`."""
+        dag, task_id = self._dag_and_id()
+        options = self._options()
+        if twice := kwargs.keys() & self.fixed.keys():
+            self._blueprint(dag).check(twice, self._where(dag))
+        kwargs = {**self.fixed, **kwargs}
+        check_call(self.function, args, kwargs, lambda: self._where(dag))
+        task = self.operator(
+            task_id=task_id,
+            python_callable=self.function,
+            op_args=args,
+            op_kwargs=kwargs,
+            **options,
+        )
+        return self._marked(task)
+
+    def partial(self, **kwargs: Any) -> "TaskFactory[..., R]":
+        """Fix some arguments of the function; `expand` then gives the others."""
+        where = f"{self._where(current_dag())}: partial()"
+        self._blueprint(None).check(kwargs, where)
+        return self._changed(fixed={**self.fixed, **kwargs})
+
+    def expand(self, **kwargs: Any) -> XComArg:
+        """Make a task with one instance for each combination of items of these arguments."""
+        dag, task_id = self._dag_and_id()
+        blueprint = self._blueprint(dag)
+        expansion = expand(blueprint, kwargs, self._where(dag))
+        return self._marked(mapped_task(task_id, blueprint, expansion))
+
+    def expand_kwargs(self, kwargs: Any) -> XComArg:
+        """Make a task with one instance for each dictionary of arguments in a list."""
+        dag, task_id = self._dag_and_id()
+        blueprint = self._blueprint(dag)
+        expansion = expand_kwargs(blueprint, kwargs, self._where(dag))
+        return self._marked(mapped_task(task_id, blueprint, expansion))
+
+    def override(self, **options: "Unpack[AnyTaskOptions]") -> "TaskFactory[P, R]":
+        """Return the same decorated function with other options."""
+        return self._changed(options={**self.options, **options})
+
+    def _changed(self, **fields: Any) -> "TaskFactory[Any, R]":
+        """Return a copy with other fields: of the same function, which is not looked at again."""
+        changed = object.__new__(type(self))
+        vars(changed).update(vars(self), **fields)
+        return changed
+
+    def _name(self) -> str:
+        return str(self.options.get("task_id", self.function.__name__))
+
+    def _where(self, dag: DAG | None) -> str:
+        return place(dag, self._name())
+
+    def _dag_and_id(self) -> tuple[DAG, str]:
+        """Return the DAG of a task to make, and its id there."""
+        name = self._name()
+        dag = self.options.get("dag") or current_dag()
+        if dag is None:
+            raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
+        return dag, dag.free_task_id(name)
+
+    def _blueprint(self, dag: DAG | None) -> FunctionBlueprint:
+        given = defaults(self.operator, dag)
+        return FunctionBlueprint(self.operator, given, self._options(), self.function, self.fixed)
+
+    def _marked(self, task: BaseOperator) -> XComArg:
+        if self.mark:
+            self.mark(task)
+        return XComArg(task)
+
+    def _options(self) -> dict[str, Any]:
+        options = {**self._defaults(), **self.options}
+        options.pop("task_id", None)
+        return options
+
+    def _defaults(self) -> dict[str, Any]:
+        defaults: dict[str, Any] = {}
+        told = not isinstance(self.function, FunctionType) or self.function.__doc__
+        if told and (doc := inspect.getdoc(self.function)):
+            defaults["doc_md"] = doc
+        if _returns_dictionary(self.function):
+            defaults["multiple_outputs"] = True
+        return defaults
+
+
+@dataclass(frozen=True)
+class OperatorDecorator:
+    """A decorator, usable with and without arguments, that makes tasks of one operator."""
+
+    operator: OperatorClass
+
+    def __call__(self, python_callable: Any = None, /, **options: Any) -> Any:
+        """Decorate a function, or return the decorator that has these options."""
+        if python_callable is None:
+            return lambda function: TaskFactory(function, self.operator, options)
+        return TaskFactory(python_callable, self.operator, options)
+
+
+class TaskDecorator(OperatorDecorator):
+    """`@task`, and the decorators for other kinds of task that are its attributes."""
+
+    bash = OperatorDecorator(DecoratedBashOperator)
+    branch = OperatorDecorator(BranchPythonOperator)
+    pyspark = OperatorDecorator(PysparkOperator)
+    python = OperatorDecorator(PythonOperator)
+    short_circuit = OperatorDecorator(ShortCircuitOperator)
+    sql = OperatorDecorator(DecoratedSparkSQLOperator)
+
+
+task = cast("TaskDecorators", TaskDecorator(PythonOperator))
+
+
+@overload
+def setup(function: TaskFactory[P, R]) -> TaskFactory[P, R]: ...
+
+
+@overload
+def setup(function: "TakesSpark[P, R]") -> TaskFactory[P, R]: ...
+
+
+@overload
+def setup(function: Callable[P, R]) -> TaskFactory[P, R]: ...
+
+
+def setup(function: Any) -> Any:
+    """Turn a function, decorated or not, into a maker of setup tasks."""
+    return replace(_factory(function), mark=BaseOperator.as_setup)
+
+
+@overload
+def teardown(function: TaskFactory[P, R]) -> TaskFactory[P, R]: ...
+
+
+@overload
+def teardown(function: "TakesSpark[P, R]") -> TaskFactory[P, R]: ...
+
+
+@overload
+def teardown(function: Callable[P, R]) -> TaskFactory[P, R]: ...
+
+
+def teardown(function: Any) -> Any:
+    """Turn a function, decorated or not, into a maker of teardown tasks."""
+    return replace(_factory(function), mark=BaseOperator.as_teardown)
+
+
+def _factory(function: Any) -> TaskFactory[..., Any]:
+    if isinstance(function, TaskFactory):
+        return function
+    return TaskFactory(function, PythonOperator)
+
+
+def _returns_dictionary(function: Callable[..., Any]) -> bool:
+    annotation: Any = function.__annotations__.get("return")
+    if annotation is None:
+        return False
+    if isinstance(annotation, str):
+        return annotation.split("[")[0] in ("dict", "Dict", "Mapping")
+    return annotation in (dict, Mapping) or get_origin(annotation) in (dict, Mapping)

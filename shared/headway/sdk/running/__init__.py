@@ -1,0 +1,1 @@
+"""What a running task may ask and is told."""

@@ -1,0 +1,1 @@
+"""Checks of what authors pass: values, signatures, XComs."""

@@ -1,0 +1,112 @@
+"""The guide for authors: its example works, and it leaves nothing out."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headway.sdk
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.weights import WeightRule
+from headway.domain.states import Outcome
+from headway.sdk import DAG
+from headway.sdk.authoring.callbacks import call
+from headway.sdk.authoring.options import DAG_OPTIONS
+from headway.sdk.authoring.task_options import TASK_OPTIONS
+from headway.sdk.harness.execution import Result
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.context import CONTEXT_NAMES, Context
+from headway.sdk.running.task_runtime import LocalRuntime, MappedXComs, SparkApplication, XComs
+
+GUIDE = (Path(__file__).parents[4] / "docs" / "authoring.md").read_text()
+
+
+def example(number: int, folder: Path) -> DAG:
+    """The DAG of an example of the guide, read from a file."""
+    found = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (folder / "example.py").write_text(found[number])
+    (dag,) = load_dag_file(folder / "example.py", folder)
+    return dag
+
+
+def test_the_example_runs(tmp_path: Path, run: Callable[..., Result], xcoms: XComs) -> None:
+    dag = example(0, tmp_path)
+    spec = to_spec(dag, "example.py")
+    outcomes = [run(dag.get_task(task.task_id)).outcome for task in spec.tasks]
+
+    assert outcomes == [Outcome.SUCCESS] * 2
+    assert spec.timezone == "America/New_York"
+    assert xcoms["count", "return_value"] == (
+        "would count the rows of /data/flights/2013-01-01.parquet in run scheduled__2013-01-01"
+    )
+
+
+def test_the_example_of_mapped_tasks_runs(
+    tmp_path: Path,
+    run: Callable[..., Result],
+    xcoms: XComs,
+    mapped: MappedXComs,
+) -> None:
+    dag = example(1, tmp_path)
+    order = [("find", -1), ("count", 0), ("count", 1), ("add", -1), ("show", 0), ("show", 1)]
+    outcomes = [run(dag.get_task(task_id), map_index).outcome for task_id, map_index in order]
+
+    assert {task.task_id for task in to_spec(dag, "example.py").tasks} == dict(order).keys()
+    assert outcomes == [Outcome.SUCCESS] * 6
+    assert xcoms["add", "return_value"] == 2 * len("/data/a.csvUA")
+    assert mapped["show", "return_value"] == {0: "a", 1: "b"}
+
+
+def test_the_example_of_sql_is_read(tmp_path: Path) -> None:
+    dag = example(2, tmp_path)
+
+    assert [task.task_id for task in to_spec(dag, "example.py").tasks] == ["load", "worst"]
+
+
+def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -> None:
+    clients, written = (
+        tmp_path / "clients.txt",
+        re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL),
+    )
+    (tmp_path / "example.py").write_text(written[3].replace("/data/clients.txt", str(clients)))
+    found = []
+    for content in ("a b", "a c d"):
+        clients.write_text(content)
+        (dag,) = load_dag_file(tmp_path / "example.py", tmp_path)
+        spec = to_spec(dag, "example.py")
+        found.append([task.task_id for task in spec.tasks])
+
+    assert found == [["a", "b"], ["a", "c", "d"]]
+    assert (spec.dynamic, spec.reparse_on_run, spec.min_file_process_interval) == (True, True, 60)
+
+
+def test_the_example_of_callbacks_has_functions_for_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dag = example(4, tmp_path)
+    spec = to_spec(dag, "example.py")
+    run: dict[str, object] = {"run_id": "r", "reason": "task_failure"}
+
+    assert call(dag.calls_on[CallbackEvent.FAILURE], Context(run, LocalRuntime("t"))) == []
+
+    assert spec.callbacks == (CallbackEvent.FAILURE,)
+    assert [task.callbacks for task in spec.tasks] == [(CallbackEvent.FAILURE, CallbackEvent.RETRY)]
+    assert capsys.readouterr().out == "would tell somebody about r: task_failure, None\n"
+
+
+def test_every_name_is_in_the_guide() -> None:
+    mentioned = set(re.findall(r"`([A-Za-z_]+)`", GUIDE))
+    names = {
+        *headway.sdk.__all__,
+        *DAG_OPTIONS,
+        *TASK_OPTIONS,
+        *CONTEXT_NAMES,
+        *SparkApplication.__dataclass_fields__,
+        *(str(rule) for rule in TriggerRule),
+        *(str(rule) for rule in WeightRule),
+    }
+
+    assert names - mentioned == set()
