@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 
 from benchmarks.meter import family_cpu_seconds
 from benchmarks.server import Database
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.core import notices
 from headway.runtime.processes.parent_death import dies_with_parent

@@ -12,9 +12,9 @@ from sqlalchemy import Engine, text
 from benchmarks.footprint import standalone
 from benchmarks.report import Row
 from benchmarks.turns import turns
-from headway.actions.cancel import cancel_tasks
-from headway.actions.intervene import Author
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_tasks
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.cli.acting import TOLD
 from headway.db.core import engine as engines
 from headway.db.core import notices

@@ -18,8 +18,7 @@ from tests.chart.rendering import Object, containers, of_kind, pods, rendered
 from headway.db.access import registration
 from headway.db.core import engine as engines
 from headway.embedded.account import give, server_account
-from headway.embedded.port import HOST, choose_port
-from headway.embedded.postgres import PostgresServer
+from headway.embedded.postgres import HOST, PostgresServer, choose_port
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
 from headway.testing.pgbouncer import wait_until_ready

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.cancel import cancel_run, cancel_tasks
-from headway.actions.intervene import Author, RunChange
+from headway.actions.change import Author, RunChange
+from headway.actions.runs.cancel import cancel_run, cancel_tasks
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
 from headway.db.scheduling import pools

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, RunChange
+from headway.actions.change import Author, RunChange
+from headway.actions.runs.clear import clear_tasks
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError, NotFoundError

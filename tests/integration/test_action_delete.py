@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.backfill_control import cancel_backfill
-from headway.actions.delete import delete_run
-from headway.actions.intervene import Author
+from headway.actions.backfills.control import cancel_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.runs.delete import delete_run
 from headway.db.changes import run_changes
 from headway.db.reads import backfill_views
 from headway.db.scheduling import queued_runs, runs, wakes

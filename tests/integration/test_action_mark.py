@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.intervene import Author, RunChange
-from headway.actions.mark import Marking, mark_run, mark_tasks
+from headway.actions.change import Author, RunChange
+from headway.actions.runs.mark import Marking, mark_run, mark_tasks
 from headway.db.scheduling import wakes
 from headway.domain.dag.retry import Next
 from headway.domain.errors import ConflictError, NotFoundError

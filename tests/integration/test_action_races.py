@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from headway.actions.cancel import cancel_run
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, RunChange
-from headway.actions.mark import Marking, mark_tasks
+from headway.actions.change import Author, RunChange
+from headway.actions.runs.cancel import cancel_run
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.changes import run_changes
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts

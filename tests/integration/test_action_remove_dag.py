@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions import remove_dag
-from headway.actions.intervene import Author
-from headway.actions.remove_dag import begin_deletion, continue_deletion, reparse
+from headway.actions.change import Author
+from headway.actions.dags import delete
+from headway.actions.dags.delete import begin_deletion, continue_deletion, reparse
 from headway.db.access.logins import Login
 from headway.db.users import removal
 from headway.db.users.removal import Extent
@@ -179,8 +179,8 @@ def test_each_part_is_bounded_and_the_rest_may_be_deleted_later(
     engine: Engine, user: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two instances a run: two runs have as many as a part may have, and then one is left."""
-    monkeypatch.setattr(remove_dag, "INSTANCES", 4)
-    monkeypatch.setattr(remove_dag, "VERSIONS", 2)
+    monkeypatch.setattr(delete, "INSTANCES", 4)
+    monkeypatch.setattr(delete, "VERSIONS", 2)
     history(engine)
     begin(user)
 
@@ -195,7 +195,7 @@ def test_each_part_is_bounded_and_the_rest_may_be_deleted_later(
 def test_a_run_larger_than_a_part_is_a_part(
     engine: Engine, user: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remove_dag, "INSTANCES", 1)
+    monkeypatch.setattr(delete, "INSTANCES", 1)
     history(engine)
     begin(user)
 
@@ -206,7 +206,7 @@ def test_a_run_larger_than_a_part_is_a_part(
 def test_a_backfill_that_is_left_counts_what_it_has(
     engine: Engine, user: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remove_dag, "RUNS", 1)
+    monkeypatch.setattr(delete, "RUNS", 1)
     history(engine)
     begin(user)
     go_on(user)

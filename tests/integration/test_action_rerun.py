@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author, RunChange, Versions
+from headway.actions.change import Author, RunChange, Versions
+from headway.actions.runs.clear import clear_tasks
 from headway.db.access.logins import Login
 from headway.db.changes import repins
 from headway.db.execution import attempts

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.backfill_control import cancel_backfill, set_backfill_paused
-from headway.actions.cancel import cancel_run, cancel_tasks
-from headway.actions.clear import clear_tasks
-from headway.actions.delete import delete_run
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_run, mark_tasks
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.backfills.control import cancel_backfill, set_backfill_paused
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_run, cancel_tasks
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.delete import delete_run
+from headway.actions.runs.mark import Marking, mark_run, mark_tasks
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.changes import run_changes
 from headway.db.reads import views

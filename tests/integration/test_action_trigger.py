@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.errors import ConflictError
 from headway.runtime.settings.configuration import read

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from typer.testing import CliRunner
 
-from headway.actions import backfill
-from headway.actions.backfill import BackfillRequest, CreatedBackfill, plan
-from headway.actions.backfill_control import progress_of
+from headway.actions.backfills import create as backfill
+from headway.actions.backfills.control import progress_of
+from headway.actions.backfills.create import BackfillRequest, CreatedBackfill, plan
 from headway.cli import session, watch
 from headway.cli.main import app
 from headway.db.scheduling import queued_runs, runs

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.db.core import processes
 from headway.db.execution import attempts
 from headway.db.scheduling import queued_runs, runs, tasks

@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, event, text
 
-from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill, plan
-from headway.actions.backfill_control import (
+from headway.actions.backfills.control import (
     CancelledBackfill,
     cancel_backfill,
     progress_of,
     set_backfill_paused,
 )
-from headway.actions.clear import clear_tasks
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_tasks
+from headway.actions.backfills.create import BackfillRequest, CreatedBackfill, create_backfill, plan
+from headway.actions.change import Author
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.scheduling import queued_runs, runs

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parses import parse, take_over
 
-from headway.actions.bundles import forget_bundle
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.installation.bundles import forget_bundle
 from headway.db.core import processes
 from headway.db.core.processes import Identity
 from headway.db.parsing import bundles

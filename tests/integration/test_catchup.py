@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.delete import delete_run
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.intervene import Author
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.runs.delete import delete_run
 from headway.db.access.logins import Login
 from headway.db.core.notices import NoticeSender
 from headway.db.parsing import dag_registration

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, CreatedBackfill, create_backfill
-from headway.actions.pause import set_paused
-from headway.actions.pools import delete_pool, set_pool
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.backfills.create import BackfillRequest, CreatedBackfill, create_backfill
+from headway.actions.dags.pause import set_paused
+from headway.actions.installation.pools import delete_pool, set_pool
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.core.processes import Identity
 from headway.db.reads import backfill_views, views
 from headway.db.reads.backfill_views import BackfillProgress

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions import secrets
-from headway.actions.delete import delete_run
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.installation import secrets
+from headway.actions.runs.delete import delete_run
 from headway.db.access.logins import Login
 from headway.db.core import identity
 from headway.db.core.processes import Identity

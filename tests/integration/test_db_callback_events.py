@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.actions.cancel import cancel_run
-from headway.actions.delete import delete_run
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_tasks
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_run
+from headway.actions.runs.delete import delete_run
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.execution import attempts, callbacks
 from headway.db.execution.attempts import Report
 from headway.domain.dag.callbacks import CallbackEvent

@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.cancel import cancel_run
-from headway.actions.clear import clear_tasks
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_tasks
+from headway.actions.change import Author
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.runs.cancel import cancel_run
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts, handles, leases, spark_work
 from headway.db.execution.attempts import Claimed, Report

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.cancel import cancel_run
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_run
+from headway.actions.runs.clear import clear_tasks
 from headway.db.parsing import pins
 from headway.db.parsing.pins import WantedParse
 from headway.decide.changes.clear import Selection

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.execution import prior_runs
 from headway.domain.interval import DataInterval, PriorRun
 from headway.testing import seed

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.runs.clear import clear_tasks
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import handles, spark_work
 from headway.db.execution.attempts import Claimed

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Engine, event, text
 from typer.testing import CliRunner
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.cli.main import app
 from headway.db.core import run_deadlines
 from headway.db.parsing import pins

@@ -16,8 +16,7 @@ import psycopg2
 import pytest
 
 from headway.domain.errors import EmbeddedError
-from headway.embedded.port import HOST
-from headway.embedded.postgres import PostgresServer
+from headway.embedded.postgres import HOST, PostgresServer
 from headway.testing.clock import FakeClock
 
 LAUNCHER = """

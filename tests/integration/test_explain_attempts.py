@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.cancel import cancel_tasks
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_tasks
+from headway.actions.change import Author
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.runs.cancel import cancel_tasks
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.core import processes
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.pause import set_paused
-from headway.actions.pools import delete_pool, set_pool
+from headway.actions.dags.pause import set_paused
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.installation.pools import delete_pool, set_pool
 from headway.db.core import processes
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.pause import set_paused
+from headway.actions.dags.pause import set_paused
+from headway.actions.explain.explain import ExplainRequest, explain
 from headway.db.core import processes
 from headway.db.parsing import dag_registration, pins
 from headway.db.parsing.files import FileKey

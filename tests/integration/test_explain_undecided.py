@@ -6,12 +6,12 @@ from datetime import datetime
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.clear import clear_tasks
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.intervene import Author
-from headway.actions.mark import Marking, mark_tasks
-from headway.actions.pause import set_paused
-from headway.actions.pools import set_pool
+from headway.actions.change import Author
+from headway.actions.dags.pause import set_paused
+from headway.actions.explain.explain import ExplainRequest, explain
+from headway.actions.installation.pools import set_pool
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.mark import Marking, mark_tasks
 from headway.db.changes import run_end
 from headway.db.core import events
 from headway.db.core.events import Event

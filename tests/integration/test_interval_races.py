@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.domain.errors import ConflictError
 from headway.testing import seed
 from headway.testing.interleaving import in_background, wait_until_blocked

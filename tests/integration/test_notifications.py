@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, text
 
-from headway.actions import secrets
+from headway.actions.installation import secrets
 from headway.db.access.logins import Login
 from headway.db.core import identity, run_deadlines
 from headway.db.core.attempt_keys import AttemptKey

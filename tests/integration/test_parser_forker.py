@@ -11,8 +11,8 @@ from sqlalchemy import Engine, text
 from tests.integration.parser_machine import CLOCK, PATIENCE, manager_of, until
 from tests.integration.parses import versions
 
-from headway.actions.intervene import Author
-from headway.actions.remove_dag import reparse
+from headway.actions.change import Author
+from headway.actions.dags.delete import reparse
 from headway.db.reads import views
 from headway.runtime.secrets.scrub import scrubbed_environment
 from headway.runtime.settings import configuration

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.db.scheduling import dags
 from headway.db.users import dag_changes
 from headway.domain.dag.spec import DagSpec, TimetableSpec

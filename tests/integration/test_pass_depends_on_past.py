@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.delete import delete_run
-from headway.actions.intervene import Author
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.runs.delete import delete_run
 from headway.db.scheduling import queued_runs
 from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess

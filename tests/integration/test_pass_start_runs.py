@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.changes import run_end
 from headway.db.core import events
 from headway.db.core.events import Event

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from headway.actions.cancel import cancel_run
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_run
 from headway.db.changes import run_changes
 from headway.db.scheduling import demand, queued_runs, scope
 from headway.domain.dag.retry import Next

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 import headway
-from headway.actions.explain import ExplainRequest, explain
-from headway.actions.pause import set_paused
+from headway.actions.dags.pause import set_paused
+from headway.actions.explain.explain import ExplainRequest, explain
 from headway.db.changes import run_end
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.clear import clear_tasks
-from headway.actions.intervene import Author
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.change import Author
+from headway.actions.runs.clear import clear_tasks
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.core.notices import PARSER, Notice, NoticeSender
 from headway.db.parsing import pins

@@ -13,11 +13,11 @@ from sqlalchemy.pool import QueuePool
 from tests.integration.retained import add_runs, ids, run_sql
 from typer.testing import CliRunner, Result
 
-from headway.actions import clean as action
-from headway.actions.archive import STAGED, Archive
-from headway.actions.clean import RemovalRequest
-from headway.actions.intervene import Author
-from headway.cli.cleaning import Cleaning
+from headway.actions.change import Author
+from headway.actions.retention import removal as action
+from headway.actions.retention.archive import STAGED, Archive
+from headway.actions.retention.cleaning import Cleaning
+from headway.actions.retention.removal import RemovalRequest
 from headway.cli.main import app
 from headway.db.access.logins import Login
 from headway.domain.errors import ArchiveError, ConflictError, SettingsError
@@ -124,7 +124,7 @@ def test_a_crash_loses_nothing_and_nothing_is_there_twice(
     add_runs(engine, [60, 50, 40], tasks=3)
     with monkeypatch.context() as patch:
         if where == "stage":
-            patch.setattr("headway.actions.archive._parquet", dies_at(3))
+            patch.setattr("headway.actions.retention.archive._parquet", dies_at(3))
         elif where == "remove":
             patch.setattr(action, "remove", kill)
         else:

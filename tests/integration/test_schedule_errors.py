@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.actions.explain import ExplainRequest, explain
+from headway.actions.explain.explain import ExplainRequest, explain
 from headway.cli.main import app
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.dag.catchup import Catchup

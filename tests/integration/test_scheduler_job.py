@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.db.core.notices import SCHEDULER, WORKER, Notice, NoticeSender
 from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, queued_runs, schedulers, scope

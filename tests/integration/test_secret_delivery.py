@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions import secrets as actions
+from headway.actions.installation import secrets as actions
 from headway.db.access import delivery
 from headway.db.access.logins import Login
 from headway.db.core import identity, processes

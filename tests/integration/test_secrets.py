@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.actions import secrets as actions
-from headway.actions.intervene import Author
-from headway.actions.remove_dag import begin_deletion, continue_deletion
+from headway.actions.change import Author
+from headway.actions.dags.delete import begin_deletion, continue_deletion
+from headway.actions.installation import secrets as actions
 from headway.db.access.logins import Login
 from headway.db.schema import METADATA
 from headway.db.users import secrets

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.actions.pause import set_paused
-from headway.actions.pools import set_pool
-from headway.actions.simulate import Simulated, simulate_line
+from headway.actions.dags.pause import set_paused
+from headway.actions.explain.simulate import Simulated, simulate_line
+from headway.actions.installation.pools import set_pool
 from headway.cli.main import app
 from headway.db.core import processes
 from headway.db.reads import explain_queue

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.actions.status import look
+from headway.actions.installation.status import look
 from headway.cli import session
 from headway.cli.main import app
 from headway.db.access.logins import Login

@@ -16,7 +16,7 @@ from headway.runtime.logs.escaping import visible
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.backfill import BackfillRequest, CreatedBackfill
+    from headway.actions.backfills.create import BackfillRequest, CreatedBackfill
     from headway.db.reads.backfill_views import Hold
     from headway.decide.changes.backfill import PlannedDate
 
@@ -52,7 +52,7 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
 
     The exit status is 1 unless all runs end well.
     """
-    from headway.actions.backfill import BackfillRequest
+    from headway.actions.backfills.create import BackfillRequest
     from headway.decide.changes.backfill import Way
 
     request = BackfillRequest(
@@ -78,7 +78,7 @@ def run(backfill_id: options.Number) -> None:
 
     Its runs are reserved meanwhile.  The database must be given as to a scheduler.
     """
-    from headway.actions.backfill_control import progress_of
+    from headway.actions.backfills.control import progress_of
     from headway.cli.launching import service
     from headway.cli.session import database_url, transaction
 
@@ -95,8 +95,8 @@ def _create(
     `how` says whether to wait, and how to show what was made: where that is JSON, the progress
     is told on stderr, and the document comes in the end.
     """
-    from headway.actions.backfill import create_backfill
-    from headway.actions.rerun import LATEST
+    from headway.actions.backfills.create import create_backfill
+    from headway.actions.runs.version_choice import LATEST
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.db.core.server import now
@@ -129,7 +129,7 @@ def _watched(backfill_id: int, target: TextIO) -> bool:
 def _show_made(made: "CreatedBackfill", version: int, held: str | None) -> None:
     from dataclasses import asdict
 
-    from headway.actions.backfill_control import progress_of
+    from headway.actions.backfills.control import progress_of
     from headway.cli.output import show as render
     from headway.cli.session import transaction
 
@@ -140,7 +140,7 @@ def _show_made(made: "CreatedBackfill", version: int, held: str | None) -> None:
 
 
 def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:
-    from headway.actions.backfill import plan
+    from headway.actions.backfills.create import plan
     from headway.cli.session import transaction
     from headway.db.core.server import now
 

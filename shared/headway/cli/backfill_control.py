@@ -13,7 +13,7 @@ from headway.runtime.logs.escaping import say
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.backfill_control import CancelledBackfill
+    from headway.actions.backfills.control import CancelledBackfill
     from headway.db.reads.backfill_views import BackfillProgress
 
 COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
@@ -50,7 +50,7 @@ def show(
     output: Output = Format.TABLE,
 ) -> None:
     """Show how far a backfill has come, or what becomes of each of its dates."""
-    from headway.actions.backfill_control import progress_of
+    from headway.actions.backfills.control import progress_of
     from headway.cli.output import show as render
     from headway.cli.session import transaction
     from headway.db.users import backfill_plans
@@ -69,7 +69,7 @@ def watch(backfill_id: Number) -> None:
 
     The exit status is 1 when a run fails, or the backfill is cancelled.
     """
-    from headway.actions.backfill_control import progress_of
+    from headway.actions.backfills.control import progress_of
     from headway.cli.session import transaction
     from headway.cli.watch import watch_backfill
     from headway.db.reads import backfill_views
@@ -99,8 +99,8 @@ def cancel(
     """End a backfill: runs that have not begun are deleted, all others cancelled."""
     from dataclasses import asdict
 
-    from headway.actions.backfill_control import cancel_backfill
-    from headway.actions.intervene import Author
+    from headway.actions.backfills.control import cancel_backfill
+    from headway.actions.change import Author
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.session import actor
     from headway.decide.explain.wording import counted
@@ -130,8 +130,8 @@ def cancel(
 
 
 def _set_paused(backfill_id: int, reason: str | None, output: Format, *, paused: bool) -> None:
-    from headway.actions.backfill_control import set_backfill_paused
-    from headway.actions.intervene import Author
+    from headway.actions.backfills.control import set_backfill_paused
+    from headway.actions.change import Author
     from headway.cli.acting import act
     from headway.cli.session import actor
 

@@ -37,7 +37,7 @@ def forget(
     output: Output = Format.TABLE,
 ) -> None:
     """Deactivate the DAGs of a bundle that no parser looks at any more; their history stays."""
-    from headway.actions.bundles import forget_bundle
+    from headway.actions.installation.bundles import forget_bundle
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.changes import author
 

@@ -9,7 +9,7 @@ from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import Author, RunChange, Versions
+    from headway.actions.change import Author, RunChange, Versions
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
@@ -22,7 +22,7 @@ _BECOMES: Final[Mapping[TaskState, str]] = {
 
 def author(reason: str | None) -> "Author":
     """Return who is using the command, with the reason that was given."""
-    from headway.actions.intervene import Author
+    from headway.actions.change import Author
     from headway.cli.session import actor
 
     return Author(actor(), reason)

@@ -12,7 +12,7 @@ from headway.domain.retention import RetainedKind
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from headway.actions.clean import RemovalRequest, RemovalTally
+    from headway.actions.retention.removal import RemovalRequest, RemovalTally
 
 COLUMNS: Final = ("kind", "removed", "task_instances", "kept", "from", "to")
 PLANNED: Final = ("kind", "would_remove", "task_instances", "kept", "from", "to")
@@ -61,7 +61,7 @@ def clean(  # noqa: PLR0913, PLR0917 - each is an option
     unfinished run or backfill needs, or that may still run on a cluster, and processes whose
     attempts are kept. What was interrupted is gone on with by the same command.
     """
-    from headway.actions.clean import RemovalRequest, check
+    from headway.actions.retention.removal import RemovalRequest, check
     from headway.cli.acting import ask
     from headway.cli.output import show
     from headway.cli.session import connected
@@ -92,7 +92,7 @@ def _check_dag(engine: "Engine", dag_id: str | None) -> None:
 
 
 def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[RemovalTally]":
-    from headway.actions.clean import look
+    from headway.actions.retention.removal import look
 
     with engine.connect() as conn:
         return [look(conn, request) for request in requests]
@@ -101,12 +101,12 @@ def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[Remov
 def _remove(
     engine: "Engine", requests: "Sequence[RemovalRequest]", reason: str | None, archive: str | None
 ) -> "list[RemovalTally]":
+    from headway.actions.retention.cleaning import Cleaning
     from headway.cli.changes import author
-    from headway.cli.cleaning import Cleaning
 
     its = None
     if archive is not None:
-        from headway.actions.archive import Archive
+        from headway.actions.retention.archive import Archive
 
         its = Archive.at(archive)
     cleaning = Cleaning(engine, author(reason), its)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
     """Have the file of a DAG parsed now, even if it has not changed."""
-    from headway.actions.remove_dag import reparse as ask_for_parse
+    from headway.actions.dags.delete import reparse as ask_for_parse
     from headway.cli.acting import act
     from headway.cli.changes import author
     from headway.db.core import notices
@@ -44,7 +44,7 @@ def delete(
     """
     from dataclasses import asdict
 
-    from headway.actions.remove_dag import begin_deletion, continue_deletion
+    from headway.actions.dags.delete import begin_deletion, continue_deletion
     from headway.cli.acting import act, ask, rehearse
     from headway.cli.changes import author
     from headway.db.core import notices

@@ -27,7 +27,7 @@ _STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 def versions(dag_id: str, output: Output = Format.TABLE) -> None:
     """List the versions of a DAG, the newest first, with what each changed."""
-    from headway.actions.history import versions_of
+    from headway.actions.dags.history import versions_of
     from headway.cli.output import show
     from headway.cli.session import transaction
 
@@ -59,7 +59,7 @@ def diff(
     output: Output = Format.TABLE,
 ) -> None:
     """Show what is different between two versions of a DAG: tasks, edges, and code."""
-    from headway.actions.history import as_it_was, sources
+    from headway.actions.dags.history import as_it_was, sources
     from headway.cli.session import transaction
     from headway.cli.terminal import show_lines
     from headway.decide.changes import difference
@@ -91,7 +91,7 @@ def code(
 
     With --file, and not on a terminal, the bytes of the file are written as they are.
     """
-    from headway.actions.history import as_it_was, sources
+    from headway.actions.dags.history import as_it_was, sources
     from headway.cli.session import transaction
     from headway.cli.terminal import on_terminal, show_lines, show_source
     from headway.domain.errors import NotFoundError

@@ -141,8 +141,8 @@ def trigger(
     A run for a time to come waits for it; one of a DAG without a schedule starts at once
     where HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true.
     """
-    from headway.actions import trigger as runs
     from headway.actions.lookup import current_dag
+    from headway.actions.runs import trigger as runs
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.cli.values import parse_conf, parse_date, parse_interval
@@ -205,7 +205,7 @@ def _with_problems(
 
 
 def _set_paused(dag_id: str, output: Format, *, paused: bool) -> None:
-    from headway.actions import pause as action
+    from headway.actions.dags import pause as action
     from headway.cli.session import actor, transaction
 
     with transaction(changes=True) as conn:

@@ -10,7 +10,7 @@ from threading import Event
 
 from sqlalchemy import Engine
 
-from headway.actions.backfill import BackfillRequest, create_backfill
+from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.cli import interrupts, stack
 from headway.cli.session import actor
 from headway.cli.values import parse_date
@@ -20,7 +20,7 @@ from headway.db.core.server import now
 from headway.db.reads import dag_file_views, views
 from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
-from headway.embedded.cluster import hold
+from headway.embedded.data_directory import hold
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.logs.escaping import visible
 from headway.runtime.logs.lines import decode, rendered

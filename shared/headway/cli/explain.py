@@ -28,8 +28,8 @@ def explain(
 
     The schedulers are taken to have the settings that HEADWAY_SCHEDULER_… give here.
     """
-    from headway.actions.explain import ExplainRequest
-    from headway.actions.explain import explain as find
+    from headway.actions.explain.explain import ExplainRequest
+    from headway.actions.explain.explain import explain as find
     from headway.cli.output import show
     from headway.cli.session import transaction
     from headway.db.core.server import now

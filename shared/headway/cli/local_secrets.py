@@ -43,7 +43,7 @@ def _stored(kind: SecretKind, name: str) -> Secret | None:
     except DatabaseError:
         return None
     # Here and not above: most tests of a DAG read nothing, and need no database.
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
 
     with session.transaction() as conn:
         return secrets.read(conn, kind, name, secret_keys.keys)

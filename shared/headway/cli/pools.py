@@ -36,7 +36,7 @@ def set_pool(
     output: Output = Format.TABLE,
 ) -> None:
     """Create a pool, or change how many slots it has."""
-    from headway.actions import pools
+    from headway.actions.installation import pools
     from headway.cli.session import actor, transaction
 
     with transaction(changes=True) as conn:
@@ -48,7 +48,7 @@ def set_pool(
 @app.command()
 def delete(name: str, output: Output = Format.TABLE) -> None:
     """Delete a pool; tasks that name it wait until it is there again."""
-    from headway.actions import pools
+    from headway.actions.installation import pools
     from headway.cli.session import actor, transaction
 
     with transaction(changes=True) as conn:

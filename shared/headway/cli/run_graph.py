@@ -10,7 +10,7 @@ from headway.cli.output import COLOURS
 from headway.domain.states import TaskState
 
 if TYPE_CHECKING:
-    from headway.actions.history import RunGraph
+    from headway.actions.dags.history import RunGraph
 
 Line: TypeAlias = tuple[str, str]
 """A line, and the style that it has on a terminal."""

@@ -13,7 +13,7 @@ from headway.domain.states import RunState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import RunChange
+    from headway.actions.change import RunChange
 
 app = typer.Typer(
     help="DAG runs: list, show, watch, clear, mark, cancel and delete them.", no_args_is_help=True
@@ -56,7 +56,7 @@ def list_runs(
 @app.command()
 def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     """Show one run, its graph as the version has it that it has, and its task instances."""
-    from headway.actions.history import graph_of_run
+    from headway.actions.dags.history import graph_of_run
     from headway.actions.lookup import run_of
     from headway.cli import output as rendering
     from headway.cli import run_graph
@@ -114,7 +114,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.clear import clear_tasks
+        from headway.actions.runs.clear import clear_tasks
         from headway.decide.changes.clear import Selection
 
         selection = Selection(only_failed=only_failed)
@@ -140,7 +140,7 @@ def mark(
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.mark import mark_run
+        from headway.actions.runs.mark import mark_run
 
         return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
 
@@ -159,7 +159,7 @@ def cancel(
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.cancel import cancel_run
+        from headway.actions.runs.cancel import cancel_run
 
         return cancel_run(conn, dag_id, run_id, author(reason))
 
@@ -182,7 +182,7 @@ def delete(
     from headway.cli.changes import author
 
     def work(conn: "Connection") -> int:
-        from headway.actions.delete import delete_run
+        from headway.actions.runs.delete import delete_run
 
         return delete_run(conn, dag_id, run_id, author(reason))
 

@@ -28,7 +28,7 @@ def show_all(kind: SecretKind, output: "Format") -> None:
 
 def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True) -> None:
     """Store all of these, each with its description, or none."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.runtime.settings.secret_keys import keys
@@ -43,7 +43,7 @@ def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True)
 
 def read(kind: SecretKind, name: str, *, whole: bool) -> "Secret":
     """Return what is stored under that name; the journal tells of it if the `whole` is shown."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.runtime.settings.secret_keys import keys
@@ -55,7 +55,7 @@ def read(kind: SecretKind, name: str, *, whole: bool) -> "Secret":
 
 def read_all(kind: SecretKind) -> "Sequence[Secret]":
     """Return all that is stored; the journal tells of it."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.runtime.settings.secret_keys import keys
@@ -65,7 +65,7 @@ def read_all(kind: SecretKind) -> "Sequence[Secret]":
 
 def delete(kind: SecretKind, name: str, *, yes: bool) -> None:
     """Delete it with its grants, once the user agrees, and say so."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act, ask
     from headway.cli.session import actor
 
@@ -77,7 +77,7 @@ def delete(kind: SecretKind, name: str, *, yes: bool) -> None:
 
 def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     """Let these DAGs read it, or every one, and say so."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.db.users.secrets import EVERY_DAG
@@ -89,7 +89,7 @@ def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
 
 def revoke(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     """Take the grants of these DAGs back, or the one of all, and say so."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.db.users.secrets import EVERY_DAG

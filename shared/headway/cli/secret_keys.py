@@ -39,7 +39,7 @@ def rotate(
     batch: Annotated[int, typer.Option(min=1, help="How many one transaction encrypts.")] = 100,
 ) -> None:
     """Encrypt all connections and variables with the first key, while they are in use."""
-    from headway.actions import secrets
+    from headway.actions.installation import secrets
     from headway.cli.acting import act
     from headway.cli.session import actor
     from headway.runtime.settings.secret_keys import keys

@@ -7,7 +7,7 @@ import typer
 from headway.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from headway.actions.simulate import Simulated
+    from headway.actions.explain.simulate import Simulated
     from headway.decide.explain.ready import WaitingTask
     from headway.decide.explain.simulate import Simulation
     from headway.decide.scheduling.admit import Budget
@@ -39,7 +39,7 @@ def simulate(
 
     Options can be given several times. Nothing is changed.
     """
-    from headway.actions.simulate import simulate_line
+    from headway.actions.explain.simulate import simulate_line
     from headway.cli.session import transaction
     from headway.db.core.server import now
     from headway.decide.explain.simulate import Changes

@@ -29,7 +29,7 @@ def status(patience: Patience = 300.0, output: Output = Format.TABLE) -> None:
     The exit status is 1 if something is stuck. The schedulers are taken to have the settings that
     HEADWAY_SCHEDULER_… give here.
     """
-    from headway.actions.status import look
+    from headway.actions.installation.status import look
     from headway.cli.session import transaction
     from headway.runtime.settings.configuration import read
     from headway.runtime.settings.scheduler import SchedulerSettings

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from headway.actions.intervene import RunChange
+    from headway.actions.change import RunChange
 
 app = typer.Typer(
     help="Task instances: list them, read their logs, clear, mark and cancel them.",
@@ -133,7 +133,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.clear import clear_tasks
+        from headway.actions.runs.clear import clear_tasks
         from headway.decide.changes.clear import Selection
 
         selection = Selection(tasks, map_index, downstream, only_failed)
@@ -164,7 +164,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.mark import Marking, mark_tasks
+        from headway.actions.runs.mark import Marking, mark_tasks
         from headway.domain.states import TaskState
 
         marking = Marking(tasks, TaskState(state), map_index, downstream)
@@ -187,7 +187,7 @@ def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     from headway.cli.changes import author, change
 
     def work(conn: "Connection") -> "RunChange":
-        from headway.actions.cancel import cancel_tasks
+        from headway.actions.runs.cancel import cancel_tasks
 
         return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))
 

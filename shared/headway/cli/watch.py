@@ -7,7 +7,7 @@ from typing import TextIO
 
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.backfill_control import progress_of
+from headway.actions.backfills.control import progress_of
 from headway.cli.progress import line
 from headway.cli.session import user_url
 from headway.db.core import engine as engines

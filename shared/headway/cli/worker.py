@@ -75,7 +75,7 @@ def drain(
     output: Output = Format.TABLE,
 ) -> None:
     """Have a worker take no more, finish what it has, and end."""
-    from headway.actions.drain import drain_worker
+    from headway.actions.installation.workers import drain_worker
     from headway.cli.acting import act
     from headway.cli.changes import author
 

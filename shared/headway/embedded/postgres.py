@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final, Self
 from headway.domain.errors import EmbeddedError
 from headway.embedded.account import server_account
 from headway.embedded.binaries import Binaries, find_binaries
-from headway.embedded.cluster import (
+from headway.embedded.data_directory import (
     DATABASE,
     USER,
     DataDirectory,
@@ -21,12 +22,40 @@ from headway.embedded.cluster import (
     initialise,
     password,
 )
-from headway.embedded.port import HOST, choose_port
 from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.starting import uninterrupted
 from headway.runtime.secrets.scrub import scrubbed_environment
 from headway.runtime.settings import configuration as surroundings
+
+HOST: Final = "127.0.0.1"
+
+
+def choose_port(remembered: Path, wanted: int | None) -> int:
+    """Return `wanted` or fail; without it, the remembered port, or another if that is taken."""
+    if wanted is not None:
+        try:
+            return _bind(wanted)
+        except (OSError, OverflowError) as error:
+            raise EmbeddedError(
+                f"Postgres cannot have port {wanted} on {HOST}: {error}. Stop what uses it, "
+                "name another port, or name none."
+            ) from error
+    try:
+        return _bind(int(remembered.read_text("ascii")))
+    except (OSError, OverflowError, ValueError):
+        port = _bind(0)
+    remembered.write_text(f"{port}\n", "ascii")
+    return port
+
+
+def _bind(port: int) -> int:
+    """Return `port` if a server can have it now, any free one for 0; else OSError."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((HOST, port))
+        return int(probe.getsockname()[1])
+
 
 SETTINGS: Final = {
     "listen_addresses": HOST,
@@ -44,14 +73,18 @@ SETTINGS: Final = {
 }
 """For one machine: reached over TCP from itself alone, with no replica to feed, and small."""
 
+
 _SINCE: Final = (18, {"io_method": "sync"})
 """A version's new settings.  Data is in memory; to read it there were three more processes."""
+
 
 _STATUS_LINE: Final = 8
 """The line of postmaster.pid that tells how far a server has come; the last one written."""
 
+
 _START_PATIENCE: Final = 60.0
 """How long recovery after a crash may take."""
+
 
 _STOP: Final = ((signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
 """Ever ruder ways to stop, and the seconds that each one is given."""

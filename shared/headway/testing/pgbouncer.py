@@ -17,7 +17,7 @@ from typing import Final
 from sqlalchemy.engine import URL, make_url
 
 from headway.embedded.account import give, server_account
-from headway.embedded.port import HOST, choose_port
+from headway.embedded.postgres import HOST, choose_port
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.required import required_program

@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import make_url
 
-from headway.actions.backfill import BackfillRequest, create_backfill
-from headway.actions.trigger import TriggerRequest, trigger
+from headway.actions.backfills.create import BackfillRequest, create_backfill
+from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.core import engine as engines
 from headway.db.parsing import files
 from headway.db.reads import dag_file_views, views

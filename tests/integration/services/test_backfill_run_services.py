@@ -12,7 +12,7 @@ from socket import socket
 import pytest
 from sqlalchemy import Connection
 
-from headway.actions.backfill_control import progress_of
+from headway.actions.backfills.control import progress_of
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.crew import TestCluster, crew
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.actions.backfill_control import progress_of
+from headway.actions.backfills.control import progress_of
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.testing.stack import Stack, running_stack
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.actions.pools import set_pool
+from headway.actions.installation.pools import set_pool
 from headway.testing.stack import Stack, running_stack
 from headway.testing.stack_run import StackRun
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.actions.backfill import CreatedBackfill
+from headway.actions.backfills.create import CreatedBackfill
 from headway.cli.backfill import told
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.actions.intervene import RunChange, Versions
+from headway.actions.change import RunChange, Versions
 from headway.cli.changes import told
 from headway.domain.states import RunState, TaskState
 

@@ -8,10 +8,10 @@ from json import dumps
 
 from sqlalchemy import Connection
 
-from headway.actions.backfill_again import leave_unreadable, lock_again, run_again
-from headway.actions.intervene import Author
+from headway.actions.backfills.again import leave_unreadable, lock_again, run_again
+from headway.actions.change import Author
 from headway.actions.lookup import CurrentDag, current_dag
-from headway.actions.rerun import LATEST, OWN
+from headway.actions.runs.version_choice import LATEST, OWN
 from headway.db.core import events, run_deadlines
 from headway.db.core.events import Event
 from headway.db.scheduling import runs

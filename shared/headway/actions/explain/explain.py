@@ -6,10 +6,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.actions import processes, situations
-from headway.actions.explain_deadlines import with_deadlines
+from headway.actions.explain import snapshot
+from headway.actions.explain.deadlines import with_deadlines
+from headway.actions.explain.snapshot import SnapshotReader
+from headway.actions.installation import processes
 from headway.actions.lookup import check_tasks, current_dag, run_of
-from headway.actions.situations import SnapshotReader
 from headway.db.changes import repins
 from headway.db.core import stored_versions
 from headway.db.reads import explain_task as reads
@@ -142,7 +143,7 @@ def _tell(
     if task is None and run.state is not RunState.QUEUED:
         raise NotFoundError(_no_instance(around.conn, run, wanted))
     if task is None or (task.state is TaskState.NONE and run.state is RunState.QUEUED):
-        told = explain_queued(situations.of_queued(around, found.dag, run))
+        told = explain_queued(snapshot.of_queued(around, found.dag, run))
         return replace(told, subject=subject), None
     following = None
     if _is_gone(found, task):
@@ -150,7 +151,7 @@ def _tell(
     elif task.state is TaskState.NONE:
         told, following = _tell_undecided(around, found, task)
     elif task.state is TaskState.SCHEDULED:
-        told = explain_ready(situations.of_ready(around, found.dag, task))
+        told = explain_ready(snapshot.of_ready(around, found.dag, task))
     else:
         told = _tell_attempt(around, found, task)
     subject = subject._replace(map_index=task.map_index, state=task.state)
@@ -163,7 +164,7 @@ def _tell_undecided(
 ) -> tuple[Explanation, ExplainRequest | None]:
     if found.graph is None:
         return _unreadable(found.run), None
-    it = situations.of_undecided(around, found.run, task, found.graph, found.asked)
+    it = snapshot.of_undecided(around, found.run, task, found.graph, found.asked)
     told = explain_undecided(it)
     return told, _following(it, told)
 
@@ -182,14 +183,14 @@ def _following(it: UndecidedSituation, told: Explanation) -> ExplainRequest | No
 
 def _tell_attempt(around: SnapshotReader, found: FoundTask, task: TaskRow) -> Explanation:
     """Explain an instance that was queued or has ended; one that ended without running, why."""
-    it = situations.of_attempt(around, found.run, task)
+    it = snapshot.of_attempt(around, found.run, task)
     own_skip = it.attempt is not None and it.attempt.outcome is Outcome.SKIPPED
     unrun = task.state in {TaskState.SKIPPED, TaskState.UPSTREAM_FAILED} and not own_skip
     unrun |= task.state is TaskState.FAILED and it.attempt is None
     ended = explain_attempt(it)
     if not unrun or found.graph is None:
         return ended
-    undecided = situations.of_undecided(around, found.run, task, found.graph, None)
+    undecided = snapshot.of_undecided(around, found.run, task, found.graph, None)
     told = explain_not_run(undecided)
     return ended if told is None else replace(told, facts=(ended.sentence, *told.facts))
 
@@ -206,7 +207,7 @@ def _missing(around: SnapshotReader, wanted: ExplainRequest) -> Explanation:
     if gone is not None:
         told = explain_passed(dag, gone, _interval(around.conn, dag, start))
     else:
-        missing = situations.of_missing(around, dag, start)
+        missing = snapshot.of_missing(around, dag, start)
         told = explain_missing(replace(missing, remarks=_remarks(around.conn, dag)))
     return replace(told, subject=Subject(wanted.dag_id, wanted.run_id, wanted.task_id))
 

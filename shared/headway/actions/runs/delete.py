@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, JournalEntry, enter
+from headway.actions.change import Author, JournalEntry, enter
 from headway.actions.lookup import lock_run
 from headway.db.changes import run_changes, run_end
 from headway.db.core import dag_lock

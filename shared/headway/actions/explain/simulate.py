@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from headway.actions.explain.snapshot import SnapshotReader
 from headway.actions.lookup import current_dag
-from headway.actions.situations import SnapshotReader
 from headway.db.reads import explain_queue, explain_task
 from headway.db.scheduling import demand
 from headway.decide.explain.simulate import Changes, Line, Simulation, simulate

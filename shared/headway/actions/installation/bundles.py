@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author
+from headway.actions.change import Author
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.reads import bundle_views

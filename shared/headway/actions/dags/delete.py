@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author
+from headway.actions.change import Author
 from headway.actions.lookup import current_dag
 from headway.db.core import events
 from headway.db.core.events import Event

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from sqlalchemy import Engine
 
-from headway.actions import clean
-from headway.actions.archive import FRESH, Archive, Recovered
-from headway.actions.clean import RemovalRequest, RemovalTally
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.retention import removal
+from headway.actions.retention.archive import FRESH, Archive, Recovered
+from headway.actions.retention.removal import RemovalRequest, RemovalTally
 from headway.db.retention import archived, expiry
 from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, RetentionPortion, rest
 from headway.domain.arguments import JsonValue
@@ -83,8 +83,8 @@ class Cleaning:
     ) -> tuple[RetentionPortion, int]:
         if self.archive is None:
             with self.engine.begin() as conn:
-                part = clean.find(conn, request, place)
-                return part, clean.remove(conn, request, part, self.author, {})
+                part = removal.find(conn, request, place)
+                return part, removal.remove(conn, request, part, self.author, {})
         for _ in range(TRIES):
             try:
                 return self._archived(request, place, self.archive)
@@ -100,7 +100,7 @@ class Cleaning:
     ) -> tuple[RetentionPortion, int]:
         began = self.clock.monotonic()
         with self.engine.begin() as conn:
-            part = clean.find(conn, request, place)
+            part = removal.find(conn, request, place)
         if not part.ids:
             return part, 0
         name = archive.stage(_Asked(self.engine), request.kind, part.ids)
@@ -110,7 +110,7 @@ class Cleaning:
         details: Mapping[str, JsonValue] = {"archive": archive.address, "portion": name}
         try:
             with self.engine.begin() as conn:
-                removed = clean.remove(conn, request, part, self.author, details)
+                removed = removal.remove(conn, request, part, self.author, details)
                 if removed < len(part.ids):
                     raise _HeldElsewhereError
         except _HeldElsewhereError:

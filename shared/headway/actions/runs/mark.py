@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import (
+from headway.actions.change import (
     Author,
     JournalEntry,
     RunChange,

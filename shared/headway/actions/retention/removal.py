@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author
+from headway.actions.change import Author
 from headway.db.retention import expiry
 from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, RetentionPortion, portion
 from headway.domain.arguments import JsonValue

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from headway.actions import processes
+from headway.actions.installation import processes
 from headway.db.reads import explain_queue, explain_run, explain_task
 from headway.db.scheduling import queued_runs, run_snapshots
 from headway.db.scheduling.run_snapshots import Past

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from headway.actions.parquet import table_of
+from headway.actions.retention.parquet import table_of
 from headway.db.retention import archived
 from headway.domain.errors import ArchiveError, SettingsError
 from headway.domain.retention import RetainedKind

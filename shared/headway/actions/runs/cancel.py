@@ -5,16 +5,9 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import (
-    Author,
-    JournalEntry,
-    RunChange,
-    carry_out,
-    have_looked_at,
-    pick,
-)
+from headway.actions.change import Author, JournalEntry, RunChange, carry_out, have_looked_at, pick
 from headway.actions.lookup import check_tasks, graph_of, lock_run
-from headway.actions.mark import end_run
+from headway.actions.runs.mark import end_run
 from headway.db.changes import run_changes
 from headway.decide.changes.intervene import end
 from headway.decide.explain.wording import command

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import (
+from headway.actions.change import (
     Author,
     JournalEntry,
     RunChange,
@@ -14,7 +14,7 @@ from headway.actions.intervene import (
     pick,
 )
 from headway.actions.lookup import graph_of, lock_run
-from headway.actions.rerun import OWN, check_tasks_of, wanted
+from headway.actions.runs.version_choice import OWN, check_tasks_of, wanted
 from headway.db.changes import repins, run_changes, run_end
 from headway.db.changes.repins import Version
 from headway.db.changes.run_changes import LockedRun

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from headway.actions import processes
+from headway.actions.installation import processes
 from headway.db.reads import explain_task, status
 from headway.decide.explain.status import Status
 from headway.runtime.settings.scheduler import SchedulerSettings

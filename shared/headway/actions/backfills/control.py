@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from headway.actions.cancel import cancel_run
-from headway.actions.intervene import Author
+from headway.actions.change import Author
+from headway.actions.runs.cancel import cancel_run
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.reads import backfill_views

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from headway.actions.intervene import Author, JournalEntry, enter
-from headway.actions.rerun import LATEST
+from headway.actions.change import Author, JournalEntry, enter
+from headway.actions.runs.version_choice import LATEST
 from headway.db.changes import repins, run_changes, run_end
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import stored_versions

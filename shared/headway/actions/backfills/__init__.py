@@ -1,0 +1,1 @@
+"""What users do with backfills: create, control, run again."""

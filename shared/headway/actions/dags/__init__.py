@@ -1,0 +1,1 @@
+"""What users do with a DAG: pause it, read its history, delete it."""

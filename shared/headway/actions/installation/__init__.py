@@ -1,0 +1,1 @@
+"""What operators do: pools, bundles, workers, secrets, status."""

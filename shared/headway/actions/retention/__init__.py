@@ -1,0 +1,1 @@
+"""Removal of old rows, with an archive of them."""

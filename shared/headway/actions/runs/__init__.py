@@ -1,0 +1,1 @@
+"""What users do with runs: trigger, clear, mark, cancel, delete."""
