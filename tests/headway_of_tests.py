@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from headway.cli import main, stack, standalone
+from headway.cli import main
+from headway.cli.launch import stack, standalone
 from headway.runtime.settings import configuration
 from headway.testing import modes, pgbouncer
 

@@ -24,7 +24,7 @@ from sqlalchemy import Engine, TextClause, text
 from tests.acceptance.killing import BAG, Killer
 from tests.acceptance.tables import Tables, differences
 
-from headway.cli.demo import DAG_ID, examples_folder
+from headway.cli.launch.demo import DAG_ID, examples_folder
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.machine import Machine, until
 

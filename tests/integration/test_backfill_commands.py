@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 from headway.actions.backfills import create as backfill
 from headway.actions.backfills.control import progress_of
 from headway.actions.backfills.create import BackfillRequest, CreatedBackfill, plan
-from headway.cli import session, watch
+from headway.cli.input import session
 from headway.cli.main import app
+from headway.cli.screen import watch_backfill
 from headway.db.scheduling import queued_runs, runs
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState
@@ -135,4 +136,4 @@ def test_a_backfill_that_is_deleted_while_it_is_watched(engine: Engine) -> None:
             conn.execute(text("DELETE FROM backfill"))
 
     with pytest.raises(NotFoundError, match="There is no backfill 1"):
-        watch.watch_backfill(1, meanwhile=delete)
+        watch_backfill.watch_backfill(1, meanwhile=delete)

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from typer.testing import CliRunner
 
-from headway.cli import acting
-from headway.cli.acting import act, ask, rehearse
+from headway.cli.input import acting
+from headway.cli.input.acting import act, ask, rehearse
 from headway.cli.main import app
 from headway.db.core import notices
 from headway.db.core.notices import Notice
@@ -29,7 +29,7 @@ PATIENT = text("SET LOCAL deadlock_timeout = '1min'")
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test."""
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
 
 
 def say(*arguments: str, answer: str | None = None) -> tuple[int, str, str]:

@@ -29,7 +29,7 @@ WEEKDAYS = replace(
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test, on 7 March 2026."""
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
     monkeypatch.setattr("headway.db.core.server.now", lambda _: NOW)
 
 

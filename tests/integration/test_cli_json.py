@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from headway.cli.main import app
-from headway.cli.output import Format
+from headway.cli.screen.output import Format
 from headway.db.access.logins import Login
 from headway.domain.errors import HeadwayError
 from headway.testing import logins, seed

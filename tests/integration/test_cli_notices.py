@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from headway.cli.session import transaction
+from headway.cli.input.session import transaction
 from headway.db.core import notices
 from headway.db.core.notices import SCHEDULER, Notice
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.cli.dag_test import run_dag
+from headway.cli.local.dag_test import run_dag
 from headway.cli.main import app
 from headway.testing import seed
 
@@ -18,7 +18,7 @@ CANARY = "canary-8f1e-0c5d"
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str, tmp_path: Path) -> None:
     """The commands reach the database of the test, and have a home with a key."""
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
     monkeypatch.setenv("HEADWAY_HOME", str(tmp_path / "home"))
     for name in ("KEYS", "KEYS_FILE", "FOLDER"):
         monkeypatch.delenv(f"HEADWAY_SECRETS_{name}", raising=False)

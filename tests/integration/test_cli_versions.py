@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
-from headway.cli import terminal
 from headway.cli.main import app
+from headway.cli.screen import terminal
 from headway.db.parsing import stored_code, versions
 from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec, MapInput
@@ -26,7 +26,7 @@ NEW = seed.dag(seed.task("a"), replace(seed.task("b", "a"), retries=2), seed.tas
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands reach the database of the test."""
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
 
 
 def say(*arguments: str) -> str:

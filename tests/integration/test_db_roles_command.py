@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.engine import make_url
 from typer.testing import CliRunner
 
-from headway.cli.database import _login
+from headway.cli.commands.installation.database import _login
 from headway.cli.main import app
 from headway.db.access import grants_page, migrate, roles
 from headway.db.access.logins import Login

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from headway.cli.database_wait import wait
+from headway.cli.commands.installation.database_wait import wait
 from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError

@@ -302,7 +302,7 @@ def test_a_scheduler_that_is_killed_at_its_commit_leaves_each_deadline_recorded_
 def test_the_commands_show_what_is_open_met_and_missed(
     engine: Engine, replica: Replica, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
     run = started(engine, replace(BOTH, deadlines=(HOURLY, FROM_START)))
     force(engine, run, a="running", b="success")
     with engine.begin() as conn:

@@ -89,7 +89,7 @@ def test_in_a_database_of_a_launcher_public_has_none_of_these_rights(
     """As `headway standalone` and `headway demo` make it; a second start changes nothing."""
     name = f"headway_own_{token_hex(4)}"
     url = postgres.create_database(name)
-    program = "from headway.cli.launching import main; main()"
+    program = "from headway.cli.launch.service_program import main; main()"
     command = [sys.executable, "-c", program, "db", "migrate"]
     for _ in range(2):
         subprocess.run(command, env={**os.environ, "HEADWAY_DATABASE_URL": url}, check=True)

@@ -13,7 +13,7 @@ from threading import Event
 
 import pytest
 
-from headway.cli.interrupts import ending_well
+from headway.cli.input.interrupts import ending_well
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.services import ServiceGroup, ServiceProgram

@@ -51,7 +51,7 @@ def test_a_timetable_that_fails_is_told_of_and_asked_again(
     def fail(*_: object) -> None:
         raise TimetableError("The calendar is not installed.")
 
-    monkeypatch.setattr("headway.cli.session.database_url", lambda: database_url)
+    monkeypatch.setattr("headway.cli.input.session.database_url", lambda: database_url)
     seed.store(engine, seed.dag())
     with monkeypatch.context() as broken:
         broken.setattr(TimeDeltaTimetable, "first_from", fail)

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
 from headway.actions.installation.status import look
-from headway.cli import session
+from headway.cli.input import session
 from headway.cli.main import app
 from headway.db.access.logins import Login
 from headway.db.reads import status

@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.chaos.telling import counted, tell_violations
 from tests.pods.play import Options, Result, build, play
 
-from headway.cli.demo import examples_folder
+from headway.cli.launch.demo import examples_folder
 from headway.testing.podman import Podman
 
 

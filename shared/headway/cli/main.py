@@ -2,33 +2,33 @@
 
 import typer
 
-from headway.cli import (
+from headway.cli.commands.dags import (
     backfill,
-    bundles,
     callbacks,
-    connections,
     dags,
-    database,
     deadlines,
-    doctor,
-    ending,
     events,
     explain,
-    health,
-    metrics,
     notifications,
-    pools,
     runs,
-    secret_keys,
-    services,
     simulate,
     spark,
-    status,
     tasks,
     timetable,
-    variables,
 )
-from headway.cli.output import Format, Output
+from headway.cli.commands.installation import (
+    bundles,
+    database,
+    doctor,
+    health,
+    metrics,
+    pools,
+    status,
+)
+from headway.cli.launch import services
+from headway.cli.screen import errors
+from headway.cli.screen.output import Format, Output
+from headway.cli.secrets import connections, keys, variables
 from headway.runtime.processes.linux import become_undumpable
 
 app = typer.Typer(
@@ -54,7 +54,7 @@ app.add_typer(bundles.app, name="bundles")
 app.add_typer(spark.app, name="spark")
 app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")
-app.add_typer(secret_keys.app, name="secrets")
+app.add_typer(keys.app, name="secrets")
 app.command("events")(events.list_events)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
@@ -67,17 +67,17 @@ app.command("simulate")(simulate.simulate)
 @app.command("settings")
 def list_settings(output: Output = Format.TABLE) -> None:
     """List every setting: its variable, its value here, its default."""
-    from headway.cli import settings_list
-    from headway.cli.output import show
+    from headway.cli.commands.installation import settings
+    from headway.cli.screen.output import show
 
-    show(settings_list.rows(), settings_list.COLUMNS, output)
+    show(settings.rows(), settings.COLUMNS, output)
 
 
 @app.command()
 def version(output: Output = Format.TABLE) -> None:
     """Print the version of Headway."""
     from headway import __version__
-    from headway.cli.output import tell
+    from headway.cli.screen.output import tell
 
     tell(__version__, {"version": __version__}, output)
 
@@ -85,4 +85,4 @@ def version(output: Output = Format.TABLE) -> None:
 def main() -> None:
     """Run the command."""
     become_undumpable()  # its environment may hold the database's address
-    ending.report(app)
+    errors.report(app)

@@ -60,7 +60,7 @@ class Kubectl:
             name = None
         if name:
             return str(name)
-        from headway.cli.session import account
+        from headway.cli.input.session import account
 
         return account()
 

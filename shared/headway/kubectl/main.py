@@ -6,10 +6,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from headway.cli import ending, status
-from headway.cli.ending import ExitStatus
-from headway.cli.output import Format, Output, show, tell
-from headway.cli.values import Reason
+from headway.cli.commands.installation import status
+from headway.cli.input.values import Reason
+from headway.cli.screen import errors
+from headway.cli.screen.errors import ExitStatus
+from headway.cli.screen.output import Format, Output, show, tell
 from headway.kubectl import drain as draining
 from headway.kubectl import logs as log_reading
 from headway.kubectl import release as releases
@@ -168,7 +169,7 @@ def drain(
 
 def main() -> None:
     """Run the command."""
-    ending.report(_run)
+    errors.report(_run)
 
 
 def _run() -> None:

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 from tests.acceptance.flights_backfill import LIGHT_WORK
 
-from headway.cli.demo import examples_folder
+from headway.cli.launch.demo import examples_folder
 from headway.db.core.engine import is_transient
 from headway.testing.live_attempts import LiveAttempts
 from headway.testing.machine import Command, Machine, until

@@ -52,7 +52,7 @@ def imported(arguments: list[str], program: str = "headway.cli.main") -> set[str
 def test_help_needs_neither_the_database_nor_what_services_need() -> None:
     modules = imported(["--help"])
 
-    assert "headway.cli.dags" in modules
+    assert "headway.cli.commands.dags.dags" in modules
     assert modules & {*ONLY_FOR_SERVICES, *ONLY_WITH_A_DATABASE} == set()
 
 
@@ -85,7 +85,9 @@ def test_a_probe_needs_no_database_and_nothing_of_services() -> None:
 
 
 def test_the_launcher_of_all_services_keeps_nothing_in_memory_to_talk_to_a_database() -> None:
-    program = "import json, sys, headway.cli.standalone; print(json.dumps(sorted(sys.modules)))"
+    program = (
+        "import json, sys, headway.cli.launch.standalone; print(json.dumps(sorted(sys.modules)))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -97,7 +99,7 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
     """What they import by themselves, each keeps for itself."""
     program = (
         "import json, sys\n"
-        "import headway.cli.warm\n"
+        "import headway.cli.launch.warm\n"
         "before = set(sys.modules)\n"
         "import headway_parser.serving, headway_scheduler.command, headway_worker.command\n"
         "from headway.db.core import engine\n"
@@ -109,7 +111,10 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
     )
     shared, own = (set(found) for found in json.loads(done.stdout))
 
-    assert shared & {"alembic", "headway.cli.main", "headway.sdk.dag", "jinja2", "typer"} == set()
+    assert (
+        shared & {"alembic", "headway.cli.main", "headway.sdk.authoring", "jinja2", "typer"}
+        == set()
+    )
     assert {
         "headway.db.access.registration",
         "headway_worker.command",
@@ -123,7 +128,7 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
 
 def test_what_services_share_holds_no_setting_which_may_change_before_they_start() -> None:
     program = (
-        "import headway.cli.warm\n"
+        "import headway.cli.launch.warm\n"
         "from headway.runtime.settings import configuration\n"
         "print({kind.__pydantic_complete__ for kind in configuration.Settings.__subclasses__()})\n"
         "print(configuration.config_file.cache_info().currsize)\n"
@@ -139,7 +144,7 @@ def test_what_services_share_holds_no_setting_which_may_change_before_they_start
 def test_no_service_of_one_machine_reads_the_other_commands() -> None:
     program = (
         "import json, sys\n"
-        "from headway.cli import launching\n"
+        "from headway.cli.launch import service_program as launching\n"
         "sys.argv = ['headway', 'scheduler']\n"
         "try:\n"
         "    launching.main()\n"
@@ -154,7 +159,7 @@ def test_no_service_of_one_machine_reads_the_other_commands() -> None:
 
     assert code == 6, "it has got as far as to the database"
     assert "headway_scheduler.command" in modules
-    assert set(modules) & {"typer", "headway.cli.main", "headway.cli.dags"} == set()
+    assert set(modules) & {"typer", "headway.cli.main", "headway.cli.commands.dags.dags"} == set()
 
 
 def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.dag_test import run_dag
+from headway.cli.local.dag_test import run_dag
 from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import SystemClock
 from headway.sdk.bundle import packages

@@ -1,0 +1,1 @@
+"""The commands of `headway`: those on DAGs, and those on the installation."""

@@ -1,0 +1,1 @@
+"""Commands on DAGs, their runs and tasks."""

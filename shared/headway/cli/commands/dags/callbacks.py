@@ -1,0 +1,72 @@
+"""`headway callbacks`: the calls of DAGs' own functions for what has happened, and their logs."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.screen.output import Format, Output
+from headway.domain.states import CallbackState
+
+app = typer.Typer(
+    help="Callbacks: list the calls of DAGs' own functions, read their logs.", no_args_is_help=True
+)
+
+COLUMNS = (
+    "callback",
+    "dag_id",
+    "run_id",
+    "task_id",
+    "map_index",
+    "attempt",
+    "event",
+    "reason",
+    "state",
+    "tries",
+    "ended_at",
+    "error",
+)
+
+
+@app.command("list")
+def list_callbacks(
+    dag_id: Annotated[str | None, typer.Argument(help="Only those of this DAG.")] = None,
+    run_id: Annotated[str | None, typer.Argument(help="Only those of this run.")] = None,
+    state: Annotated[CallbackState | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    output: Output = Format.TABLE,
+) -> None:
+    """List callbacks, the latest first; one for a run itself has no task."""
+    from headway.actions.lookup import check_named
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import views
+
+    with transaction() as conn:
+        rows = views.callbacks(conn, dag_id, run_id, state and str(state), limit)
+        if not rows:
+            check_named(conn, dag_id, run_id)
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def logs(
+    callback: Annotated[int, typer.Argument(help="Its number, as `callbacks list` has it.")],
+) -> None:
+    """Print the logs of a callback's tries, of this machine or where logs are copied to."""
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.task_logs import print_whole
+    from headway.db.reads import views
+    from headway.domain.dag.callbacks import MOST_TRIES
+    from headway.domain.errors import NotFoundError
+    from headway.runtime.logs.paths import CallbackLogKey
+
+    with transaction() as conn:
+        row = views.callback(conn, callback)
+    if row is None:
+        raise NotFoundError(
+            f"There is no callback {callback}; `headway callbacks list` shows those there are."
+        )
+    tries = range(1, MOST_TRIES + 1)
+    keys = [CallbackLogKey(row["dag_id"], row["run_id"], callback, number) for number in tries]
+    logs = [log for key in keys for log in (key.relative, key.former)]
+    print_whole(logs, f"callback {callback}, which is {row['state']},", raw=False)

@@ -1,0 +1,66 @@
+"""`headway dags reparse` and `delete`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.input.values import Reason, Yes
+from headway.cli.screen.output import Format, Output, tell
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.db.users.removal import Extent
+
+
+def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
+    """Have the file of a DAG parsed now, even if it has not changed."""
+    from headway.actions.dags.delete import reparse as ask_for_parse
+    from headway.cli.input.acting import act
+    from headway.cli.screen.changes import author
+    from headway.db.core import notices
+
+    path = act(lambda conn: ask_for_parse(conn, dag_id, author(reason)), [notices.PARSER])
+    row = {"dag_id": dag_id, "relative_path": path}
+    tell(f"A parser is asked to parse {path}.", row, output)
+
+
+def delete(
+    dag_id: str,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway", help="Even if a file defines it: it starts anew, without its history."
+        ),
+    ] = False,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Delete a DAG with its runs and versions. Its events stay, and logs stay where they are.
+
+    Its runs must have ended; it is paused meanwhile. What was interrupted is gone on with by
+    the same command.
+    """
+    from dataclasses import asdict
+
+    from headway.actions.dags.delete import begin_deletion, continue_deletion
+    from headway.cli.input.acting import act, ask, rehearse
+    from headway.cli.screen.changes import author
+    from headway.db.core import notices
+
+    def begin(conn: "Connection") -> "Extent":
+        return begin_deletion(conn, dag_id, author(reason), anyway=anyway)
+
+    if not yes:
+        ask(f"The DAG {dag_id} with {_told(rehearse(begin))} will be deleted.")
+    extent = act(begin)
+    while act(lambda conn: continue_deletion(conn, dag_id), [notices.PARSER]):
+        pass
+    again = " Its file is parsed again." if anyway else ""
+    row = {"dag_id": dag_id, **asdict(extent), "parsed_again": anyway}
+    tell(f"Deleted the DAG {dag_id} with {_told(extent)}.{again}", row, output)
+
+
+def _told(extent: "Extent") -> str:
+    return f"{extent.runs} runs, {extent.instances} task instances and {extent.versions} versions"

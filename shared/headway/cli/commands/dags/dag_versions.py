@@ -1,0 +1,172 @@
+"""`headway dags versions`, `diff` and `code`: what a DAG was."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from headway.cli.screen.output import Format, Output
+
+if TYPE_CHECKING:
+    from headway.decide.changes.difference import Changes, FileDifference, Structure
+
+COLUMNS: Final = (
+    "number",
+    "in_force",
+    "created_at",
+    "commit",
+    "tasks",
+    "runs",
+    "fingerprint",
+    "changed",
+)
+_SHORT: Final = 12
+_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def versions(dag_id: str, output: Output = Format.TABLE) -> None:
+    """List the versions of a DAG, the newest first, with what each changed."""
+    from headway.actions.dags.history import versions_of
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+
+    with transaction() as conn:
+        rows = versions_of(conn, dag_id)
+    if output is Format.JSON:
+        show(({**row, "changed": _changed(row)} for row in rows), COLUMNS, output)
+        return
+    short = (
+        {
+            **row,
+            "changed": _changed(row),
+            "fingerprint": row["fingerprint"][:_SHORT],
+            "commit": row["commit"] and row["commit"][:_SHORT],
+        }
+        for row in rows
+    )
+    show(short, COLUMNS, output)
+
+
+def diff(
+    dag_id: str,
+    old: Annotated[int, typer.Argument(help="The number of a version.")],
+    new: Annotated[
+        int | None, typer.Argument(help="The number of another; default: the one in force.")
+    ] = None,
+    structure: Annotated[bool, typer.Option("--structure", help="Only the structure.")] = False,
+    code: Annotated[bool, typer.Option("--code", help="Only the code.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show what is different between two versions of a DAG: tasks, edges, and code."""
+    from headway.actions.dags.history import as_it_was, sources
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.terminal import show_lines
+    from headway.decide.changes import difference
+
+    with transaction() as conn:
+        before, after = as_it_was(conn, dag_id, old), as_it_was(conn, dag_id, new)
+        old_files, new_files = ({}, {}) if structure else sources(conn, before, after)
+    shape = difference.Structure() if code else difference.structure(before.spec, after.spec)
+    files = difference.code(old_files, new_files)
+    if output is Format.JSON:
+        _print_json(dag_id, (before.number, after.number), shape, files)
+        return
+    lines = [*_structure(shape), *_files(files)]
+    where = f"between versions {before.number} and {after.number} of {dag_id}"
+    what = "in the structure " if structure else "in the code " if code else ""
+    if structure == code:
+        what = ""
+    show_lines(lines or [(f"No difference {what}{where}.", "")])
+
+
+def code(
+    dag_id: str,
+    version: Annotated[
+        int | None, typer.Option("--version", help="Its number; default: the one in force.")
+    ] = None,
+    file: Annotated[str | None, typer.Option("--file", help="Only the file of this path.")] = None,
+) -> None:
+    """Print the code of a DAG as it was: its file, then all others that this has read.
+
+    With --file, and not on a terminal, the bytes of the file are written as they are.
+    """
+    from headway.actions.dags.history import as_it_was, sources
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.terminal import on_terminal, show_lines, show_source
+    from headway.domain.errors import NotFoundError
+
+    with transaction() as conn:
+        was = as_it_was(conn, dag_id, version)
+        if file is not None and file not in was.files:
+            raise NotFoundError(
+                f"Version {was.number} of DAG {dag_id} has no file {file!r}; it has "
+                f"{', '.join(sorted(was.files)) or 'none'}."
+            )
+        [found] = sources(conn, was)
+    if file is not None and not on_terminal():
+        sys.stdout.buffer.write(found[file])
+        return
+    first = was.spec.relative_path
+    paths = [file] if file else sorted(found, key=lambda path: (path != first, path))
+    for path in paths:
+        if file is None:
+            show_lines([(f"==> {path} (version {was.number}) <==", "bold")])
+        show_source(path, found[path])
+
+
+def _changed(row: Mapping[str, Any]) -> str:
+    """Say in a few words what is different from the version before."""
+    if row["structure_changed"] is None:
+        return "first"
+    kinds = {"structure": row["structure_changed"], "code": row["code_changed"]}
+    return " and ".join(kind for kind, differs in kinds.items() if differs) or "nothing"
+
+
+def _structure(shape: "Structure") -> Iterator[tuple[str, str]]:
+    yield from _fields("DAG", shape.attributes)
+    yield from ((f"- task {task_id}", "red") for task_id in shape.removed)
+    yield from ((f"+ task {task_id}", "green") for task_id in shape.added)
+    for task_id, changes in shape.changed.items():
+        yield from _fields(f"task {task_id}", changes)
+    yield from ((f"- edge {above} -> {below}", "red") for above, below in shape.edges_removed)
+    yield from ((f"+ edge {above} -> {below}", "green") for above, below in shape.edges_added)
+
+
+def _fields(what: str, changes: "Changes") -> Iterator[tuple[str, str]]:
+    if changes:
+        yield f"~ {what}", "yellow"
+    for name, (before, after) in changes.items():
+        yield f"    {name}: {_value(before)} -> {_value(after)}", ""
+
+
+def _value(value: object) -> str:
+    from json import dumps
+
+    return dumps(value, default=str, ensure_ascii=False)
+
+
+def _files(files: "Sequence[FileDifference]") -> Iterator[tuple[str, str]]:
+    for it in files:
+        if it.lines:
+            yield from ((line, _STYLES.get(line[:1], "")) for line in it.lines)
+            continue
+        yield f"{it.fate} {it.path} ({'empty' if it.lines == [] else 'not text'})", "yellow"
+        for sign, key in (("-", it.before), ("+", it.after)):
+            if key is not None:
+                yield f"{sign} sha256 {key}", _STYLES[sign]
+        yield from ((f"    {fate} {name}", "") for name, fate in it.entries.items())
+
+
+def _print_json(
+    dag_id: str,
+    numbers: tuple[int, int],
+    shape: "Structure",
+    files: "Sequence[FileDifference]",
+) -> None:
+    from dataclasses import asdict
+
+    from headway.cli.screen.output import show
+
+    found = {"dag_id": dag_id, "versions": list(numbers), "structure": asdict(shape)}
+    show([{**found, "code": [asdict(it) for it in files]}], (), Format.JSON)

@@ -1,0 +1,31 @@
+"""`headway events`: the journal of who changed what, and why."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.screen.output import Format, Output
+
+COLUMNS = ("at", "actor", "action", "dag_id", "run_id", "task_id", "details")
+
+
+def list_events(
+    dag_id: Annotated[str | None, typer.Argument(help="Only what was done to this DAG.")] = None,
+    run_id: Annotated[str | None, typer.Argument(help="Only what was done to this run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    output: Output = Format.TABLE,
+) -> None:
+    """List who changed what and why, the latest first.
+
+    The events of a DAG or a run stay when it is gone.
+    """
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import views
+    from headway.domain.dag.names import check_run_id
+
+    if run_id is not None:
+        check_run_id(run_id)
+    with transaction() as conn:
+        rows = views.events(conn, dag_id, run_id, limit)
+    show(rows, COLUMNS, output)

@@ -1,0 +1,193 @@
+"""`headway runs`: DAG runs as they stand, and what may be done to them."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.input.values import Reason, Version, Yes
+from headway.cli.screen.errors import ExitStatus
+from headway.cli.screen.output import Format, Output, tell
+from headway.domain.states import RunState
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from headway.actions.change import RunChange
+
+app = typer.Typer(
+    help="DAG runs: list, show, watch, clear, mark, cancel and delete them.", no_args_is_help=True
+)
+
+
+class RunEnd(StrEnum):
+    """What a run may be marked as."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+COLUMNS = ("dag_id", "run_id", "run_type", "state", "interval_start", "started_at", "ended_at")
+TASK_COLUMNS = ("task_id", "map_index", "state", "attempt", "started_at", "ended_at")
+DEADLINE_COLUMNS = ("deadline", "task_id", "due_at", "state", "ended_at")
+
+
+@app.command("list")
+def list_runs(
+    dag_id: Annotated[str | None, typer.Argument(help="Only the runs of this DAG.")] = None,
+    state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest first.")] = 100,
+    output: Output = Format.TABLE,
+) -> None:
+    """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import views
+
+    with transaction() as conn:
+        rows = views.runs(conn, dag_id, state=state and str(state), limit=limit)
+        if not rows and dag_id is not None:
+            from headway.actions.lookup import current_dag  # it reads more than all the rest
+
+            current_dag(conn, dag_id)
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
+    """Show one run, its graph as the version has it that it has, and its task instances."""
+    from headway.actions.dags.history import graph_of_run
+    from headway.actions.lookup import run_of
+    from headway.cli.input.session import transaction
+    from headway.cli.screen import output as rendering
+    from headway.cli.screen import run_graph
+    from headway.cli.screen.terminal import show_lines
+    from headway.db.reads import deadline_views, views
+
+    with transaction() as conn:
+        run = run_of(conn, dag_id, run_id)
+        tasks = views.tasks(conn, dag_id, run_id)
+        due = deadline_views.deadlines(conn, dag_id, run_id)
+        found = graph_of_run(conn, dag_id, run_id)
+    if output is Format.JSON:
+        upstream = {task.task_id: list(task.upstream) for task in found.graph.dag.tasks}
+        shown = {**run, "in_force": found.in_force, "upstream": upstream, "tasks": tasks}
+        shown["deadlines"] = due
+        rendering.show([shown], (), output)
+        return
+    rendering.show([run], COLUMNS, output)
+    print()
+    show_lines(run_graph.lines(found, tasks))
+    print()
+    rendering.show(tasks, TASK_COLUMNS, output)
+    if due:
+        print()
+        rendering.show(due, DEADLINE_COLUMNS, output)
+
+
+@app.command()
+def watch(dag_id: str, run_id: str) -> None:
+    """Watch a run until it ends, with what its tasks do in Spark; exit 1 when it fails."""
+    from headway.cli.screen.watch_run import watch_run
+
+    if watch_run(dag_id, run_id) != RunState.SUCCESS:
+        raise typer.Exit(ExitStatus.FAILED)
+
+
+@app.command()
+def clear(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+    ] = False,
+    version: Version = "own",
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Have all tasks of a run run again, with all their retries.
+
+    A task that is running is told to stop first. A run that has ended waits to start again.
+    With another version than its own the run takes on that one's tasks and code.
+    """
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.clear import clear_tasks
+        from headway.decide.changes.clear import Selection
+
+        selection = Selection(only_failed=only_failed)
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+@app.command()
+def mark(
+    dag_id: str,
+    run_id: str,
+    state: Annotated[RunEnd, typer.Option("--as", help="What the run is to be.")],
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Mark a run as success or failed.
+
+    One that has ended is only called otherwise. Any other is ended: tasks that are running are
+    told to stop and marked like the run, tasks that have not begun are skipped.
+    """
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.mark import mark_run
+
+        return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+@app.command()
+def cancel(
+    dag_id: str,
+    run_id: str,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.cancel import cancel_run
+
+        return cancel_run(conn, dag_id, run_id, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+@app.command()
+def delete(
+    dag_id: str,
+    run_id: str,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Delete a run with its task instances, their attempts and what these have left as XComs.
+
+    It must not be running; cancel it first. Its events stay, and its logs stay where they are.
+    """
+    from headway.cli.input.acting import act, ask, rehearse
+    from headway.cli.screen.changes import author
+
+    def work(conn: "Connection") -> int:
+        from headway.actions.runs.delete import delete_run
+
+        return delete_run(conn, dag_id, run_id, author(reason))
+
+    if not yes:
+        ask(f"The run {run_id} of {dag_id} with {rehearse(work)} task instances will be deleted.")
+    instances = act(work)
+    row = {"dag_id": dag_id, "run_id": run_id, "instances": instances}
+    tell(f"Deleted the run {run_id} of {dag_id} with {instances} task instances.", row, output)

@@ -1,0 +1,66 @@
+"""`headway spark`: what tasks take of Spark."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import typer
+
+from headway.cli.screen.output import Format, Output
+from headway.cli.screen.spark_figures import size, span
+
+app = typer.Typer(help="Spark: what tasks take of it.", no_args_is_help=True)
+
+COLUMNS: Final = (
+    *("dag_id", "run_id", "attempts", "unknown", "tasks", "executor_time", "cpu_time", "read"),
+    *("rows_read", "written", "rows_written", "shuffle_read", "shuffle_written", "spilled"),
+    *("peak_memory", "skew"),
+)
+
+
+@app.callback()
+def spark() -> None:
+    """Keep `cost` a subcommand, though it is the only one."""
+
+
+@app.command()
+def cost(
+    dag_id: Annotated[str | None, typer.Argument(help="Only this DAG, run by run.")] = None,
+    run_id: Annotated[str | None, typer.Argument(help="Only this run of it.")] = None,
+    by_run: Annotated[bool, typer.Option("--by-run", help="Sums of runs, not of DAGs.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show what ended attempts have taken of Spark: the sums of each DAG, or of each run.
+
+    Attempts of which nothing is known are counted as unknown: those on servers elsewhere, on
+    servers that were killed, in cluster mode, and with a driver of their own that was killed or
+    whose web interface could not be reached.
+    """
+    from headway.actions.lookup import current_dag, run_of
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import spark_views
+
+    with transaction() as conn:
+        if run_id is not None and dag_id is not None:
+            run_of(conn, dag_id, run_id)
+        elif dag_id is not None:
+            current_dag(conn, dag_id)
+        rows = spark_views.cost(conn, dag_id, run_id, by_run=by_run or dag_id is not None)
+    if output is Format.JSON:
+        show(rows, (), output)
+    else:
+        show(map(_row, rows), COLUMNS, output)
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "executor_time": span(row["executor_run_ms"]),
+        "cpu_time": span(row["executor_cpu_ms"]),
+        "read": size(row["bytes_read"]),
+        "written": size(row["bytes_written"]),
+        "shuffle_read": size(row["shuffle_read_bytes"]),
+        "shuffle_written": size(row["shuffle_write_bytes"]),
+        "spilled": size(row["spilled_bytes"]),
+        "peak_memory": size(row["peak_memory_bytes"]),
+    }

@@ -1,0 +1,211 @@
+"""`headway tasks`: task instances, their attempts, their logs, and what may be done to them."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli.input.values import Reason, Version, Yes
+from headway.cli.screen.output import Format, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from headway.actions.change import RunChange
+
+app = typer.Typer(
+    help="Task instances: list them, read their logs, clear, mark and cancel them.",
+    no_args_is_help=True,
+)
+
+
+class TaskEnd(StrEnum):
+    """What a task instance may be marked as."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class LogFormat(StrEnum):
+    """How to print a log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Tasks = Annotated[list[str], typer.Argument(metavar="TASK", help="One task, or several.")]
+MapIndex = Annotated[
+    int | None, typer.Option(min=0, help="Only this instance of a mapped task; default: all.")
+]
+
+COLUMNS = (
+    "task_id",
+    "map_index",
+    "state",
+    "attempt",
+    "started_at",
+    "ended_at",
+    "pool",
+    "spark",
+    "error",
+)
+
+
+@app.command("list")
+def list_tasks(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
+    """List the task instances of a run, with every attempt in the JSON."""
+    from headway.actions.lookup import run_of
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import spark_views, views
+
+    with transaction() as conn:
+        run_of(conn, dag_id, run_id)
+        tasks = views.tasks(conn, dag_id, run_id)
+        attempts = views.attempts(conn, dag_id, run_id)
+        work = {
+            (it["task_id"], it["map_index"], it["attempt"]): it
+            for it in spark_views.of_run(conn, dag_id, run_id)
+        }
+    rows = []
+    for task in tasks:
+        key = task["task_id"], task["map_index"]
+        own = [
+            {**it, **_work(work.get((*key, it["attempt"])))}
+            for it in attempts
+            if (it["task_id"], it["map_index"]) == key
+        ]
+        last = own[-1] if own else {"handle": None, "error": None, "attempt": 0}
+        told = _spark(last, work.get((*key, last["attempt"])))
+        rows.append({**task, "attempts": own, "spark": told, "error": last["error"]})
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def logs(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    task_id: str,
+    map_index: Annotated[int, typer.Option(help="Which of a mapped task's instances.")] = -1,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Default: the last one.")] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Go on until the task has ended, attempt after attempt."
+        ),
+    ] = False,
+    output: Annotated[
+        LogFormat, typer.Option("--output", "-o", help="Text for people, or the JSON lines.")
+    ] = LogFormat.TEXT,
+) -> None:
+    """Print the log of an attempt: from this machine, else from where logs are copied to."""
+    from headway.cli.screen.task_logs import LogRequest, follow_log, print_log
+
+    request = LogRequest(dag_id, run_id, task_id, map_index, attempt)
+    (follow_log if follow else print_log)(request, raw=output is LogFormat.JSON)
+
+
+@app.command()
+def clear(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    map_index: MapIndex = None,
+    downstream: Annotated[
+        bool, typer.Option(help="Also what lies below these tasks, directly or not.")
+    ] = True,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+    ] = False,
+    version: Version = "own",
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Have tasks of a run run again, with all their retries; one that waits for a retry, now.
+
+    A task that is running is told to stop first. A run that has ended waits to start again.
+    With another version than its own the whole run takes on that one's tasks and code.
+    """
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.clear import clear_tasks
+        from headway.decide.changes.clear import Selection
+
+        selection = Selection(tasks, map_index, downstream, only_failed)
+        return clear_tasks(conn, dag_id, run_id, selection, author(reason), version)
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+@app.command()
+def mark(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    state: Annotated[TaskEnd, typer.Option("--as", help="What they are to be.")],
+    map_index: MapIndex = None,
+    downstream: Annotated[
+        bool, typer.Option(help="Clear what failed below them, unless they are marked failed.")
+    ] = True,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Mark tasks of a run as success, failed or skipped.
+
+    A task that is running is told to stop first. A run that has ended waits to start again, and
+    ends as its tasks stand then.
+    """
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.mark import Marking, mark_tasks
+        from headway.domain.states import TaskState
+
+        marking = Marking(tasks, TaskState(state), map_index, downstream)
+        return mark_tasks(conn, dag_id, run_id, marking, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+@app.command()
+def cancel(  # noqa: PLR0913, PLR0917 - each is an option
+    dag_id: str,
+    run_id: str,
+    tasks: Tasks,
+    map_index: MapIndex = None,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """End tasks of a run: one that is running is stopped and fails, others are skipped."""
+    from headway.cli.screen.changes import author, change
+
+    def work(conn: "Connection") -> "RunChange":
+        from headway.actions.runs.cancel import cancel_tasks
+
+        return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))
+
+    change(work, where=(dag_id, run_id), yes=yes, output=output)
+
+
+def _work(row: "Mapping[str, Any] | None") -> dict[str, Any]:
+    """Return what is known of an attempt in Spark, for programs."""
+    return {"progress": row and row["progress"], "figures": row and row["figures"]}
+
+
+def _spark(attempt: "Mapping[str, Any]", work: "Mapping[str, Any] | None") -> str | None:
+    """Return what is known of an attempt in Spark, for people; None when it did nothing there."""
+    from headway.cli.screen.spark_figures import UNKNOWN, told
+
+    handle = attempt["handle"]
+    if not isinstance(handle, dict):
+        return None
+    if attempt["ended_at"] is not None:
+        return told(work, ended=True) or UNKNOWN
+    return told(work, ended=False) or handle.get("application_id") or handle.get("session_id")

@@ -1,0 +1,51 @@
+"""`headway bundles`: where DAG files come from."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.input.values import Reason, Yes
+from headway.cli.screen.output import Format, Output, tell
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+app = typer.Typer(help="Bundles of DAG files: list and forget them.", no_args_is_help=True)
+
+COLUMNS = ("name", "commit", "files", "dags", "errors", "parsed_at", "parsers")
+
+
+@app.command("list")
+def list_bundles(output: Output = Format.TABLE) -> None:
+    """List bundles: how many files and DAGs each has, and how many parsers look at it."""
+    from dataclasses import asdict
+
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import bundle_views
+
+    with transaction() as conn:
+        rows = [asdict(bundle) for bundle in bundle_views.list_all(conn)]
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def forget(
+    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Deactivate the DAGs of a bundle that no parser looks at any more; their history stays."""
+    from headway.actions.installation.bundles import forget_bundle
+    from headway.cli.input.acting import act, ask, rehearse
+    from headway.cli.screen.changes import author
+
+    def work(conn: "Connection") -> list[str]:
+        return forget_bundle(conn, name, author(reason))
+
+    if not yes:
+        ask(f"The bundle {name} will be forgotten, and its {len(rehearse(work))} DAGs deactivated.")
+    gone = act(work)
+    row = {"name": name, "deactivated": gone}
+    tell(f"Forgot the bundle {name}, and deactivated its {len(gone)} DAGs.", row, output)

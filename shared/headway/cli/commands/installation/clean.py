@@ -1,0 +1,148 @@
+"""`headway db clean`: remove what ended long ago."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from headway.cli.input.values import Age, Reason, Yes
+from headway.cli.screen.output import Format, Output
+from headway.domain.retention import RetainedKind
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from headway.actions.retention.removal import RemovalRequest, RemovalTally
+
+COLUMNS: Final = ("kind", "removed", "task_instances", "kept", "from", "to")
+PLANNED: Final = ("kind", "would_remove", "task_instances", "kept", "from", "to")
+
+_WHY: Final = {
+    "unfinished": "unfinished",
+    "latest": "latest of the DAG",
+    "past": "before an unfinished run",
+    "backfill": "of an unfinished backfill",
+    "external": "may run on a cluster",
+    "referenced": "referred to",
+}
+
+
+Kinds = Annotated[
+    list[RetainedKind] | None,
+    typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
+]
+OfDag = Annotated[
+    str | None, typer.Option("--dag", help="Only what is of this DAG; processes are of none.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--archive", help="Write it to Parquet files there first: file:///folder, s3://bucket."
+    ),
+]
+
+
+def clean(  # noqa: PLR0913, PLR0917 - each is an option
+    older_than: Age,
+    kind: Kinds = None,
+    dag: OfDag = None,
+    dry_run: DryRun = False,
+    archive: Address = None,
+    reason: Reason = None,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Remove runs, events, callbacks and processes that ended long ago.
+
+    What something still needs stays: the latest run of each DAG, runs that are unfinished, that an
+    unfinished run or backfill needs, or that may still run on a cluster, and processes whose
+    attempts are kept. What was interrupted is gone on with by the same command.
+    """
+    from headway.actions.retention.removal import RemovalRequest, check
+    from headway.cli.input.acting import ask
+    from headway.cli.input.session import connected
+    from headway.cli.screen.output import show
+
+    kinds = kind or [
+        each for each in RetainedKind if dag is None or each is not RetainedKind.PROCESSES
+    ]
+    requests = [RemovalRequest(each, older_than, dag) for each in dict.fromkeys(kinds)]
+    for request in requests:
+        check(request)
+    columns = PLANNED if dry_run else COLUMNS
+    with connected() as engine:
+        _check_dag(engine, dag)
+        found = _look(engine, requests) if dry_run or not yes else []
+        if not dry_run:
+            if found:
+                ask(f"This would remove {_told(requests, found)}.")
+            found = _remove(engine, requests, reason, archive)
+    show(_rows(requests, found, columns), columns, output)
+
+
+def _check_dag(engine: "Engine", dag_id: str | None) -> None:
+    from headway.actions.lookup import current_dag
+
+    if dag_id is not None:
+        with engine.connect() as conn:
+            current_dag(conn, dag_id)
+
+
+def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[RemovalTally]":
+    from headway.actions.retention.removal import look
+
+    with engine.connect() as conn:
+        return [look(conn, request) for request in requests]
+
+
+def _remove(
+    engine: "Engine", requests: "Sequence[RemovalRequest]", reason: str | None, archive: str | None
+) -> "list[RemovalTally]":
+    from headway.actions.retention.cleaning import Cleaning
+    from headway.cli.screen.changes import author
+
+    its = None
+    if archive is not None:
+        from headway.actions.retention.archive import Archive
+
+        its = Archive.at(archive)
+    cleaning = Cleaning(engine, author(reason), its)
+    if left := cleaning.recover().left:
+        typer.echo(
+            f"Staged portions older than a day of which this database knows nothing: {left}, below "
+            f"{archive}. They stay, as another database may have removed their rows. Give each "
+            "database an address of its own.",
+            err=True,
+        )
+    return [cleaning.remove(request) for request in requests]
+
+
+def _rows(
+    requests: "Sequence[RemovalRequest]", tallies: "Sequence[RemovalTally]", columns: Sequence[str]
+) -> list[dict[str, object]]:
+    return [
+        {
+            "kind": str(request.kind),
+            columns[1]: tally.rows,
+            "task_instances": tally.task_instances if request.kind is RetainedKind.RUNS else None,
+            "kept": {_WHY[tie]: count for tie, count in sorted(tally.kept.items())},
+            "from": tally.since,
+            "to": tally.until,
+        }
+        for request, tally in zip(requests, tallies, strict=True)
+    ]
+
+
+def _told(requests: "Sequence[RemovalRequest]", tallies: "Sequence[RemovalTally]") -> str:
+    return ", ".join(
+        f"{tally.rows:,} {request.kind}"
+        + (
+            f" ({tally.task_instances:,} task instances)"
+            if request.kind is RetainedKind.RUNS
+            else ""
+        )
+        for request, tally in zip(requests, tallies, strict=True)
+    )

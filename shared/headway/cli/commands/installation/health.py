@@ -1,0 +1,94 @@
+"""`headway health`: whether a service of this machine is alive, or ready."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from headway.cli.screen.errors import ExitStatus
+from headway.cli.screen.output import Format, Output
+
+if TYPE_CHECKING:
+    from headway.runtime.health.check import HealthCheck
+
+COLUMNS: Final = ("check", "ok", "found")
+
+
+class AskedService(StrEnum):
+    """What can be asked for its health."""
+
+    PARSER = "parser"
+    SCHEDULER = "scheduler"
+    WORKER = "worker"
+    FORKER = "forker"
+
+
+def health(
+    service: Annotated[
+        AskedService, typer.Argument(help="Which service of this machine is asked.")
+    ],
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Ask whether it is ready, not only whether it lives.")
+    ] = False,
+    socket: Annotated[
+        Path | None, typer.Option(help="For a forker: the Unix socket that it listens at.")
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Ask a service of this machine whether it is alive; the exit status is 1 if it is not.
+
+    A service is asked at the port that HEADWAY_PARSER_HTTP_PORT or its like gives it, a fork
+    server at its socket.
+    """
+    from dataclasses import asdict
+
+    from headway.cli.screen.output import show
+
+    if service is AskedService.FORKER:
+        found = [_forker(socket)]
+    else:
+        found = _service(service, "/readyz" if ready else "/healthz")
+    show(map(asdict, found), COLUMNS, output)
+    if not all(it.ok for it in found):
+        raise typer.Exit(ExitStatus.FAILED)
+
+
+def _service(service: AskedService, path: str) -> "list[HealthCheck]":
+    from headway.domain.errors import SettingsError
+    from headway.runtime.health.asking import ask
+
+    port = _port(service)
+    if not port:
+        raise SettingsError(
+            f"The {service} of this machine cannot be asked: HEADWAY_{service.upper()}_HTTP_PORT "
+            "is 0. Set it to a port, for the service and for this command."
+        )
+    return ask(port, path)
+
+
+def _port(service: AskedService) -> int:
+    from headway.runtime.settings import configuration, worker
+    from headway.runtime.settings.parser import ParserSettings
+    from headway.runtime.settings.scheduler import SchedulerSettings
+
+    match service:
+        case AskedService.PARSER:
+            return configuration.read(ParserSettings).http_port
+        case AskedService.SCHEDULER:
+            return configuration.read(SchedulerSettings).http_port
+    return configuration.read(worker.WorkerSettings).http_port
+
+
+def _forker(socket: Path | None) -> "HealthCheck":
+    from headway.domain.errors import SettingsError
+    from headway.runtime.forker.ping import ping
+    from headway.runtime.forker.records import ForkerError
+    from headway.runtime.health.check import HealthCheck
+
+    if socket is None:
+        raise SettingsError("Name the socket of the fork server: --socket PATH.")
+    try:
+        return HealthCheck("fork server", True, f"answers; it serves {ping(socket)} supervisors")
+    except ForkerError as error:
+        return HealthCheck("fork server", False, str(error))

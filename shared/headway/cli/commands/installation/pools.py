@@ -1,0 +1,56 @@
+"""`headway pools`: how many tasks may run at a time, by pool."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.screen.output import Format, Output, tell
+
+app = typer.Typer(help="Pools: list, set and delete them.", no_args_is_help=True)
+
+COLUMNS = ("name", "slots", "running", "queued", "scheduled", "free", "description")
+
+
+@app.command("list")
+def list_pools(output: Output = Format.TABLE) -> None:
+    """List pools with their slots: in use, promised, and waited for."""
+    from dataclasses import asdict
+
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.scheduling import pools
+
+    with transaction() as conn:
+        rows = [{**asdict(pool), "free": pool.free} for pool in pools.list_all(conn)]
+    show(rows, COLUMNS, output)
+
+
+@app.command("set")
+def set_pool(
+    name: str,
+    slots: int,
+    description: Annotated[str, typer.Option(help="What the pool is for.")] = "",
+    include_deferred: Annotated[
+        bool, typer.Option(help="Whether deferred tasks hold their slots.")
+    ] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Create a pool, or change how many slots it has."""
+    from headway.actions.installation import pools
+    from headway.cli.input.session import actor, transaction
+
+    with transaction(changes=True) as conn:
+        pools.set_pool(conn, name, slots, description, actor(), include_deferred=include_deferred)
+    row = {"name": name, "slots": slots, "include_deferred": include_deferred}
+    tell(f"The pool {name} has {slots} slots.", row, output)
+
+
+@app.command()
+def delete(name: str, output: Output = Format.TABLE) -> None:
+    """Delete a pool; tasks that name it wait until it is there again."""
+    from headway.actions.installation import pools
+    from headway.cli.input.session import actor, transaction
+
+    with transaction(changes=True) as conn:
+        pools.delete_pool(conn, name, actor())
+    tell(f"The pool {name} is deleted.", {"name": name}, output)

@@ -1,0 +1,101 @@
+"""`headway worker`: run one, list them, have one drain."""
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.input.values import Reason
+from headway.cli.screen.output import Format, Output, tell
+
+app = typer.Typer(
+    help="Run a worker: it runs tasks. Or list the workers, or have one drain.",
+    invoke_without_command=True,
+)
+
+COLUMNS = (
+    "id",
+    "hostname",
+    "pid",
+    "slots",
+    "running",
+    "queues",
+    "draining",
+    "load",
+    "cpus",
+    "memory",
+    "memory_available",
+    "disk_free",
+    "beat_at",
+)
+_MB = 10**6
+
+
+@app.callback()
+def run(
+    context: typer.Context,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Work until nothing is queued, then end: 0 if no task failed for good, else 1.",
+        ),
+    ] = False,
+    patience: Annotated[
+        float, typer.Option(min=0, help="With --once: seconds without anything to do, to be sure.")
+    ] = 5.0,
+) -> None:
+    """Run a worker until it is told to stop."""
+    if context.invoked_subcommand is not None:
+        return
+    from headway.cli.input.installed import service
+    from headway.cli.input.session import database_url
+
+    idle = patience if once else None
+    raise typer.Exit(service("worker")(database_url(), idle))
+
+
+@app.command("list")
+def list_workers(output: Output = Format.TABLE) -> None:
+    """List the workers: slots, queues, what runs, what their machines have left."""
+    from headway.cli.input.session import transaction
+    from headway.cli.screen.output import show
+    from headway.db.reads import views
+
+    with transaction() as conn:
+        rows = [row for row in views.processes(conn) if row["kind"] == "worker"]
+    if output is Format.TABLE:
+        rows = [{**row, **_cells(row)} for row in rows]
+    show(rows, COLUMNS, output)
+
+
+@app.command()
+def drain(
+    worker: Annotated[int, typer.Argument(help="Its id, as `headway worker list` has it.")],
+    reason: Reason = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Have a worker take no more, finish what it has, and end."""
+    from headway.actions.installation.workers import drain_worker
+    from headway.cli.input.acting import act
+    from headway.cli.screen.changes import author
+
+    act(lambda conn: drain_worker(conn, worker, author(reason)))
+    said = f"Worker {worker} takes no more tasks; it ends when those that it has are done."
+    tell(said, {"id": worker, "draining": True}, output)
+
+
+def _cells(row: dict[str, object]) -> dict[str, object]:
+    """Return what a table shows of a worker's own report."""
+    report = row["report"] if isinstance(row["report"], dict) else {}
+    return {
+        "draining": "yes" if row["drain_asked_at"] else "",
+        "load": report.get("load", ""),
+        "cpus": report.get("cpus", ""),
+        "memory": _megabytes(report.get("memory_bytes")),
+        "memory_available": _megabytes(report.get("memory_available_bytes")),
+        "disk_free": _megabytes(report.get("disk_free_bytes")),
+    }
+
+
+def _megabytes(number: int | None) -> str:
+    return "" if number is None else f"{number // _MB:,} MB"

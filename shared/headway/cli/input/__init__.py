@@ -1,0 +1,1 @@
+"""What commands take in: typed values, a database session, a confirmation, Ctrl-C."""

@@ -1,0 +1,1 @@
+"""How one machine's services are launched: standalone, demo, forked services."""

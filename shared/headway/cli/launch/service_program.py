@@ -1,0 +1,38 @@
+"""What a forked service runs: `headway db migrate`, or the service itself."""
+
+import sys
+from functools import partial
+from typing import Final
+
+from headway.cli.input.installed import service
+from headway.cli.input.session import database_url
+from headway.cli.screen import errors
+from headway.runtime.processes import garbage
+from headway.runtime.processes.linux import become_undumpable
+
+MIGRATE: Final = ("db", "migrate")
+
+
+def main() -> None:
+    """Be `headway db migrate`, or the service of the command line's name: the stem's programs.
+
+    They do without the modules of all other commands.  The database is the launcher's own: its
+    PUBLIC gets no right.
+    """
+    garbage.hardly_ever()
+    become_undumpable()
+    command = sys.argv[1:]
+    errors.report(_migrate if command == [*MIGRATE] else partial(_serve, *command))
+    garbage.never_again()
+
+
+def _serve(name: str) -> None:
+    sys.exit(service(name)(database_url()))
+
+
+def _migrate() -> None:
+    from headway.cli.commands.installation.database import migrate
+    from headway.db.access import public_rights
+
+    public_rights.revoke(database_url())
+    migrate()

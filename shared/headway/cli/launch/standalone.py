@@ -1,0 +1,26 @@
+"""`headway standalone`: everything on one machine, until Ctrl-C."""
+
+import sys
+from pathlib import Path
+
+from headway.cli.input import interrupts
+from headway.cli.launch import stack
+from headway.domain.errors import SettingsError
+from headway.runtime.settings import configuration
+
+
+def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stack.nothing) -> int:
+    """Run until interrupted; return the exit status."""
+    if not dags.is_dir():
+        raise SettingsError(
+            f"There is no DAGs folder {dags.absolute()}; create it, or name another with --dags."
+        )
+    home = configuration.home()
+    with interrupts.ending_well(), stack.running(home, dags, schedulers, port, front) as services:
+        print(f"Headway runs the DAGs in {dags.absolute()}.")
+        print(f"State: {home}   service logs: {home / 'services'}")
+        print("In another terminal, here: `headway dags list`.  Ctrl-C stops everything.")
+        sys.stdout.flush()
+        stack.wait_for_interrupt(services)
+    print("Stopped.")
+    return 0

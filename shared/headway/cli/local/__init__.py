@@ -1,0 +1,1 @@
+"""`headway dags test`: a DAG in this process, without a database."""

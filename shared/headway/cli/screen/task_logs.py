@@ -1,0 +1,201 @@
+"""Print the logs of a task's attempts, also while they run."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from headway.cli.input.interrupts import ending_well
+from headway.cli.input.session import transaction
+from headway.cli.screen.log_following import FollowedTask, Follower
+from headway.cli.screen.terminal import on_terminal
+from headway.domain.errors import NotFoundError
+from headway.domain.states import TERMINAL, TaskState
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.escaping import visible
+from headway.runtime.logs.lines import LogLine, LogSource, decode, rendered
+from headway.runtime.logs.paths import LogKey, logs_folder
+from headway.runtime.logs.reading import LocalLogs, LogPlace, LogReader
+from headway.runtime.settings import configuration
+from headway.runtime.settings.logs import LogSettings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_COLOURING: Final = re.compile("\x1b\\[[0-9;:]*m")
+_LEVELS: Final = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """The task instance whose log is asked for, and which attempt; None for the last one."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int
+    attempt: int | None
+
+    def key(self, attempt: int) -> LogKey:
+        """Return the name of an attempt's log."""
+        return LogKey(self.dag_id, self.run_id, self.task_id, self.map_index, attempt)
+
+
+def print_log(request: LogRequest, *, raw: bool) -> None:
+    """Print the log of one attempt as far as it is there; NotFoundError when it is nowhere."""
+    with transaction() as conn:
+        standing = _standing(conn, request)
+    number = _one_of(list(standing.attempts), request)
+    key = request.key(number)
+    print_whole([key.relative, key.former], f"attempt {number}", raw=raw)
+
+
+def print_whole(logs: Sequence[Path], of: str, *, raw: bool) -> None:
+    """Print those of these logs that are there, one after the other, as far as they go.
+
+    NotFoundError, which says what they are of, when none is anywhere.
+    """
+    places = _places()
+    readers = [LogReader(log, places) for log in logs]
+    found = [reader for reader in readers if reader.place() is not None]
+    if not found:
+        raise NotFoundError(
+            f"The log of {of} is neither on this machine "
+            f"({logs_folder(configuration.home()) / logs[0]}) nor copied elsewhere"
+            f"{_elsewhere()}. Look on the host of the worker that ran it."
+        )
+    for reader in found:
+        _print(reader.lines(), raw=raw)
+        if rest := reader.rest():
+            _print([rest], raw=raw)
+
+
+def follow_log(request: LogRequest, *, raw: bool) -> None:
+    """Print what comes, until the attempt that was asked for has ended, or else the task has."""
+    never, places = Event(), _places()
+    with _looking(request) as look, ending_well():
+        follower = Follower(
+            look=look,
+            read=lambda number: _reader(request.key(number), places),
+            clock=SystemClock(),
+            only=request.attempt,
+            patience=2.0 + 2.0 * configuration.read(LogSettings).copy_interval,
+        )
+        while not follower.done:
+            _print(follower.step(), raw=raw)
+            sys.stdout.flush()
+            if follower.cut_short:
+                print(f"(Attempt {follower.cut_short}: {_NO_END})", file=sys.stderr)
+            follower.clock.wait(never, 0.0 if follower.done else follower.pause)
+
+
+def _reader(key: LogKey, places: Sequence[LogPlace]) -> LogReader:
+    former = LogReader(key.former, places)
+    return LogReader(key.relative, places) if former.place() is None else former
+
+
+_NO_END: Final = "its log has no end; its worker died, or has not copied the rest yet."
+
+
+@contextmanager
+def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
+    """Give out what asks the database how the task stands; one that is away is waited for."""
+    from sqlalchemy.exc import DBAPIError
+
+    from headway.cli.input.session import user_url
+    from headway.db.core import engine as engines
+
+    with transaction() as conn:
+        last = _standing(conn, request)
+    engine = engines.connect(user_url(), name="headway logs", pool_size=1)
+
+    def look() -> FollowedTask:
+        nonlocal last
+        try:
+            with engine.connect() as conn:
+                last = _standing(conn, request)
+        except DBAPIError as error:
+            if not engines.is_transient(error):
+                raise
+        return last
+
+    try:
+        yield look
+    finally:
+        engine.dispose()
+
+
+def _standing(conn: "Connection", request: LogRequest) -> FollowedTask:
+    from headway.actions.lookup import run_of
+    from headway.db.reads import views
+
+    names = (request.dag_id, request.run_id, request.task_id, request.map_index)
+    run_of(conn, request.dag_id, request.run_id)
+    state = views.task_state(conn, *names)
+    attempts = {
+        int(row["attempt"]): row["ended_at"] is not None
+        for row in views.attempts(conn, *names)
+        if row["started_at"] is not None
+    }
+    return FollowedTask(attempts, over=state is None or TaskState(state) in TERMINAL)
+
+
+def _one_of(started: list[int], request: LogRequest) -> int:
+    if not started:
+        raise NotFoundError(
+            f"No attempt of task {request.task_id!r} has started in that run; `headway tasks list "
+            f"{request.dag_id} {request.run_id}` shows how its tasks stand."
+        )
+    number = started[-1] if request.attempt is None else request.attempt
+    if number not in started:
+        raise NotFoundError(
+            f"Task {request.task_id!r} has no attempt {number} that has started; it has "
+            f"{', '.join(map(str, started))}."
+        )
+    return number
+
+
+def _places() -> list[LogPlace]:
+    local: list[LogPlace] = [LocalLogs(logs_folder(configuration.home()))]
+    remote = configuration.read(LogSettings).remote
+    return local if remote is None else [*local, RemoteLogs.at(remote)]
+
+
+def _elsewhere() -> str:
+    remote = configuration.read(LogSettings).remote
+    return " (HEADWAY_LOGS_REMOTE is not set)" if remote is None else f" ({remote})"
+
+
+def _print(lines: Iterable[bytes], *, raw: bool) -> None:
+    if raw:
+        for line in lines:
+            sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
+        return
+    coloured = on_terminal()
+    for line in lines:
+        for text in _shown(decode(line), coloured=coloured):
+            print(text)
+
+
+def _shown(line: LogLine, *, coloured: bool) -> Iterator[str]:
+    # What a task prints must not command the terminal; its colours only disturb.
+    texts = (visible(_COLOURING.sub("", text)) for text in rendered(line))
+    if not coloured:
+        yield from texts
+        return
+    for text in texts:
+        yield typer.style(text, fg=_colour(line), dim=line.source == LogSource.HEADWAY or None)
+
+
+def _colour(line: LogLine) -> str | None:
+    if line.source == LogSource.STDERR:
+        return "yellow"
+    return _LEVELS.get(line.level or "")

@@ -1,0 +1,1 @@
+"""Commands on connections, variables and keys."""

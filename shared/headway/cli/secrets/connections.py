@@ -1,0 +1,150 @@
+"""`headway connections`: where things outside are reached, and which DAGs may know."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli.input.values import Yes
+from headway.cli.screen.output import Format, Output
+from headway.cli.secrets import acts, secret_input
+from headway.cli.secrets.secret_input import AllDags, Dags, Description, From, ShowSecrets
+from headway.domain.errors import SecretError
+from headway.domain.variable import SecretKind
+
+if TYPE_CHECKING:
+    from headway.domain.connection import Connection
+
+app = typer.Typer(
+    help="Connections: add, list, show, delete, import, export, grant to DAGs.",
+    no_args_is_help=True,
+)
+
+KIND = SecretKind.CONNECTION
+Uri = Annotated[
+    str | None,
+    typer.Option(help="The whole as a URI. Others may see it here: prefer --from FILE."),
+]
+Password = Annotated[
+    bool, typer.Option("--password", help="Ask for a password; without a terminal, read stdin.")
+]
+Extra = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A file with a JSON object of all else.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="In place of what has the same name.")]
+
+FIELDS = ("name", "conn_type", "host", "login", "password", "port", "schema", "extra")
+
+
+@app.command("list")
+def list_connections(output: Output = Format.TABLE) -> None:
+    """List connections with the DAGs that may read them; nothing secret is shown."""
+    acts.show_all(KIND, output)
+
+
+@app.command()
+def add(  # noqa: PLR0913 - one parameter for each option
+    conn_id: str,
+    *,
+    source: From = None,
+    uri: Uri = None,
+    conn_type: Annotated[str | None, typer.Option(help="Such as spark, sc, k8s, postgres.")] = None,
+    host: Annotated[str | None, typer.Option(help="Its host.")] = None,
+    port: Annotated[int | None, typer.Option(help="Its port.")] = None,
+    login: Annotated[str | None, typer.Option(help="Who logs in.")] = None,
+    schema: Annotated[str | None, typer.Option(help="Its schema, or database.")] = None,
+    password: Password = False,
+    extra: Extra = None,
+    description: Description = None,
+    replace: Replace = False,
+) -> None:
+    """Add a connection: from a URI or JSON object (--from, --uri), or from its fields."""
+    from headway.domain.connection import Connection
+
+    fields = {"conn_type": conn_type, "host": host, "port": port, "login": login, "schema": schema}
+    given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    if sum([source is not None, uri is not None, bool(given or password or extra)]) != 1:
+        raise SecretError("Give --from, or --uri, or the fields, such as --conn-type and --host.")
+    if source is not None:
+        connection = Connection.from_text(conn_id, secret_input.read(source))
+    elif uri is not None:
+        connection = Connection.from_uri(conn_id, uri)
+    else:
+        if extra is not None:
+            given["extra"] = secret_input.read_object(extra)
+        if password:
+            given["password"] = secret_input.ask("Password")
+        connection = Connection.from_fields(conn_id, given)
+    secret_input.warn_if_short(connection.password)
+    acts.store([(connection, description)], replace=replace)
+    print(f"The connection {conn_id} is stored.")
+
+
+@app.command()
+def get(conn_id: str, show_secrets: ShowSecrets = False, output: Output = Format.TABLE) -> None:
+    """Show a connection; its password and the values of extra only with --show-secrets."""
+    from headway.cli.screen.output import show
+    from headway.domain.connection import Connection
+
+    found = acts.read(KIND, conn_id, whole=show_secrets)
+    assert isinstance(found, Connection)
+    show([_shown(found, whole=show_secrets)], FIELDS, output)
+
+
+@app.command()
+def delete(conn_id: str, yes: Yes = False) -> None:
+    """Delete a connection with its grants."""
+    acts.delete(KIND, conn_id, yes=yes)
+
+
+@app.command("import")
+def import_connections(
+    file: str,
+    replace: Replace = False,
+) -> None:
+    """Store connections from a JSON object: ids with a URI or an object each; - is stdin."""
+    from headway.domain.connection import Connection
+
+    found: list[tuple[Connection, str | None]] = []
+    for conn_id, value in secret_input.read_object(file).items():
+        if isinstance(value, str):
+            found.append((Connection.from_text(conn_id, value), None))
+        elif isinstance(value, Mapping):
+            found.append((Connection.from_fields(conn_id, value), None))
+        else:
+            raise SecretError(f"Connection {conn_id!r}: it must be a URI or an object of fields.")
+    acts.store(found, replace=replace)
+    print(f"{len(found)} connections are stored.")
+
+
+@app.command("export")
+def export_connections(file: str, show_secrets: ShowSecrets = False) -> None:
+    """Write all connections to a new file of mode 600, or to stdout (-), as import reads them."""
+    from headway.domain.connection import Connection
+
+    if not show_secrets:
+        raise SecretError("An export holds all passwords; add --show-secrets if that is meant.")
+    found = acts.read_all(KIND)
+    secret_input.write(
+        file, {it.conn_id: it.to_fields() for it in found if isinstance(it, Connection)}
+    )
+
+
+@app.command()
+def grant(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
+    """Let DAGs read a connection, wherever workers find it."""
+    acts.grant(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
+
+
+@app.command()
+def revoke(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
+    """Take grants back: those of DAGs, or the one of all DAGs."""
+    acts.revoke(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
+
+
+def _shown(connection: "Connection", *, whole: bool) -> dict[str, object]:
+    fields = dict.fromkeys(FIELDS) | {"name": connection.conn_id} | connection.to_fields()
+    if not whole:
+        fields["password"] = None if connection.password is None else "***"
+        fields["extra"] = dict.fromkeys(connection.extra, "***")
+    return fields

@@ -1,0 +1,36 @@
+"""What the services of one machine are started with."""
+
+from headway.cli.launch.stack import _programs
+from headway.db.access.logins import Login
+
+GIVEN = {
+    "PATH": "/bin",
+    "HEADWAY_CONN_PROVIDED": "http://me:secret@host",
+    "HEADWAY_VAR_PROVIDED": "secret",
+    "HEADWAY_SECRETS_KEYS": "id:secret",
+}
+URLS = {login: f"postgresql://{login}@host/name" for login in Login}
+
+
+def environments() -> dict[str, dict[str, str]]:
+    return {it.name: dict(it.environment) for it in _programs(GIVEN, URLS, schedulers=2)}
+
+
+def test_each_service_logs_in_as_what_it_is() -> None:
+    urls = {name: given["HEADWAY_DATABASE_URL"] for name, given in environments().items()}
+
+    assert urls == {
+        "parser": URLS[Login.PARSER],
+        "scheduler-1": URLS[Login.SCHEDULER],
+        "scheduler-2": URLS[Login.SCHEDULER],
+        "worker": URLS[Login.WORKER],
+    }
+
+
+def test_the_worker_alone_is_given_keys_connections_and_variables() -> None:
+    found = environments()
+
+    assert found["worker"].keys() == {*GIVEN, "HEADWAY_DATABASE_URL"}
+    for name in ("parser", "scheduler-1", "scheduler-2"):
+        assert found[name].keys() == {"PATH", "HEADWAY_DATABASE_URL"}
+        assert "secret" not in str(found[name])

@@ -1,0 +1,79 @@
+"""How people are told what attempts do in Spark, and how a run stands."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from headway.cli.screen.spark_figures import size, span, told
+from headway.cli.screen.watch_run import WatchedRun, line, table
+from headway.domain.spark_work import SparkFigures, SparkProgress
+
+PROGRESS = asdict(SparkProgress(stages=3, stages_done=1, tasks=40, tasks_done=12, rate=3.5))
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(None, "unknown"), (0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**50, "1024.0 TiB")],
+)
+def test_sizes(number: int | None, expected: str) -> None:
+    assert size(number) == expected
+
+
+def test_times() -> None:
+    assert (span(1234), span(None)) == ("1.2 s", "unknown")
+
+
+def test_progress_is_told_while_there_are_no_figures() -> None:
+    row = {"progress": PROGRESS, "figures": None}
+
+    assert told(row, ended=False) == "12/40 tasks in 1/3 stages, 3.5/s"
+    assert told(None, ended=False) is None
+    assert told({"progress": None, "figures": None}, ended=False) is None
+
+
+def test_figures_of_an_attempt_that_has_ended_without_any_are_unknown() -> None:
+    assert told({"progress": PROGRESS, "figures": None}, ended=True) == "unknown"
+    assert told(None, ended=True) is None
+
+
+def test_figures_are_told_with_a_warning_where_a_stage_is_skewed() -> None:
+    figures = SparkFigures(
+        tasks=8, executor_run_ms=2500, bytes_read=2048, spilled_bytes=10, skew=6.5, skew_stage=3
+    )
+
+    said = told({"progress": PROGRESS, "figures": asdict(figures)}, ended=True)
+
+    assert said == "8 tasks, 2.5 s, read 2.0 KiB, spilled 10 B, skew 6.5 in stage 3"
+    even = asdict(SparkFigures(tasks=8, bytes_written=1, skew=1.5, skew_stage=1))
+    assert told({"progress": None, "figures": even}, ended=True) == "8 tasks, 0.0 s, wrote 1 B"
+
+
+def sight(state: str = "running") -> WatchedRun:
+    tasks: list[dict[str, Any]] = [
+        {"task_id": "a", "map_index": -1, "state": "success", "attempt": 1},
+        {"task_id": "b", "map_index": 2, "state": "running", "attempt": 2},
+    ]
+    spark = {("b", 2): {"progress": PROGRESS, "figures": None}}
+    return WatchedRun("d", "r", state, tasks, spark)
+
+
+def test_a_run_in_one_line() -> None:
+    assert line(sight()) == (
+        "running: 1/2 tasks ended (1 running, 1 success) | b[2] 12/40 tasks in 1/3 stages, 3.5/s"
+    )
+    assert not sight().ended
+    assert sight("failed").ended
+
+
+def test_a_run_as_a_table_has_a_bar_for_what_runs_in_spark() -> None:
+    from rich.console import Console
+
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+    console.print(table(sight()))
+    text = console.export_text()
+
+    assert text.index("b[2]") < text.rindex("success")  # what runs comes first
+    (row,) = (line for line in text.splitlines() if "b[2]" in line)
+    assert "━" in row
+    assert "12/40 tasks in 1/3 stages, 3.5/s" in row
