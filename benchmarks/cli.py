@@ -15,7 +15,7 @@ from benchmarks.server import Database
 from benchmarks.shapes import Shape, spec, store, task
 from benchmarks.turns import turns
 from headway.db.access.logins import Login
-from headway.testing import seed
+from headway.testing.data import seed
 
 NAME: Final = "cli"
 REPEAT: Final = 7

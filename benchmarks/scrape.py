@@ -8,7 +8,7 @@ from benchmarks.report import Row
 from headway.metrics import catalogue
 from headway.metrics.exposition import Exposition
 from headway.metrics.metric import ServiceKind
-from headway.testing.metrics import filled
+from headway.testing.metrics.metrics import filled
 
 NAME = "scrape"
 TIMES = 50

@@ -14,7 +14,7 @@ from headway.db.access import migrate
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.postgres import ThrowawayPostgres
 
 ROLES: Final = (Login.PARSER, Login.SCHEDULER, Login.WORKER, Login.USER)
 PASSWORD: Final = "benchmark"

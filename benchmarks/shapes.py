@@ -11,7 +11,7 @@ from headway.db.scheduling import runs
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.testing import seed
+from headway.testing.data import seed
 from headway.timetables.base import DagRunInfo
 
 FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)

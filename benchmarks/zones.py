@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import process_time
 
 from benchmarks.report import Row
-from headway.testing.clock_changes import CRONS, distinct_windows, problems, zones
+from headway.testing.time.clock_changes import CRONS, distinct_windows, problems, zones
 
 NAME = "zones"
 

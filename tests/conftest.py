@@ -21,10 +21,10 @@ from tests.spark_classes import ready_java
 
 from headway.db.access import migrate
 from headway.db.core import engine as engines
-from headway.testing import modes
-from headway.testing.pgbouncer import PgBouncer, pgbouncer
-from headway.testing.postgres import ThrowawayPostgres, throwaway_postgres
-from headway.testing.required import fail_for_missing
+from headway.testing.database.pgbouncer import PgBouncer, pgbouncer
+from headway.testing.database.postgres import ThrowawayPostgres, throwaway_postgres
+from headway.testing.processes import modes
+from headway.testing.processes.required import fail_for_missing
 
 _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""

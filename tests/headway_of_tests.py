@@ -10,7 +10,8 @@ from functools import partial
 from headway.cli import main
 from headway.cli.launch import stack, standalone
 from headway.runtime.settings import configuration
-from headway.testing import modes, pgbouncer
+from headway.testing.database import pgbouncer
+from headway.testing.processes import modes
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from headway.embedded.java import find_java_home
-from headway.testing.environment import path_and_home
-from headway.testing.machine import PATIENCE
+from headway.testing.processes.environment import path_and_home
+from headway.testing.time.clock import PATIENCE
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 _GRACE: Final = 60.0

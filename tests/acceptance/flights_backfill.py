@@ -26,7 +26,8 @@ from tests.acceptance.tables import Tables, differences
 
 from headway.cli.launch.demo import DAG_ID, examples_folder
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.machine import Machine, until
+from headway.testing.services.machine import Machine
+from headway.testing.time.clock import until
 
 FIRST: Final = date(2013, 1, 1)
 WAYS: Final = ("single", "rollup", "single-killed", "rollup-killed")

@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import Final
 
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 BAG: Final = ("scheduler", "scheduler", "client", "worker")
 """What is killed, in an order that is drawn anew each time: all kinds within as many kills."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import verify
 
-from headway.testing.machine import Machine
-from headway.testing.spark_cluster import spark_cluster
+from headway.testing.services.machine import Machine
+from headway.testing.spark.spark_cluster import spark_cluster
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")

@@ -11,8 +11,8 @@ from tests.chaos.scene import Scene
 from tests.chaos.services import port_setting
 
 from headway.runtime.daemon.clock import Clock
-from headway.testing.alerts import RULES
-from headway.testing.prometheus import Prometheus, prometheus
+from headway.testing.metrics.alerts import RULES
+from headway.testing.metrics.prometheus import Prometheus, prometheus
 
 RAISES: Final[Mapping[str, str]] = {
     "kill worker": "HeadwayAttemptsLost",

@@ -28,11 +28,12 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing import invariants, logins
-from headway.testing.machine import processes_below, until
-from headway.testing.relay import Relay, relay
-from headway.testing.scraping import free_port
-from headway.testing.stack import environment_for
+from headway.testing.database import invariants, logins
+from headway.testing.database.relay import Relay, relay
+from headway.testing.metrics.scraping import free_port
+from headway.testing.services.machine import processes_below
+from headway.testing.services.stack import environment_for
+from headway.testing.time.clock import until
 
 CAST: Final = {
     "parser": (Login.PARSER, 2),

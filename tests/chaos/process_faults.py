@@ -15,7 +15,7 @@ from tests.chaos.lanes import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, THRESHOLD, Scene
 from tests.chaos.services import Service
 
-from headway.testing.machine import stands_still, thread_state
+from headway.testing.services.machine import stands_still, thread_state
 
 SomeService: TypeAlias = Generator[None, None, Service | None]
 

@@ -12,7 +12,7 @@ from tests.chaos.services import Fleet, Service
 
 from headway.db.core.engine import is_transient
 from headway.embedded.postgres import PostgresServer
-from headway.testing.relay import Relay
+from headway.testing.database.relay import Relay
 
 LEASE: Final = 8.0
 LEASE_GRACE: Final = 2.0

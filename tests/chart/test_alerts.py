@@ -5,7 +5,7 @@ import json
 import yaml
 from tests.chart.rendering import CHART, of_kind, rendered
 
-from headway.testing.alerts import RULES
+from headway.testing.metrics.alerts import RULES
 
 PAGES = "https://git.example.org/headway/docs/runbook/"
 

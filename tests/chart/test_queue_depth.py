@@ -11,8 +11,8 @@ from headway.db.access.logins import Login
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.logins import bare_connection
+from headway.testing.data import seed
+from headway.testing.database.logins import bare_connection
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.replica import Replica
 

@@ -21,8 +21,8 @@ from headway.embedded.account import give, server_account
 from headway.embedded.postgres import HOST, PostgresServer, choose_port
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
-from headway.testing.pgbouncer import wait_until_ready
-from headway.testing.required import required_program
+from headway.testing.database.pgbouncer import wait_until_ready
+from headway.testing.processes.required import required_program
 
 NAME = "localhost"
 """What the certificates are for; the servers listen at the address of that name."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headway.testing.images import built_images
-from headway.testing.podman import Podman
+from headway.testing.containers.images import built_images
+from headway.testing.containers.podman import Podman
 
 TARGETS = ("headway", "headway-spark")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway import __version__
-from headway.testing.podman import Podman
+from headway.testing.containers.podman import Podman
 
 pytestmark = pytest.mark.images
 

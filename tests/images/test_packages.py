@@ -2,8 +2,8 @@
 
 import pytest
 
-from headway.testing.images import image_with_packages
-from headway.testing.podman import ISOLATED, Podman
+from headway.testing.containers.images import image_with_packages
+from headway.testing.containers.podman import ISOLATED, Podman
 
 pytestmark = pytest.mark.images
 

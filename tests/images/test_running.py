@@ -11,10 +11,10 @@ import pytest
 
 from headway import __version__
 from headway.runtime.sandbox import landlock
-from headway.testing.contained import Contained, standalone
-from headway.testing.images import namespaces_refused
-from headway.testing.machine import until
-from headway.testing.podman import ISOLATED, Podman
+from headway.testing.containers.contained import Contained, standalone
+from headway.testing.containers.images import namespaces_refused
+from headway.testing.containers.podman import ISOLATED, Podman
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.images
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from headway import __version__
-from headway.testing.images import bill_of_materials
-from headway.testing.podman import Podman
+from headway.testing.containers.images import bill_of_materials
+from headway.testing.containers.podman import Podman
 
 pytestmark = pytest.mark.images
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.images import postgres_image
-from headway.testing.machine import until
-from headway.testing.podman import Podman
+from headway.testing.containers.images import postgres_image
+from headway.testing.containers.podman import Podman
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.images
 
@@ -22,7 +22,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 import psycopg2
-from headway.testing.postgres import throwaway_postgres
+from headway.testing.database.postgres import throwaway_postgres
 
 with throwaway_postgres(None, Path(sys.argv[1])) as server:
     url = server.create_database("mine").replace("+psycopg2", "")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headway import __version__
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 pytestmark = pytest.mark.images
 

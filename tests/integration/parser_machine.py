@@ -14,7 +14,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.fork_server import ParserHost
 from headway_parser.manager import DagFileProcessorManager

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
-from headway.testing import seed
+from headway.testing.data import seed
 
 _BULK = text("SET LOCAL session_replication_role = replica")
 _RUN = text("""

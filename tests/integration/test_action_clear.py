@@ -16,8 +16,8 @@ from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

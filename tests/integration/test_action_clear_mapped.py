@@ -12,8 +12,8 @@ from headway.decide.changes.clear import Selection
 from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import TaskState
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 NONE = TaskState.NONE

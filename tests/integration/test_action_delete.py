@@ -20,9 +20,9 @@ from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import RunState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before, waiting, waiting_before
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before, waiting, waiting_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

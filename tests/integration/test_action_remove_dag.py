@@ -13,10 +13,10 @@ from headway.db.access.logins import Login
 from headway.db.users import removal
 from headway.db.users.removal import Extent
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before, waiting
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before, waiting
+from headway.testing.database.logins import logged_in
 
 ANN = Author("user:ann", "not needed")
 END = text("UPDATE dag_run SET state = 'success', ended_at = now()")

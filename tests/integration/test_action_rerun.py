@@ -22,10 +22,10 @@ from headway.domain.errors import NotFoundError
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before, waiting, waiting_before
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before, waiting, waiting_before
+from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

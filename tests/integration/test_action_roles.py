@@ -29,9 +29,9 @@ from headway.domain.dag.spec import MapInput, TimetableSpec
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica
 

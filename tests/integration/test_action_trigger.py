@@ -12,7 +12,7 @@ from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.errors import ConflictError
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 

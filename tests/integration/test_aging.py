@@ -12,7 +12,7 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.dag.weights import WeightRule
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs

@@ -13,10 +13,10 @@ from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health
 from headway.runtime.health.server import HealthServer, start
-from headway.testing.alerts import RULES, impatient
-from headway.testing.machine import until
-from headway.testing.prometheus import Prometheus, prometheus
-from headway.testing.scraping import free_port
+from headway.testing.metrics.alerts import RULES, impatient
+from headway.testing.metrics.prometheus import Prometheus, prometheus
+from headway.testing.metrics.scraping import free_port
+from headway.testing.time.clock import until
 
 ALERTS = {rule["alert"] for rule in yaml.safe_load(RULES.read_text())["groups"][0]["rules"]}
 ABSENT = "HeadwayNoScheduler"

@@ -15,8 +15,8 @@ from headway.db.core import engine as engines
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
-from headway.testing import seed
-from headway.testing.interleaving import at_statement
+from headway.testing.data import seed
+from headway.testing.database.interleaving import at_statement
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

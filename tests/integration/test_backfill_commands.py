@@ -15,7 +15,7 @@ from headway.cli.screen import watch_backfill
 from headway.db.scheduling import queued_runs, runs
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState
-from headway.testing import seed
+from headway.testing.data import seed
 
 NOW = seed.START + 30 * seed.DAY
 CREATE = ("backfill", "create", "etl", "--from", "2024-01-01", "--to", "2024-01-02", "--no-wait")

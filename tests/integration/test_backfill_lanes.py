@@ -17,8 +17,8 @@ from headway.decide.scheduling.admit import READ_AHEAD, Limit
 from headway.domain.backfill import Reprocess
 from headway.domain.dag.spec import DEFAULT_QUEUE, DagSpec
 from headway.domain.states import RunState
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

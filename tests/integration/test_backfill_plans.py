@@ -30,9 +30,14 @@ from headway.domain.dag.catchup import Catchup
 from headway.domain.dag.spec import DagSpec, MapInput, TimetableSpec
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState, TaskState
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked, waiting
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import (
+    in_background,
+    just_before,
+    wait_until_blocked,
+    waiting,
+)
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs

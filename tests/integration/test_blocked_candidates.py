@@ -10,7 +10,7 @@ from headway.db.core import processes
 from headway.db.users import dag_changes
 from headway.decide.scheduling.admit import READ_AHEAD
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica

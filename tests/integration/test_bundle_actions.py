@@ -11,7 +11,7 @@ from headway.db.core.processes import Identity
 from headway.db.parsing import bundles
 from headway.db.reads import bundle_views, dag_file_views
 from headway.domain.errors import ConflictError, NotFoundError
-from headway.testing import seed
+from headway.testing.data import seed
 
 ANN = Author("user:ann", "moved away")
 

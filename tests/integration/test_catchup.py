@@ -30,12 +30,12 @@ from headway.domain.states import Outcome, RunType
 from headway.metrics.scheduler import RUNS_ENDED
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.clock import FakeClock, SetClock
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before
-from headway.testing.logins import logged_in
-from headway.testing.metrics import value
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before
+from headway.testing.database.logins import logged_in
+from headway.testing.metrics.metrics import value
+from headway.testing.time.clock import FakeClock, SetClock
 from headway.timetables.base import DagRunInfo
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs

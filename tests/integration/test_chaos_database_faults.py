@@ -12,8 +12,8 @@ from tests.chaos.scene import Scene
 from tests.chaos.services import Fleet
 
 from headway.embedded.postgres import PostgresServer
-from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.data import seed
+from headway.testing.time.clock import FakeClock
 
 
 @pytest.fixture

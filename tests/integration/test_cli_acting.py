@@ -15,9 +15,9 @@ from headway.cli.main import app
 from headway.db.core import notices
 from headway.db.core.notices import Notice
 from headway.domain.errors import ConflictError, DatabaseError
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import waiting
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import waiting
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 EVENT = text("INSERT INTO event (actor, action) VALUES ('user:ann', 'test')")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from headway.cli.main import app
 from headway.domain.dag.catchup import Catchup
 from headway.domain.dag.spec import TimetableSpec
-from headway.testing import seed
+from headway.testing.data import seed
 
 NOW = datetime.fromisoformat("2026-03-07T12:00Z")
 WEEKDAYS = replace(

@@ -15,7 +15,8 @@ from headway.cli.main import app
 from headway.cli.screen.output import Format
 from headway.db.access.logins import Login
 from headway.domain.errors import HeadwayError
-from headway.testing import logins, seed
+from headway.testing.data import seed
+from headway.testing.database import logins
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 BACKFILL = "backfill create"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from headway.cli.local.dag_test import run_dag
 from headway.cli.main import app
-from headway.testing import seed
+from headway.testing.data import seed
 
 CANARY = "canary-8f1e-0c5d"
 

@@ -15,8 +15,8 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 OLD = seed.dag(seed.task("a"), replace(seed.task("b", "a"), retries=1))

@@ -13,7 +13,7 @@ from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.bundle.bundle_code import BundleCode
 from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.harness.loading import load_dag_file
-from headway.testing.version_code import store
+from headway.testing.data.version_code import store
 from headway_worker.supply import WorkerSupply
 
 FILES = {

@@ -16,8 +16,8 @@ from headway.db.core import notices
 from headway.db.core.notices import SCHEDULER
 from headway.domain.errors import DatabaseError
 from headway.runtime.daemon.bell import Bell
-from headway.testing import modes
-from headway.testing.pgbouncer import PgBouncer
+from headway.testing.database.pgbouncer import PgBouncer
+from headway.testing.processes import modes
 
 PATIENCE = 20.0
 LISTENERS = text("""

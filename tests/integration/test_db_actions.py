@@ -18,8 +18,8 @@ from headway.db.scheduling.pools import Pool
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 NOW = seed.START + 10 * seed.DAY + timedelta(hours=6)
 ANN = "user:ann"

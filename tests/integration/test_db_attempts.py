@@ -15,8 +15,8 @@ from headway.db.execution.attempts import Claimed, Report
 from headway.domain.dag.retry import Next
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunType, TaskState
-from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, just_before, wait_until_blocked
 
 FAILED = Next(TaskState.FAILED)
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(seconds=90))

@@ -22,9 +22,9 @@ from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
 from headway.domain.variable import SecretKind, StoredVariable
 from headway.runtime.secrets.keyring import KeyRing, new_key
-from headway.testing import seed
-from headway.testing.callbacks import ALL, caring, report, rows, runs
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.data.callbacks import ALL, caring, report, rows, runs
+from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 

@@ -17,9 +17,9 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
-from headway.testing.callbacks import ALL, caring, report, rows, runs
-from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.data.callbacks import ALL, caring, report, rows, runs
+from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.time_out import time_out

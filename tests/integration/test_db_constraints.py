@@ -12,8 +12,8 @@ from headway.db.execution.attempts import Report
 from headway.db.scheduling import tasks
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
-from headway.testing.forced import UNGUARDED
+from headway.testing.data import seed
+from headway.testing.data.forced import UNGUARDED
 
 
 @pytest.fixture

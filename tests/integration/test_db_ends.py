@@ -12,8 +12,8 @@ from headway.db.execution import attempts, leases
 from headway.db.execution.attempts import Report
 from headway.domain.dag.retry import Next
 from headway.domain.states import TERMINAL, Outcome, TaskState
-from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, just_before, wait_until_blocked
 
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(seconds=90))
 FAILED = Next(TaskState.FAILED)

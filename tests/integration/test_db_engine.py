@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 from headway.db.core import engine as engines
 from headway.db.core.engine import is_transient, reader
 from headway.domain.errors import DatabaseError, ReplicaError
-from headway.testing import modes
-from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.processes import modes
 
 END_ALL = text("""
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()

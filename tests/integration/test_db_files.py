@@ -14,8 +14,8 @@ from headway.db.reads import dag_file_views
 from headway.domain.dag.notifiers import NotifierSpec
 from headway.domain.errors import FencedError
 from headway.serialization import codec
-from headway.testing import seed
-from headway.testing.interleaving import wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import wait_until_blocked
 from headway_parser.taking import Published
 
 

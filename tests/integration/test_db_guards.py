@@ -22,9 +22,9 @@ from headway.domain.states import Phase, Role
 from headway.metrics.process import ILLEGAL_TRANSITIONS
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.loop import Found, Loop
-from headway.testing.interleaving import in_background, wait_until_blocked
-from headway.testing.logins import logged_in
-from headway.testing.metrics import total
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.logins import logged_in
+from headway.testing.metrics.metrics import total
 
 # One row for each state, whatever the guards and foreign keys say.
 ROWS: Final = {

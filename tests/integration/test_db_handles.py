@@ -23,8 +23,8 @@ from headway.domain.errors import ConflictError
 from headway.domain.states import OnLost, Outcome, TaskState
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.invariants import violations
+from headway.testing.data import seed
+from headway.testing.database.invariants import violations
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica

@@ -17,10 +17,10 @@ from headway.db.core import processes
 from headway.db.scheduling import schedulers
 from headway.db.schema import METADATA
 from headway.domain.errors import ConflictError, DatabaseError
-from headway.testing import seed
-from headway.testing.interleaving import in_background, wait_until_blocked
-from headway.testing.logins import bare_connection
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.logins import bare_connection
+from headway.testing.database.postgres import ThrowawayPostgres
 
 REVISION: Final = '''
 """What the next release changes."""

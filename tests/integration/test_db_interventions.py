@@ -8,8 +8,8 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.decide.changes.intervene import Intervention
 from headway.domain.states import Role, TaskState
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 BY = ("user:ann", "test", None)
 

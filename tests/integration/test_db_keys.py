@@ -13,10 +13,10 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError
 from headway.domain.states import TERMINAL, TaskState
-from headway.testing import seed
-from headway.testing.earlier import put
-from headway.testing.logins import bare_connection
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.data import seed
+from headway.testing.database.earlier import put
+from headway.testing.database.logins import bare_connection
+from headway.testing.database.postgres import ThrowawayPostgres
 
 WAKE: Final = "INSERT INTO wake (dag_run_id, task_id, state) VALUES (1, 'work', '{state}')"
 

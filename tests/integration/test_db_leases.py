@@ -14,8 +14,8 @@ from headway.db.recovery.lost_attempts import LostAttempt
 from headway.decide.scheduling.lost import SilenceCount
 from headway.domain.dag.retry import MOST_LOSSES, after_loss
 from headway.domain.states import OnLost, Outcome, TaskState
-from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, just_before, wait_until_blocked
 
 HOUR = 3600.0
 

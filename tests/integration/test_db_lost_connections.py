@@ -13,8 +13,8 @@ from headway.db.core.engine import reader
 from headway.db.core.notices import WORKER, Listener
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.loop import Pace
-from headway.testing import modes
-from headway.testing.machine import until
+from headway.testing.processes import modes
+from headway.testing.time.clock import until
 
 PID = text("SELECT pg_backend_pid()")
 LISTENING = text("""

@@ -17,9 +17,9 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
-from headway.testing.earlier import put
-from headway.testing.interleaving import in_background, wait_until_blocked
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.earlier import put
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.postgres import ThrowawayPostgres
 
 NEXT_REVISION = '''
 """What the next release adds."""

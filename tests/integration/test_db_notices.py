@@ -12,7 +12,7 @@ from headway.db.core import notices
 from headway.db.core.notices import SCHEDULER, STOP, WORKER, Listener, Notice, NoticeSender
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.loop import Pace
-from headway.testing import modes
+from headway.testing.processes import modes
 
 PATIENCE = 20.0
 LISTENERS = text("""

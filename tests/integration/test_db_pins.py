@@ -14,8 +14,8 @@ from headway.db.parsing import pins
 from headway.db.parsing.pins import WantedParse
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.spec import DagSpec
-from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, just_before, wait_until_blocked
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 

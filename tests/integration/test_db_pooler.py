@@ -14,9 +14,9 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.domain.errors import DatabaseError
 from headway.runtime.daemon.bell import Bell
-from headway.testing import seed
-from headway.testing.pgbouncer import PgBouncer
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.data import seed
+from headway.testing.database.pgbouncer import PgBouncer
+from headway.testing.database.postgres import ThrowawayPostgres
 
 SEEN = text("""
     SELECT pg_backend_pid() AS pid, current_setting('transaction_isolation') AS isolation,

@@ -13,8 +13,8 @@ from headway.db.core import engine as engines
 from headway.db.core import prepared
 from headway.db.core.engine import is_transient, reader
 from headway.db.core.prepared import FRESH, hot
-from headway.testing.clock import FakeClock
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.time.clock import FakeClock
 
 DOUBLE = hot("SELECT 2 * CAST(:number AS int)")
 MEMBERS = hot("SELECT unnest(CAST(:names AS text[]))")

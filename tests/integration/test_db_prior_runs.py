@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.execution import prior_runs
 from headway.domain.interval import DataInterval, PriorRun
-from headway.testing import seed
+from headway.testing.data import seed
 
 STARTED = seed.START + 30 * seed.DAY
 

@@ -7,8 +7,8 @@ from headway.db.core import identity, processes
 from headway.db.core.processes import DeadProcess, Identity, ProcessClock
 from headway.db.reads import views
 from headway.domain.errors import FencedError
-from headway.testing import seed
-from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, wait_until_blocked
 
 HOUR = 3600.0
 

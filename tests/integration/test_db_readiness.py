@@ -13,9 +13,9 @@ from headway.db.core import engine as engines
 from headway.db.core import processes
 from headway.db.core.processes import Identity
 from headway.runtime.health import HealthCheck
-from headway.testing import seed
-from headway.testing.logins import logged_in
-from headway.testing.relay import relay
+from headway.testing.data import seed
+from headway.testing.database.logins import logged_in
+from headway.testing.database.relay import relay
 
 NEWER = text("UPDATE alembic_version SET version_num = '9999'")
 UNMIGRATED = text("DROP TABLE alembic_version")

@@ -19,9 +19,9 @@ from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunType
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
-from headway.testing import seed
-from headway.testing.interleaving import just_before, waiting_before
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before, waiting_before
+from headway.testing.database.logins import logged_in
 from headway_parser.retention import prune
 
 AGE = text("""

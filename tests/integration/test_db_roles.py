@@ -23,8 +23,8 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
-from headway.testing.logins import bare_connection, logged_in
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.logins import bare_connection, logged_in
+from headway.testing.database.postgres import ThrowawayPostgres
 
 DOCS: Final = Path(__file__).parents[2] / "docs" / "grants.md"
 REFUSED: Final = "42501"

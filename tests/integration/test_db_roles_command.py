@@ -14,8 +14,8 @@ from headway.cli.main import app
 from headway.db.access import grants_page, migrate, roles
 from headway.db.access.logins import Login
 from headway.runtime.settings import configuration
-from headway.testing import logins
-from headway.testing.logins import bare_connection
+from headway.testing.database import logins
+from headway.testing.database.logins import bare_connection
 
 
 @pytest.fixture(autouse=True)

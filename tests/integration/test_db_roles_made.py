@@ -14,8 +14,8 @@ from headway.db.access import grants, guards, migrate, roles
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
-from headway.testing.interleaving import in_background, wait_until_blocked
-from headway.testing.postgres import CARELESS, ThrowawayPostgres
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.postgres import CARELESS, ThrowawayPostgres
 
 DATABASES: Final = text("SELECT datname FROM pg_database WHERE datname LIKE 'of_%'")
 ROLES: Final = text("SELECT rolname FROM pg_roles WHERE rolname ~ '^(headway_|tenant)'")

@@ -16,7 +16,7 @@ from headway.db.access import grants
 from headway.db.access.grants import Privilege
 from headway.db.access.grants_matrix import TABLES
 from headway.db.access.logins import Login
-from headway.testing.sql_in_use import statements
+from headway.testing.database.sql_in_use import statements
 
 PARTS: Final[Mapping[Login, Collection[str]]] = {
     Login.PARSER: ["headway_parser"],

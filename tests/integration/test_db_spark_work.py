@@ -19,7 +19,7 @@ from headway.decide.changes.clear import Selection
 from headway.domain.dag.retry import Next
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 
 HALF = SparkProgress(stages=2, tasks=10, tasks_done=5, rate=2.5)
 TOOK = SparkFigures(tasks=10, executor_run_ms=100, bytes_read=7, peak_memory_bytes=50, skew=2.0)

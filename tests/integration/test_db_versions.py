@@ -14,7 +14,7 @@ from headway.domain.dag.trigger_rules import TriggerRule
 from headway.serialization import codec
 from headway.serialization.codec import LATER_OF_TASKS
 from headway.serialization.manifest import manifest_hash
-from headway.testing import seed
+from headway.testing.data import seed
 
 SPEC = seed.dag(
     replace(seed.task("extract"), queue="big", priority_weight=7),

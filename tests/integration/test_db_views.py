@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from headway.db.reads import views
-from headway.testing import seed
+from headway.testing.data import seed
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 

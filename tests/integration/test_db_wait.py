@@ -17,10 +17,9 @@ from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
 from headway.runtime.daemon.bell import Bell
-from headway.testing.clock import ExpiringClock
-from headway.testing.machine import until
-from headway.testing.postgres import ThrowawayPostgres
-from headway.testing.relay import relay
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.database.relay import relay
+from headway.testing.time.clock import ExpiringClock, until
 
 NEWER = text("UPDATE alembic_version SET version_num = '9999'")
 OLDER = text("UPDATE alembic_version SET version_num = '0001'")

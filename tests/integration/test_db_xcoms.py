@@ -15,7 +15,7 @@ from headway.domain.arguments import JsonValue
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import MapInput
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 
 AT_ONCE = Next(TaskState.UP_FOR_RETRY, timedelta(0))
 

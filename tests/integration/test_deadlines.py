@@ -24,9 +24,9 @@ from headway.db.scheduling import missed_deadlines, queued_runs, runs
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.dag.spec import DagSpec
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.replica import Replica
@@ -268,7 +268,7 @@ from datetime import datetime
 from headway.db.core import engine as engines
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.configuration import read
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.replica import Replica
 

@@ -14,8 +14,8 @@ from sqlalchemy import Engine, text
 from headway.db.access import public_rights
 from headway.db.access.logins import Login
 from headway.runtime.settings import configuration
-from headway.testing import logins
-from headway.testing.machine import until
+from headway.testing.database import logins
+from headway.testing.time.clock import until
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from headway.db.core import engine as engines
 from headway.doctor import rights, server
 from headway.doctor.finding import DatabaseCheck, Examined, Finding
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.logins import bare_connection
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.logins import bare_connection
+from headway.testing.database.postgres import ThrowawayPostgres
 
 FILLING = {
     "PUBLIC temporary tables": "CREATE TEMPORARY TABLE mine (id int)",

@@ -14,7 +14,7 @@ from headway.db.scheduling import runs
 from headway.decide.changes.intervene import Intervention
 from headway.domain.dag.retry import after_loss
 from headway.domain.states import Outcome, Role, RunState, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 
 SET_BACK = (
     text("UPDATE task_attempt SET started_at = now() + interval '1 hour'"),

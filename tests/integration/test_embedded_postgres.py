@@ -17,7 +17,7 @@ import pytest
 
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import HOST, PostgresServer
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 LAUNCHER = """
 import signal, sys

@@ -6,7 +6,7 @@ from sqlalchemy.exc import OperationalError
 
 from headway.db.access import migrate
 from headway.db.core import engine as engines
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.postgres import ThrowawayPostgres
 
 
 def test_a_test_gets_a_migrated_database(engine: Engine) -> None:

@@ -22,8 +22,8 @@ from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.schedule_tasks import schedule_retries
 from headway_scheduler.replica import Replica
 

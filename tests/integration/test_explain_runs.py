@@ -18,7 +18,7 @@ from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.errors import NotFoundError
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.start_runs import start_runs

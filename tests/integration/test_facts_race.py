@@ -17,8 +17,8 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
-from headway.testing.interleaving import at_statement, just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import at_statement, just_before
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 from headway_scheduler.specs import Specs

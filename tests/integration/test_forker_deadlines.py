@@ -20,7 +20,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import Child, ChildLimits, ChildSpec, Exit, Forker, ForkerError, client
 from headway.runtime.processes.frames import receive_frame, send_frame, send_message
 from headway.runtime.sandbox.trial import can_live_apart
-from headway.testing.task_processes import find
+from headway.testing.processes.task_processes import find
 
 LONG = 30.0
 SHORT = 1.5

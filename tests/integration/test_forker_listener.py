@@ -21,8 +21,8 @@ from headway.runtime.forker.listener import _MOST_NEWCOMERS
 from headway.runtime.forker.ping import ping
 from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Sandbox
-from headway.testing.machine import until
-from headway.testing.sandboxes import LONG, outcomes, spawn
+from headway.testing.processes.sandboxes import LONG, outcomes, spawn
+from headway.testing.time.clock import until
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}

@@ -15,9 +15,9 @@ from headway.runtime.forker import ChildLimits, ChildSpec, Exit, Forker, ForkerE
 from headway.runtime.processes.frames import receive_frame
 from headway.runtime.processes.linux import become_dumpable, become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox
-from headway.testing import sandboxes
-from headway.testing.postgres import ThrowawayPostgres
-from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.processes import sandboxes
+from headway.testing.processes.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
 
 
 def start(layers: Iterable[Layer]) -> Forker:

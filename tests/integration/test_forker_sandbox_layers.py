@@ -17,8 +17,8 @@ import pytest
 from headway.runtime.forker import Forker
 from headway.runtime.processes.linux import become_dumpable, become_undumpable, is_dumpable
 from headway.runtime.sandbox import Layer, Sandbox
-from headway.testing import sandboxes
-from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
+from headway.testing.processes import sandboxes
+from headway.testing.processes.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -212,7 +212,7 @@ import json, os, sys
 from pathlib import Path
 from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.sandbox import Sandbox, privileges
-from headway.testing import sandboxes
+from headway.testing.processes import sandboxes
 privileges.drop_bounding_set()
 privileges.renounce()
 if sys.argv[2] == "undumpable":
@@ -300,7 +300,7 @@ SCRIPT = """
 import json, os, sys
 from pathlib import Path
 from headway.runtime.sandbox import Sandbox
-from headway.testing import sandboxes
+from headway.testing.processes import sandboxes
 forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), Sandbox())
 attempts = [("surroundings",), ("capabilities",), ("kill", os.getpid(), 0),
             ("read", f"/proc/{os.getpid()}/environ"), ("daemon",)]
@@ -355,7 +355,7 @@ PRIVATE = """
 import json, os, sys, tempfile
 from pathlib import Path
 from headway.runtime.sandbox import Sandbox
-from headway.testing import sandboxes
+from headway.testing.processes import sandboxes
 forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), Sandbox())
 with tempfile.TemporaryDirectory() as private:
     users = []
@@ -379,7 +379,7 @@ import json, os, signal, sys, time
 from pathlib import Path
 from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
-from headway.testing import sandboxes
+from headway.testing.processes import sandboxes
 layers = sandboxes.EVERY - {Layer.NAMESPACE, Layer.PROC}
 forker = sandboxes.start(layers, Path(sys.argv[1]), dict(os.environ), Sandbox())
 child = sandboxes.spawn(forker, "attempt", attempts=[["surroundings"]], stay=True)

@@ -11,8 +11,8 @@ import pytest
 from headway.runtime.forker import Child, Exit, Forker
 from headway.runtime.processes.frames import receive_frame
 from headway.runtime.sandbox import Layer, Sandbox
-from headway.testing import sandboxes
-from headway.testing.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
+from headway.testing.processes import sandboxes
+from headway.testing.processes.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
 
 CLOSING = 4.0
 """Seconds before anything must be killed when a forker is closed."""

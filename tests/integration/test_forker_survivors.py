@@ -17,7 +17,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.runtime.sandbox.trial import can_live_apart
-from headway.testing.task_processes import find
+from headway.testing.processes.task_processes import find
 
 LONG = 20.0
 HERE = Path(__file__).parent

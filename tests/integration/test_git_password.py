@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from headway.testing.required import required_program
+from headway.testing.processes.required import required_program
 from headway_parser.bundles.git_command import GitCommand, GitError
 from headway_parser.bundles.git_login import without_passwords
 

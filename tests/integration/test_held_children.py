@@ -10,7 +10,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.services import ServiceGroup, ServiceProgram
 from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork, Service, ServiceOrder
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 SERVICE = """
 import sys

@@ -29,9 +29,9 @@ from headway.domain.spark_work import SparkProgress
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing import callbacks, seed
-from headway.testing.forced import UNGUARDED
-from headway.testing.logins import entered, logged_in
+from headway.testing.data import callbacks, seed
+from headway.testing.data.forced import UNGUARDED
+from headway.testing.database.logins import entered, logged_in
 from headway_worker.callbacks.clerk import CallbackDatabase
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache

@@ -5,8 +5,8 @@ from sqlalchemy import Engine, text
 
 from headway.db.core import processes
 from headway.domain.errors import FencedError
-from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.data import seed
+from headway.testing.time.clock import FakeClock
 from headway_scheduler.housekeeping import Housekeeping
 from headway_scheduler.replica import Replica
 

@@ -21,9 +21,8 @@ from headway.runtime.processes.starting import run_to_end, uninterrupted
 from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork
 from headway.sdk.running.task_runtime import SparkApplication
-from headway.testing.clock import FakeClock
-from headway.testing.finalized import Finalized
-from headway.testing.machine import until
+from headway.testing.processes.finalized import Finalized
+from headway.testing.time.clock import FakeClock, until
 from headway_worker.spark.connection import SparkConnection
 from headway_worker.spark.driver import Submission, SubmitSettings
 

@@ -9,8 +9,8 @@ from sqlalchemy import Engine, text
 
 from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.domain.errors import ConflictError
-from headway.testing import seed
-from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
 

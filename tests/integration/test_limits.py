@@ -12,7 +12,7 @@ from headway.db.core.processes import Identity
 from headway.db.scheduling import demand
 from headway.db.users import dag_changes, pools
 from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInput
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica

@@ -14,8 +14,8 @@ from headway.db.scheduling import dags, free_slots, pools, queued_runs
 from headway.decide.scheduling.admit import Budget, Limit
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput
 from headway.domain.states import RunState
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

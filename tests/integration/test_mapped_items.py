@@ -18,7 +18,7 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_worker.items import MappedItems
 
 AT_ONCE = Next(TaskState.UP_FOR_RETRY, timedelta(0))

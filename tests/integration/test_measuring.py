@@ -14,9 +14,10 @@ from headway.domain.states import Outcome, TaskState
 from headway.metrics import database, scheduler
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import logins, seed
-from headway.testing.clock import FakeClock
-from headway.testing.metrics import value
+from headway.testing.data import seed
+from headway.testing.database import logins
+from headway.testing.metrics.metrics import value
+from headway.testing.time.clock import FakeClock
 from headway_scheduler.measuring import (
     OF_TABLES,
     Measurement,

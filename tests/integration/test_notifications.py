@@ -32,9 +32,9 @@ from headway.domain.variable import SecretKind, StoredVariable
 from headway.runtime.secrets.keyring import KeyRing, new_key
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing import callbacks, seed
-from headway.testing.interleaving import in_background, wait_until_blocked
-from headway.testing.logins import logged_in
+from headway.testing.data import callbacks, seed
+from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -14,8 +14,8 @@ from headway.db.parsing import files, stored_code
 from headway.db.parsing.files import FileKey
 from headway.db.reads import dag_file_views
 from headway.serialization.manifest import content_hash
-from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.data import seed
+from headway.testing.time.clock import FakeClock
 from headway_parser.bundle_files import BundleFiles, BundleReader
 from headway_parser.listing import Lister
 from headway_parser.parse import StoredParse

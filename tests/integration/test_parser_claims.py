@@ -11,8 +11,8 @@ from headway.db.core.processes import Identity
 from headway.db.parsing import file_claims, files
 from headway.db.parsing.files import FileKey, ParseOutcome
 from headway.db.reads import dag_file_views
-from headway.testing import seed
-from headway.testing.interleaving import in_background, wait_until_blocked
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, wait_until_blocked
 
 A, B = FileKey("main", "a.py"), FileKey("main", "b.py")
 DONE = ParseOutcome(signature="new", paths=["a.py", "lib.py"], seconds=1, due_in=60)

@@ -9,7 +9,7 @@ from tests.integration.parses import claim, parse, store_of, take_over, versions
 from headway.db.core.processes import Identity
 from headway.db.reads import dag_file_views
 from headway.domain.dag.spec import DagSpec
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_parser.doubts import MOST_PER_HOUR, MOST_PER_MONTH
 from headway_parser.taking import Published
 

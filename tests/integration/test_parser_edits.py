@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine, event, text
 from tests.integration.parser_machine import CLOCK, manager_of, until
 
 from headway.db.reads import views
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser.jobs import Job
 from headway_parser.survey import BundleScan
 

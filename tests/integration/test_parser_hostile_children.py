@@ -10,9 +10,9 @@ import pytest
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Exit, Forker
 from headway.runtime.sandbox import Layer, Sandbox
-from headway.testing import sandboxes
-from headway.testing.clock import FakeClock
-from headway.testing.sandboxes import LONG, WEAK
+from headway.testing.processes import sandboxes
+from headway.testing.processes.sandboxes import LONG, WEAK
+from headway.testing.time.clock import FakeClock
 from headway_parser.answer import ParsedFile
 from headway_parser.processor import END_SECONDS, Bounds, DagFileProcessor
 

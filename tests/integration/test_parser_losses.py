@@ -9,7 +9,7 @@ from tests.integration.parser_machine import manager_of, until
 
 from headway.db.reads import dag_file_views, views
 from headway.runtime.forker import Exit
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import manager as managing
 from headway_parser.processor import DagFileProcessor
 

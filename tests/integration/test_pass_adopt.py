@@ -19,10 +19,10 @@ from headway.metrics.scheduler import ATTEMPTS_LOST
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.traces.traces import Telling, Traces
-from headway.testing import callbacks, seed
-from headway.testing.callbacks import ALL, caring
-from headway.testing.interleaving import just_before
-from headway.testing.metrics import total
+from headway.testing.data import callbacks, seed
+from headway.testing.data.callbacks import ALL, caring
+from headway.testing.database.interleaving import just_before
+from headway.testing.metrics.metrics import total
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

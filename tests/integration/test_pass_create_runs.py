@@ -11,8 +11,8 @@ from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.db.scheduling import dags
 from headway.db.users import dag_changes
 from headway.domain.dag.spec import DagSpec, TimetableSpec
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.replica import Replica
 

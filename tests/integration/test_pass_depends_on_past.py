@@ -14,7 +14,7 @@ from headway.domain.backfill import Reprocess
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica

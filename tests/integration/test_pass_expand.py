@@ -14,7 +14,7 @@ from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 

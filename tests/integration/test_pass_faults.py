@@ -25,9 +25,9 @@ from headway.domain.dag.spec import DEFAULT_POOL, MapInput, TaskSpec
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.faults import TRANSIENT, Crash, crashing, failing, losing_the_answer
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.data import seed
+from headway.testing.database.faults import TRANSIENT, Crash, crashing, failing, losing_the_answer
+from headway.testing.database.postgres import ThrowawayPostgres
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.judge_deadlines import judge_deadlines

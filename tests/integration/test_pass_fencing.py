@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from headway.db.core import processes
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.create_runs import create_runs

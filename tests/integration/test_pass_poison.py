@@ -12,7 +12,7 @@ from sqlalchemy import Engine, text
 from headway.db.core import processes
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError, ReplicaError
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.isolation import ASIDE, SILENCE
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks

@@ -13,8 +13,8 @@ from headway.db.users import dag_changes
 from headway.decide.scheduling.admit import Budget, Limit
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.queue_tasks import NOTHING, queue_tasks
 from headway_scheduler.replica import Replica
 

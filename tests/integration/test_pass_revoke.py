@@ -15,8 +15,8 @@ from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.replica import Replica
 

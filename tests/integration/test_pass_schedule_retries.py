@@ -11,7 +11,7 @@ from headway.db.scheduling import tasks
 from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_retries
 from headway_scheduler.replica import Replica
 

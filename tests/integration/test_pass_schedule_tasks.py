@@ -10,7 +10,7 @@ from headway.db.scheduling import queued_runs, runs, tasks, wakes
 from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, RunState, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica import Replica
 

@@ -15,8 +15,8 @@ from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunState
-from headway.testing import seed
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 

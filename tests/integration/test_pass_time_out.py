@@ -16,9 +16,9 @@ from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.forced import force
-from headway.testing.interleaving import just_before, waiting
+from headway.testing.data import seed
+from headway.testing.data.forced import force
+from headway.testing.database.interleaving import just_before, waiting
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.time_out import time_out
 from headway_scheduler.replica import Replica

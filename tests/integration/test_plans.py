@@ -29,9 +29,9 @@ from headway.domain.spark_work import SparkProgress
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import history, seed
-from headway.testing.plans import QueryPlan, explained, hot_statements
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.data import bulk_history, seed
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.database.query_plans import QueryPlan, explained, hot_statements
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.create_runs import create_runs
@@ -246,7 +246,7 @@ def beside_history(
             seed.store(engine, replace(seed.wide(10, f"idle{number:02}")), paused=True)
         for spec in [*specs(5)][:8]:
             seed.store(engine, spec)
-        history.add(engine, runs=request.param)
+        bulk_history.add(engine, runs=request.param)
         yield work(engine)
 
 

@@ -11,9 +11,9 @@ from headway.db.execution import attempts, leases
 from headway.db.execution.attempts import Report
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome
-from headway.testing import seed
-from headway.testing.logins import entered
-from headway.testing.plans import explained
+from headway.testing.data import seed
+from headway.testing.database.logins import entered
+from headway.testing.database.query_plans import explained
 
 HOT = {"attempts.CLAIM", "attempts.LOCK_TASKS", "attempts.REPORT", "leases.RENEW"}
 LIVE = 1_000

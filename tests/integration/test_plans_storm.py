@@ -10,8 +10,8 @@ from headway.db.scheduling import ready_tasks, wakes
 from headway.domain.dag.spec import DEFAULT_POOL, DagSpec
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.plans import QueryPlan, explained
+from headway.testing.data import seed
+from headway.testing.database.query_plans import QueryPlan, explained
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -12,8 +12,8 @@ from tests.integration.test_git_bundle import Remote
 from headway.db.core.processes import Identity
 from headway.domain.errors import FencedError
 from headway.runtime.settings.bundles import BundleSettings
-from headway.testing import seed
-from headway.testing.clock import FakeClock
+from headway.testing.data import seed
+from headway.testing.time.clock import FakeClock
 from headway_parser.bundles import GitBundle, GitError
 from headway_parser.bundles.git_command import GitCommand
 from headway_parser.refresh import Refresher

@@ -21,11 +21,11 @@ from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import ConflictError
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.clock import FakeClock, SetClock
-from headway.testing.interleaving import just_before
-from headway.testing.logins import entered, logged_in
-from headway.testing.plans import explained
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
+from headway.testing.database.logins import entered, logged_in
+from headway.testing.database.query_plans import explained
+from headway.testing.time.clock import FakeClock, SetClock
 from headway_scheduler.job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks

@@ -22,8 +22,9 @@ from headway.domain.errors import ConflictError
 from headway.domain.retention import RetainedKind, Tie
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import logins, seed
-from headway.testing.clock import FakeClock
+from headway.testing.data import seed
+from headway.testing.database import logins
+from headway.testing.time.clock import FakeClock
 from headway_scheduler.passes.expire import Expired, expire
 from headway_scheduler.replica import Replica
 from headway_scheduler.retention import RetentionState

@@ -22,8 +22,8 @@ from headway.cli.main import app
 from headway.db.access.logins import Login
 from headway.domain.errors import ArchiveError, ConflictError, SettingsError
 from headway.domain.retention import RetainedKind
-from headway.testing import logins
-from headway.testing.clock import FakeClock
+from headway.testing.database import logins
+from headway.testing.time.clock import FakeClock
 
 MONTH = 30 * 86_400.0
 RUNS = RemovalRequest(RetainedKind.RUNS, MONTH)

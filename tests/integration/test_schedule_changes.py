@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from headway.db.scheduling import runs
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunType
-from headway.testing import seed
+from headway.testing.data import seed
 from headway.timetables import registry
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.cron import CronTimetable, DataTimetable

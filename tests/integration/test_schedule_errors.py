@@ -16,7 +16,7 @@ from headway.domain.dag.catchup import Catchup
 from headway.domain.dag.spec import TimetableSpec
 from headway.domain.errors import TimetableError
 from headway.domain.interval import DataInterval
-from headway.testing import seed
+from headway.testing.data import seed
 from headway.timetables import registry
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.cron import DataTimetable

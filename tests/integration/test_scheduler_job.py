@@ -15,9 +15,9 @@ from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.loop import Found
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.clock import FakeClock, SetClock
-from headway.testing.interleaving import just_before
+from headway.testing.data import seed
+from headway.testing.database.interleaving import just_before
+from headway.testing.time.clock import FakeClock, SetClock
 from headway_scheduler import command
 from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.command import Bounded

@@ -22,8 +22,8 @@ from headway.domain.errors import DagError
 from headway.domain.states import TaskState
 from headway.domain.variable import SecretKind, StoredVariable, from_text
 from headway.runtime.secrets.keyring import KeyRing, new_key
-from headway.testing import seed
-from headway.testing.logins import bare_connection, logged_in
+from headway.testing.data import seed
+from headway.testing.database.logins import bare_connection, logged_in
 
 KEYS = KeyRing((new_key(),))
 VALUE = StoredVariable(key="v", value="canary-8f1e")

@@ -18,9 +18,9 @@ from headway.domain.connection import Connection
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
 from headway.domain.variable import Secret, SecretKind, StoredVariable
 from headway.runtime.secrets.keyring import Key, KeyRing, new_key
-from headway.testing import seed
-from headway.testing.interleaving import in_background, just_before, waiting_before
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.database.interleaving import in_background, just_before, waiting_before
+from headway.testing.database.logins import logged_in
 
 CANARY = "canary-8f1e-0c5d"
 ANN = "user:ann"

@@ -19,9 +19,9 @@ from headway.runtime.processes.frames import Frame
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import SparkApplication
-from headway.testing.fake_cluster import FakeCluster
-from headway.testing.machine import until
-from headway.testing.version_code import version_code
+from headway.testing.data.version_code import version_code
+from headway.testing.spark.fake_cluster import FakeCluster
+from headway.testing.time.clock import until
 from headway_worker.order import TaskOrder
 from headway_worker.spark.attempt import spark_of
 from headway_worker.spark.cluster import ClusterToolsByKind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.fake_cluster import FakeCluster
+from headway.testing.spark.fake_cluster import FakeCluster
 
 pytest.importorskip("pyspark")
 

@@ -17,7 +17,7 @@ from headway.sdk.harness.execution import Result, execute
 from headway.sdk.partitions import overwrite_interval, read_interval
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime
-from headway.testing.environment import path_and_home
+from headway.testing.processes.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = pytest.mark.spark

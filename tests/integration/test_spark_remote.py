@@ -14,9 +14,10 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.embedded.java import find_java_home
-from headway.testing.environment import path_and_home
-from headway.testing.machine import stands_still, until
-from headway.testing.required import required_program
+from headway.testing.processes.environment import path_and_home
+from headway.testing.processes.required import required_program
+from headway.testing.services.machine import stands_still
+from headway.testing.time.clock import until
 from headway_worker.spark.connection import spark_connection
 from headway_worker.spark.endpoint import ConnectEndpoint
 from headway_worker.spark.errors import SparkError

@@ -11,7 +11,7 @@ import pytest
 from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.masking import Masker
-from headway.testing.environment import path_and_home
+from headway.testing.processes.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 from headway_worker.spark.server_log import LARGEST_FILE
 

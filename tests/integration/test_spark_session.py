@@ -18,8 +18,8 @@ from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
-from headway.testing.environment import path_and_home
-from headway.testing.version_code import files_below, version_code
+from headway.testing.data.version_code import files_below, version_code
+from headway.testing.processes.environment import path_and_home
 from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.errors import SparkError
 from headway_worker.spark.modules import send_bundle

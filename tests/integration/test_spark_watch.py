@@ -11,7 +11,7 @@ import pytest
 
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 from headway_worker.spark.events import EventLogTally
 from headway_worker.spark.ledger import EventLog
 from headway_worker.spark.watch import ALL, DriverWatch, DriverWatcher

@@ -10,7 +10,7 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.replica import Replica
 

@@ -16,8 +16,8 @@ from headway.decide.explain.status import Status, WaitingInPool
 from headway.domain.dag.spec import DagSpec
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing import seed
-from headway.testing.logins import logged_in
+from headway.testing.data import seed
+from headway.testing.database.logins import logged_in
 
 SETTINGS = read(SchedulerSettings)
 PLANNED = text("""

@@ -13,7 +13,7 @@ import pytest
 
 from headway.runtime.settings import configuration
 from headway.runtime.stem import Prefork, PreforkError, Service, ServiceOrder
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 PATIENCE = 60.0
 

@@ -20,7 +20,7 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime, XComs
-from headway.testing.environment import path_and_home
+from headway.testing.processes.environment import path_and_home
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 DAGS = Path(__file__).parents[2] / "examples" / "tpch" / "dags"

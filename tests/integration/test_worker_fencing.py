@@ -20,7 +20,7 @@ from headway.domain.errors import FencedError
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing import callbacks, seed
+from headway.testing.data import callbacks, seed
 from headway_worker.callbacks.clerk import CallbackDatabase
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache

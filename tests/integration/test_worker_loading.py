@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event, text
 from headway.db.core import engine as engines
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 

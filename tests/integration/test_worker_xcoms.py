@@ -10,7 +10,7 @@ from headway.db.scheduling import tasks
 from headway.domain.dag.spec import MapInput
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing import seed
+from headway.testing.data import seed
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 _BOOT: Final = Path(__file__).with_name("boot.sh")
 _NAMESPACES: Final = ("--mount", "--pid", "--uts", "--ipc", "--cgroup", "--net", "--fork")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from tests.machines.machine import Machine, machines
 from tests.machines.page import COMPUTER, steps
 
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "deploy" / "three-machines.md"

@@ -22,9 +22,9 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.secrets import keyring
-from headway.testing import invariants, logins
-from headway.testing.machine import until
-from headway.testing.stack import environment_for
+from headway.testing.database import invariants, logins
+from headway.testing.services.stack import environment_for
+from headway.testing.time.clock import until
 
 SECONDS: Final = 50
 """How long the schedules of the DAGs last."""

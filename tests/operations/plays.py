@@ -28,8 +28,8 @@ from tests.operations.servers import Server, archive, server
 
 from headway.db.access import migrate
 from headway.db.access.logins import Login
-from headway.testing import logins
-from headway.testing.machine import until
+from headway.testing.database import logins
+from headway.testing.time.clock import until
 
 ROOT: Final = Path(__file__).parents[2]
 _LOGINS: Final = dict(zip(KINDS, (Login.PARSER, Login.SCHEDULER, Login.WORKER), strict=True))

@@ -14,7 +14,7 @@ from typing import Final
 
 from headway.embedded.account import server_account
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 PROGRAMS: Final = Path("/usr/lib/postgresql/15/bin")
 PASSWORD: Final = "of-the-operations"

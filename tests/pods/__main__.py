@@ -17,7 +17,7 @@ from tests.chaos.telling import counted, tell_violations
 from tests.pods.play import Options, Result, build, play
 
 from headway.cli.launch.demo import examples_folder
-from headway.testing.podman import Podman
+from headway.testing.containers.podman import Podman
 
 
 def main(arguments: Sequence[str]) -> int:

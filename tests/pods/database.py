@@ -12,7 +12,7 @@ from tests.chart.certificates import Authority
 from tests.chart.rendering import Object
 from tests.pods.release import DATABASE_HOST
 
-from headway.testing.podman import Podman
+from headway.testing.containers.podman import Podman
 
 ROLES: Final = ("owner", "scheduler", "parser", "worker", "user", "readonly")
 SUPERUSER: Final = "postgres"

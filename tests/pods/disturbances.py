@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from tests.pods.release import PARSER, PLAIN, SCHEDULER, SPARK, Release
 
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

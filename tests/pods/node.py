@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tests.pods.manifest import SECCOMP, Place
 
-from headway.testing.images import namespaces_refused
-from headway.testing.podman import Podman
+from headway.testing.containers.images import namespaces_refused
+from headway.testing.containers.podman import Podman
 
 NETWORK: Final = "headway-pods"
 _SUBNET: Final = "10.213.0"

@@ -28,11 +28,11 @@ from tests.pods.node import Node, node
 
 from headway.db.core import engine as engines
 from headway.runtime.secrets import keyring
-from headway.testing import invariants
-from headway.testing.images import ROOT, postgres_image
-from headway.testing.machine import until
-from headway.testing.podman import Podman
-from headway.testing.stack import environment_for
+from headway.testing.containers.images import ROOT, postgres_image
+from headway.testing.containers.podman import Podman
+from headway.testing.database import invariants
+from headway.testing.services.stack import environment_for
+from headway.testing.time.clock import until
 
 DAYS: Final = tuple(f"2013-01-0{day}" for day in range(1, 8))
 _CONF: Final = json.dumps({"output": "/data/flights", "picture": False})

@@ -12,8 +12,8 @@ import yaml
 from tests.chaos.scene import LEASE, LEASE_GRACE, THRESHOLD
 from tests.chart.rendering import Object, render
 
-from headway.testing.images import ROOT, built_images, image_with_packages
-from headway.testing.podman import Podman
+from headway.testing.containers.images import ROOT, built_images, image_with_packages
+from headway.testing.containers.podman import Podman
 
 DATABASE_HOST: Final = "postgres.example.org"
 """The name that production-values.yaml has."""

@@ -17,8 +17,8 @@ from tests.integration.kubectl.stand_in import StandIn
 
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
-from headway.testing import logins
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database import logins
+from headway.testing.database.postgres import ThrowawayPostgres
 
 SERVICES: Final = ("scheduler", "parser", "worker")
 

@@ -11,8 +11,8 @@ from tests.integration.kubectl.conftest import Cluster, programs
 from headway.db.core import processes
 from headway.runtime.logs.lines import LogLine, encode, stamp
 from headway.runtime.logs.paths import LogKey, logs_folder
-from headway.testing import seed
-from headway.testing.forced import force
+from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 TASK = ("etl", RUN, "work")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 IDLE_WITHIN = 30.0
 

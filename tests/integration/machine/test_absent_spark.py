@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, Row, TextClause, text
 
-from headway.testing.machine import Machine, until
+from headway.testing.services.machine import Machine
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -9,9 +9,9 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
 from headway.db.access import migrate
-from headway.testing import modes
-from headway.testing.machine import Machine
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.processes import modes
+from headway.testing.services.machine import Machine
 
 pytestmark = [pytest.mark.services, pytest.mark.usefixtures("dags")]
 

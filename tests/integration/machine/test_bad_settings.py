@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 pytestmark = pytest.mark.services
 

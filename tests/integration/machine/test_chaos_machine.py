@@ -19,8 +19,9 @@ from tests.acceptance.flights_backfill import LIGHT_WORK
 
 from headway.cli.launch.demo import examples_folder
 from headway.db.core.engine import is_transient
-from headway.testing.live_attempts import LiveAttempts
-from headway.testing.machine import Command, Machine, until
+from headway.testing.processes.live_attempts import LiveAttempts
+from headway.testing.services.machine import Command, Machine
+from headway.testing.time.clock import until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 

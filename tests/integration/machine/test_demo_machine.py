@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 
 from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 

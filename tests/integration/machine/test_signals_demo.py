@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.machine import Command, Machine
+from headway.testing.services.machine import Command, Machine
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from headway.testing.machine import Command, Machine
+from headway.testing.services.machine import Command, Machine
 
 pytestmark = pytest.mark.services
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from headway.db.reads import views
-from headway.testing.environment import path_and_home
-from headway.testing.machine import Machine, until
-from headway.testing.spark_cluster import SparkCluster, spark_cluster
-from headway.testing.stack import Stack
-from headway.testing.stack_run import StackRun
+from headway.testing.processes.environment import path_and_home
+from headway.testing.services.machine import Machine
+from headway.testing.services.stack import Stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.spark.spark_cluster import SparkCluster, spark_cluster
+from headway.testing.time.clock import until
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]

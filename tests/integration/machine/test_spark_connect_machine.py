@@ -14,12 +14,13 @@ import pytest
 from sqlalchemy import text
 
 from headway.embedded.java import find_java_home
-from headway.testing import rows
-from headway.testing.environment import path_and_home
-from headway.testing.machine import Machine, until
-from headway.testing.scraping import free_port, scrape
-from headway.testing.stack import Stack
-from headway.testing.stack_run import StackRun
+from headway.testing.database import rows
+from headway.testing.metrics.scraping import free_port, scrape
+from headway.testing.processes.environment import path_and_home
+from headway.testing.services.machine import Machine
+from headway.testing.services.stack import Stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 from headway_worker.spark.server import ConnectServer, ServerSettings
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]

@@ -8,8 +8,8 @@ from threading import Event
 import pytest
 
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.crew import TestCluster, crew
-from headway.testing.marks import Marks
+from headway.testing.data.marks import Marks
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")

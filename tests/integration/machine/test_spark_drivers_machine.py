@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from headway.testing.machine import Machine, until
-from headway.testing.stack import Stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.machine import Machine
+from headway.testing.services.stack import Stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Engine
 
 from headway.db.schema import METADATA
-from headway.testing import rows
-from headway.testing.machine import Machine, until
-from headway.testing.stack import Stack
-from headway.testing.stack_run import StackRun
+from headway.testing.database import rows
+from headway.testing.services.machine import Machine
+from headway.testing.services.stack import Stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")

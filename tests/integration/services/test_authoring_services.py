@@ -7,8 +7,8 @@ import pytest
 
 from headway.db.reads import views
 from headway.domain.arguments import JsonValue
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

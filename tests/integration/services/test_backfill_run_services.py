@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from headway.actions.backfills.control import progress_of
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.crew import TestCluster, crew
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from headway.actions.backfills.control import progress_of
 from headway.db.reads.backfill_views import BackfillProgress
-from headway.testing.stack import Stack, running_stack
+from headway.testing.services.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.crew import TestCluster, crew
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

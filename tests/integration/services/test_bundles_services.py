@@ -11,8 +11,8 @@ from sqlalchemy import text
 from tests.integration.services.test_changing_dag_files_services import dag
 from tests.integration.test_git_bundle import Remote
 
-from headway.testing.crew import TestCluster, crew
-from headway.testing.postgres import ThrowawayPostgres
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

@@ -12,9 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from headway.db.core.engine import is_transient
 from headway.db.reads import views
 from headway.db.reads.views import Row
-from headway.testing import task_processes
-from headway.testing.machine import until
-from headway.testing.stack import Stack, running_stack
+from headway.testing.processes import task_processes
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -9,9 +9,9 @@ import pytest
 
 from headway.db.reads import views
 from headway.db.reads.views import Row
-from headway.testing import task_processes
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.processes import task_processes
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.stack import Stack, running_stack
+from headway.testing.services.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
 

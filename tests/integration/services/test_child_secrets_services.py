@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy.engine import URL, make_url
 
 from headway.runtime.sandbox.trial import can_live_apart
-from headway.testing import task_processes
-from headway.testing.machine import until
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.processes import task_processes
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

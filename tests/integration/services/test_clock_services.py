@@ -12,9 +12,9 @@ from urllib.request import urlopen
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.crew import TestCluster, crew
-from headway.testing.faketime import WrongClock, wrong_clock
-from headway.testing.machine import until
+from headway.testing.processes.faketime import WrongClock, wrong_clock
+from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from headway.db.reads import views
-from headway.testing.fake_cluster import FakeCluster
-from headway.testing.machine import processes_below, until
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.machine import processes_below
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.spark.fake_cluster import FakeCluster
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 pytest.importorskip("pyspark")

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.crew import TestCluster, crew
-from headway.testing.marks import Marks
-from headway.testing.task_processes import find
+from headway.testing.data.marks import Marks
+from headway.testing.processes.task_processes import find
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

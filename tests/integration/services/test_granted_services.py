@@ -12,9 +12,10 @@ import pytest
 
 from headway.db.schema import METADATA
 from headway.runtime.processes.linux import processes
-from headway.testing import rows, task_processes
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.database import rows
+from headway.testing.processes import task_processes
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

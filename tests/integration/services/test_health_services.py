@@ -19,10 +19,10 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.crew import ClusterMember, TestCluster, crew
-from headway.testing.logins import PASSWORD
-from headway.testing.machine import PATIENCE, until
-from headway.testing.relay import relay
+from headway.testing.database.logins import PASSWORD
+from headway.testing.database.relay import relay
+from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 

@@ -12,9 +12,9 @@ import pytest
 
 from headway.runtime.logs.lines import LONGEST_LINE, LogLine
 from headway.runtime.logs.paths import LogKey
-from headway.testing.machine import PATIENCE, until
-from headway.testing.stack import Services, Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.stack import Services, Stack, running_stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 

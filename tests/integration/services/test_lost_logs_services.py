@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.crew import TestCluster, crew
-from headway.testing.machine import until
-from headway.testing.stack_run import StackRun
+from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -15,13 +15,13 @@ from sqlalchemy import text
 
 from headway.metrics import catalogue
 from headway.metrics.metric import ServiceKind
-from headway.testing import seed
-from headway.testing.alerts import RULES, impatient
-from headway.testing.crew import TestCluster, crew
-from headway.testing.machine import until
-from headway.testing.postgres import ThrowawayPostgres
-from headway.testing.prometheus import Prometheus, prometheus
-from headway.testing.scraping import Page, free_port, missing, scrape
+from headway.testing.data import seed
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.metrics.alerts import RULES, impatient
+from headway.testing.metrics.prometheus import Prometheus, prometheus
+from headway.testing.metrics.scraping import Page, free_port, missing, scrape
+from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -12,7 +12,7 @@ import pytest
 
 from headway.db.reads import deadline_views, notification_views
 from headway.db.reads.notification_views import Row
-from headway.testing.stack import running_stack
+from headway.testing.services.stack import running_stack
 
 pytestmark = pytest.mark.services
 

@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, text
 
 from headway.db.access import migrate, public_rights
 from headway.embedded.postgres import PostgresServer
-from headway.testing.stack import running_stack
+from headway.testing.services.stack import running_stack
 
 pytestmark = pytest.mark.services
 

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.crew import TestCluster, crew
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

@@ -8,9 +8,9 @@ import pytest
 
 from headway.runtime.forker import Exit
 from headway.runtime.processes.oom import oom_kills
-from headway.testing import task_processes
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.processes import task_processes
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 from headway_worker.conclusion import explain
 
 pytestmark = pytest.mark.services

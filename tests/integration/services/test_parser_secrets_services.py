@@ -23,9 +23,9 @@ from headway.db.reads import dag_file_views, views
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.sandbox import landlock
-from headway.testing.machine import PATIENCE, until
-from headway.testing.postgres import CARELESS
-from headway.testing.stack import Stack, running_stack
+from headway.testing.database.postgres import CARELESS
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 

@@ -17,7 +17,7 @@ from headway.actions.lookup import current_dag
 from headway.db.parsing import files
 from headway.db.reads import views
 from headway.runtime.sandbox import scratch
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

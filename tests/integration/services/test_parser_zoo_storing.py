@@ -8,8 +8,8 @@ from sqlalchemy import Engine, text
 from tests.integration.parses import claim, parse, store_of, take_over
 
 from headway.db.core.processes import Identity
-from headway.testing import seed
-from headway.testing.faults import Crash, crashing
+from headway.testing.data import seed
+from headway.testing.database.faults import Crash, crashing
 from headway_parser.parse import StoredParse
 
 TABLES = [

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.integration.services.test_changing_dag_files_services import dag
 
-from headway.testing.crew import ClusterMember, TestCluster, crew
-from headway.testing.machine import until
+from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

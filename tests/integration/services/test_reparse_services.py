@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.db.reads import views
-from headway.testing.crew import TestCluster, crew
-from headway.testing.stack_run import StackRun
+from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 from sqlalchemy import text
 
-from headway.testing.crew import TestCluster, crew
+from headway.testing.services.cluster import TestCluster, crew
 
 pytestmark = pytest.mark.services
 

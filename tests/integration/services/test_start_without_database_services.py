@@ -6,10 +6,10 @@ from signal import SIGTERM
 import pytest
 from sqlalchemy.engine import make_url
 
-from headway.testing.crew import ClusterMember, crew
-from headway.testing.logins import PASSWORD
-from headway.testing.machine import until
-from headway.testing.relay import relay
+from headway.testing.database.logins import PASSWORD
+from headway.testing.database.relay import relay
+from headway.testing.services.cluster import ClusterMember, crew
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -21,9 +21,9 @@ from headway.domain.states import Outcome, TaskState
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
-from headway.testing import seed
-from headway.testing.invariants import violations
-from headway.testing.stand_in import SUCCESS, StandIn
+from headway.testing.data import seed
+from headway.testing.data.stand_in import SUCCESS, StandIn
+from headway.testing.database.invariants import violations
 
 pytestmark = pytest.mark.services
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headway.testing.machine import until
-from headway.testing.stack import running_stack
+from headway.testing.services.stack import running_stack
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headway.domain.dag.trigger_rules import TriggerRule
-from headway.testing.stack import Stack, running_stack
+from headway.testing.services.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
 

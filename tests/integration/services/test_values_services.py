@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

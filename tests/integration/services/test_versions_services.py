@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.crew import TestCluster, crew
-from headway.testing.stack_run import StackRun
+from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

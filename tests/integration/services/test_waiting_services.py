@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.machine import until
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 pytest.importorskip("pyspark")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from headway.db.reads import views
-from headway.testing.live_attempts import live_attempts
-from headway.testing.stack import Stack, running_stack
-from headway.testing.stack_run import StackRun
+from headway.testing.processes.live_attempts import live_attempts
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 

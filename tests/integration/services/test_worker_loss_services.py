@@ -16,12 +16,12 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing import task_processes
-from headway.testing.crew import ClusterMember, TestCluster, crew
-from headway.testing.live_attempts import LiveAttempts
-from headway.testing.machine import PATIENCE, until
-from headway.testing.relay import relay
-from headway.testing.stack_run import StackRun
+from headway.testing.database.relay import relay
+from headway.testing.processes import task_processes
+from headway.testing.processes.live_attempts import LiveAttempts
+from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from headway.cli import main
 from headway.runtime.forker import Forker
-from headway.testing.sandboxes import EVERY, WEAK
+from headway.testing.processes.sandboxes import EVERY, WEAK
 
 if __name__ == "__main__":
     Forker.start = partial(Forker.start, without=EVERY - WEAK)  # type: ignore[method-assign]

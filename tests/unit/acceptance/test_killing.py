@@ -5,7 +5,7 @@ from random import Random
 
 from tests.acceptance.killing import BAG, LATEST, Killer
 
-from headway.testing.machine import Machine
+from headway.testing.services.machine import Machine
 
 
 def killer(seed: int, kills: int) -> Killer:

@@ -11,8 +11,8 @@ from tests.chaos.__main__ import STALLS
 from tests.chaos.alerts import MANY, NEEDS_NO_PERSON, RAISES, at_once, violations
 from tests.chaos.lanes import Timer
 
-from headway.testing.alerts import RULES
-from headway.testing.clock import FakeClock
+from headway.testing.metrics.alerts import RULES
+from headway.testing.time.clock import FakeClock
 
 NAMES = {rule["alert"] for rule in yaml.safe_load(RULES.read_text())["groups"][0]["rules"]}
 

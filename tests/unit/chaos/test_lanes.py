@@ -5,7 +5,7 @@ from random import Random
 
 from tests.chaos.lanes import Lane, Steps, Timer
 
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 def fault(seen: bool, seconds: float, timer: Timer) -> Steps:

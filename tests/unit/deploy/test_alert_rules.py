@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from headway.metrics import catalogue
-from headway.testing.alerts import RULES, samples_in
-from headway.testing.required import required_program
+from headway.testing.metrics.alerts import RULES, samples_in
+from headway.testing.processes.required import required_program
 
 ROOT = Path(__file__).parents[3]
 RUNBOOK = ROOT / "docs" / "runbook"

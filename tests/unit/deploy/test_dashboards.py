@@ -3,7 +3,7 @@
 from deploy.helm.dashboards.files import BOARDS, FOLDER, texts
 
 from headway.metrics import catalogue
-from headway.testing.alerts import samples_in
+from headway.testing.metrics.alerts import samples_in
 
 QUERIES = [
     query.expression for board in BOARDS for panel in board.panels for query in panel.queries

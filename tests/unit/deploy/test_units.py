@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from headway.testing.required import required_program
+from headway.testing.processes.required import required_program
 
 UNITS: Final = Path(__file__).parents[3] / "deploy" / "systemd"
 SERVICES: Final = ("parser", "scheduler", "worker")

@@ -12,7 +12,7 @@ from headway.kubectl.kubectl import Kubectl
 from headway.kubectl.logs import WantedLog
 from headway.kubectl.pods import Pod
 from headway.kubectl.release import Release
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 TASK = WantedLog("etl", "r1", "work", -1, None)
 

@@ -21,7 +21,7 @@ from headway.metrics.metric import (
     Values,
 )
 from headway.metrics.process import CLOCK_SKEW, DISK
-from headway.testing.metrics import filled, observed, total, value
+from headway.testing.metrics.metrics import filled, observed, total, value
 
 DAGS = 10_000
 STATE = Label("state", ("good", "bad"))

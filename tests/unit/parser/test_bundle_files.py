@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.serialization.manifest import content_hash
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import bundle_files, listing, walking
 from headway_parser.bundle_files import BundleFiles, BundleReader
 from headway_parser.listing import Lister

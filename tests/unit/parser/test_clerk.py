@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 
 from headway.db.parsing.files import FileKey
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import clerk as module
 from headway_parser.answer import ParsedFile
 from headway_parser.clerk import GATHERING, MOST_AT_ONCE, ParseResult, ResultWriter

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import contents
 from headway_parser.contents import FileContents, signature_of
 from headway_parser.patterns import ABSENT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import listing, walking
 from headway_parser.listing import Lister, Listing
 from headway_parser.regular import read_regular

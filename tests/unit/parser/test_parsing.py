@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headway.runtime.forker import ForkerError
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser.parsing import ASKED_AGAIN, ProcessorPool
 from headway_parser.processor import Bounds
 from headway_parser.serving import warm_up_or_wait

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headway.sdk.bundle.declared_files import MOST_PATTERNS
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import patterns
 from headway_parser.answer import check_answer
 from headway_parser.patterns import LATE, LONGEST, Patterns, names_of

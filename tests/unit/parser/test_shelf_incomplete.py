@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headway.db.parsing.files import FileRow
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_parser import bundle_files, listing
 from headway_parser.bundle_files import BundleReader
 from headway_parser.contents import FileContents, signature_of

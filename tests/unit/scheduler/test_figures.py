@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_scheduler.figures import EVERY, Figures
 
 

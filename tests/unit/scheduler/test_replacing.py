@@ -9,7 +9,7 @@ import pytest
 from headway.db.changes.run_changes import LockedRun
 from headway.domain.states import RunState
 from headway.metrics.scheduler import RUNS_ENDED
-from headway.testing.metrics import value
+from headway.testing.metrics.metrics import value
 from headway_scheduler import replacing
 from headway_scheduler.passes import create_runs as the_pass
 

@@ -2,7 +2,7 @@
 
 from threading import Event
 
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_scheduler.turns import LEAVE, Turns
 
 MOST = 100

@@ -13,8 +13,8 @@ from secrets import randbits
 
 import pytest
 
-from headway.testing import clock_changes
-from headway.testing.clock_changes import CRONS, Policy, Window, problems, windows, zones
+from headway.testing.time import clock_changes
+from headway.testing.time.clock_changes import CRONS, Policy, Window, problems, windows, zones
 from headway.timetables.base import TimeRestriction
 from headway.timetables.kinds.cron import CronTimetable
 from headway.timetables.sequence import runs_from

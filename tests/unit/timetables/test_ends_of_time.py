@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from headway.cli.main import app
 from headway.domain.errors import TimetableError
-from headway.testing.every_timetable import TIMETABLES
+from headway.testing.time.every_timetable import TIMETABLES
 from headway.timetables.base import END, TimeRestriction, Timetable
 from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
 from headway.timetables.kinds.cron import CronTimetable, DataTimetable

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 import pytest
 
 from headway.domain.interval import DataInterval
-from headway.testing.every_timetable import DAILY, TIMETABLES
+from headway.testing.time.every_timetable import DAILY, TIMETABLES
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.kinds.recurring import Recurring

@@ -15,7 +15,7 @@ from headway.db.core.processes import Identity
 from headway.runtime.settings import configuration
 from headway.runtime.settings.secret_keys import Provided
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache
 from headway_worker.vault import SecretResolver

@@ -16,7 +16,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.forker import Child
 from headway.runtime.masking import Masker
 from headway.runtime.processes.frames import FrameReader, encode_frame
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
 from headway_worker.clerk import WorkerDatabase

@@ -13,7 +13,7 @@ from headway.runtime.forker import Child
 from headway.runtime.logs.lines import LogSource
 from headway.runtime.processes.frames import encode_frame
 from headway.sdk.harness.execution import Result
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.attempt import Attempt
 from headway_worker.conclusion import masked
 from headway_worker.log_file import LogFile, LogLimits

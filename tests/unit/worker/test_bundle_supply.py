@@ -15,7 +15,7 @@ from headway.domain.errors import DagError
 from headway.runtime.processes.frames import Frame, encode_frame
 from headway.sdk.bundle.bundle_code import BundleCode
 from headway.serialization.manifest import content_hash, manifest_hash
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.supply import WorkerSupply

@@ -22,7 +22,7 @@ from headway.runtime.processes.frames import (
     receive_frame,
     send_frame,
 )
-from headway.testing.version_code import store
+from headway.testing.data.version_code import store
 from headway_worker.callbacks import child
 from headway_worker.callbacks.order import CallbackOrder
 from headway_worker.callbacks.ordering import order_of
@@ -31,7 +31,7 @@ from headway_worker.supply import Code
 DAG_FILE = """
 from headway.sdk import DAG, BaseHook, BashOperator, Variable, get_current_context
 from headway_worker.supply import Code
-from headway.testing.version_code import store
+from headway.testing.data.version_code import store
 
 def tell(context):
     ti, run = context.get("ti"), context["dag_run"]

@@ -7,7 +7,7 @@ from typing import Protocol
 import pytest
 
 from headway.runtime.daemon.loop import Pace
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.claims import GATHER, Claims
 from headway_worker.clerk import AttemptWork, WorkerDatabase

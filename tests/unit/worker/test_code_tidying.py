@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from headway.db.core import stored_versions
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker import code_tidying
 from headway_worker.code import TIDIED_AFTER, CodeCache
 from headway_worker.code_tidying import DRAFTS_KEPT, IN_USE, KEPT, tidy

@@ -5,7 +5,7 @@ from typing import Any
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.command import _drain
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from headway.domain.interval import DataInterval, PriorRun
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.clerk import AttemptWork
 from headway_worker.order import prior_from_frame

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.logs.lines import LONGEST_LINE, LogLine, LogSource, decode, record
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.log_file import PATIENCE, WINDOW, LogFile, LogLimits
 from headway_worker.log_overflow import Overflow
 

@@ -16,9 +16,8 @@ from headway.runtime.logs.copies import RemoteLogs
 from headway.runtime.logs.paths import LogKey
 from headway.runtime.settings import configuration
 from headway.runtime.settings.logs import LogSettings
-from headway.testing.clock import FakeClock
-from headway.testing.machine import until
-from headway.testing.metrics import total
+from headway.testing.metrics.metrics import total
+from headway.testing.time.clock import FakeClock, until
 from headway_worker.log_keeper import MOST_TRIES, LogKeeper
 from headway_worker.log_spool import LogSpool
 from headway_worker.logs import Logs

@@ -12,8 +12,7 @@ import pytest
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.logs.copies import RemoteLogs
 from headway.runtime.logs.paths import LogKey
-from headway.testing.clock import FakeClock
-from headway.testing.machine import until
+from headway.testing.time.clock import FakeClock, until
 from headway_worker.log_retention import Keep, KeptLog, Present, Run, of_no_run, tidy, too_many
 from headway_worker.log_tidier import COPIES_INTERVAL, INTERVAL, LogTidier
 

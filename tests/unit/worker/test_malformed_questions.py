@@ -15,7 +15,7 @@ from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.clerk import AttemptWork, WorkerDatabase
 from headway_worker.questions import Questions
 from headway_worker.spark.service import SparkService

@@ -13,7 +13,7 @@ import pytest
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.running.facts import RunFacts
-from headway.testing.version_code import store
+from headway.testing.data.version_code import store
 from headway_worker import child
 from headway_worker.order import TaskOrder
 from headway_worker.supply import Code

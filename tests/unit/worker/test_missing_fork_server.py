@@ -8,7 +8,7 @@ from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError, client
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.forkers import ForkServers, limits_of
 
 

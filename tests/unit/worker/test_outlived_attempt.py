@@ -14,7 +14,7 @@ from headway.domain.states import Outcome
 from headway.runtime.forker import Child, Exit
 from headway.runtime.processes.frames import Frame, FrameReader
 from headway.sdk.harness.execution import Result
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.answering import Answering
 from headway_worker.attempt import Attempt
 from headway_worker.conclusion import conclude

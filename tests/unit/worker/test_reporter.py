@@ -7,7 +7,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Report
 from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.reporter import GATHER, Reporter

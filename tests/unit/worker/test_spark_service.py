@@ -19,7 +19,7 @@ from headway.domain.states import RunType
 from headway.runtime.forker import ForkerError
 from headway.runtime.masking import Masker
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.spark import service as module
 from headway_worker.spark.connection import SparkKind
 from headway_worker.spark.endpoint import ConnectEndpoint

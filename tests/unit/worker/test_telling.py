@@ -11,7 +11,7 @@ import pytest
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.spark_work import SparkNews
 from headway.domain.spark_work import SparkFigures, SparkProgress
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.spark.telling import FiguresWriter

@@ -5,7 +5,7 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.chore import BackgroundCall
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.tenure import LeaseKeeper, Renewal

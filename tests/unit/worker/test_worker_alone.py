@@ -21,7 +21,7 @@ from headway.runtime.forker import ForkerError
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew
 from headway_worker.claims import Claims

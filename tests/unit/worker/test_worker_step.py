@@ -14,8 +14,8 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.metrics.worker import CLAIM_LATENCY, SLOTS
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
-from headway.testing.metrics import observed, value
+from headway.testing.metrics.metrics import observed, value
+from headway.testing.time.clock import FakeClock
 from headway_worker.attempt import MOST_READING
 from headway_worker.claims import Claims
 from headway_worker.clerk import WorkerDatabase

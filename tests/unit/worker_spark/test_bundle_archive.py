@@ -12,7 +12,7 @@ pytest.importorskip("pyspark.sql.connect.session")
 
 from pyspark.sql.connect.client.artifact import Artifact
 
-from headway.testing.version_code import files_below, version_code
+from headway.testing.data.version_code import files_below, version_code
 from headway_worker.spark.modules import send_bundle
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.errors import EmbeddedError
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.spark import fleet as module
 from headway_worker.spark.fleet import ServerFleet
 from headway_worker.spark.wear import RecyclingLimits

@@ -11,7 +11,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.spark.leftovers import SessionCleanup
 
 KEY = AttemptKey(7, 1, UUID(int=1))

@@ -13,7 +13,7 @@ pytest.importorskip("pyspark.sql.connect.session")
 from headway.db.execution.spark_work import EarlierAttempt
 from headway.runtime.forker import Exit
 from headway.runtime.processes.frames import Frame
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.questions import Questions
 from headway_worker.spark import earlier as module
 from headway_worker.spark.attempt import when_settled

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headway.domain.spark_work import SparkFigures, SparkProgress
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.spark.progress import ProgressMeter
 
 

@@ -13,8 +13,8 @@ from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.running.task_runtime import SparkApplication
-from headway.testing.clock import FakeClock
-from headway.testing.finalized import Finalized
+from headway.testing.processes.finalized import Finalized
+from headway.testing.time.clock import FakeClock
 from headway_worker.spark.connection import SparkConnection, SparkKind
 from headway_worker.spark.driver import Submission, SubmitSettings, Submitted
 from headway_worker.spark.errors import SparkError

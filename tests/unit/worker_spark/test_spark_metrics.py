@@ -2,7 +2,7 @@
 
 from headway.domain.spark_work import SparkFigures
 from headway.metrics.worker import SPARK_BYTES, SPARK_EXECUTOR_SECONDS, SPARK_TASKS
-from headway.testing.metrics import total, value
+from headway.testing.metrics.metrics import total, value
 from headway_worker.spark import telling
 
 

@@ -17,8 +17,8 @@ from headway.db.parsing import files
 from headway.db.parsing.files import FileKey
 from headway.db.reads import views
 from headway.runtime.daemon.clock import SystemClock
-from headway.testing.machine import until
-from headway.testing.stack import Stack, running_stack
+from headway.testing.services.stack import Stack, running_stack
+from headway.testing.time.clock import until
 
 TIMEOUT = 8
 """Seconds: even a busy machine stops a file for its memory sooner than for its time."""

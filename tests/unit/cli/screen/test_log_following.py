@@ -9,7 +9,7 @@ from headway.cli.screen.log_following import FollowedTask, Follower
 from headway.domain.errors import LogsError, NotFoundError
 from headway.runtime.logs.lines import LogLine, LogSource, encode
 from headway.runtime.logs.reading import LocalLogs, LogReader
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 RUNNING = FollowedTask({1: False}, over=False)
 

@@ -11,7 +11,7 @@ from headway.domain.errors import DatabaseError
 from headway.runtime.daemon.awaiting import Awaiting
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 @pytest.mark.regression

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from headway.db.core.notices import GAP, SCHEDULER, STOP, WORKER, Notice, NoticeSender
-from headway.testing.clock import FakeClock
-from headway.testing.interleaving import in_background
+from headway.testing.database.interleaving import in_background
+from headway.testing.time.clock import FakeClock
 
 PATIENCE = 20.0
 

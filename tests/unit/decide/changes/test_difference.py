@@ -9,7 +9,7 @@ import pytest
 from headway.decide.changes import difference
 from headway.decide.changes.difference import ABSENT, LARGEST, Structure, TaskChange
 from headway.domain.dag.spec import MapInput, TimetableSpec
-from headway.testing import seed
+from headway.testing.data import seed
 
 
 def test_the_same_is_no_difference() -> None:

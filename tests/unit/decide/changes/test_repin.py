@@ -12,7 +12,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import MapInput, TaskSpec
 from headway.domain.errors import ConflictError
 from headway.domain.states import Phase, TaskState
-from headway.testing import seed
+from headway.testing.data import seed
 
 PHASES = {"queued": Phase.QUEUED, "running": Phase.RUNNING, "restarting": Phase.STOPPING}
 NONE, REMOVED = TaskState.NONE, TaskState.REMOVED

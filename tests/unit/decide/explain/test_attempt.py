@@ -10,7 +10,7 @@ from headway.decide.explain.attempt import AttemptSituation, explain_attempt
 from headway.decide.explain.explanation import QueuePlace, Reason
 from headway.decide.explain.snapshot import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow
 from headway.domain.states import Outcome, Phase, RunState, TaskState
-from headway.testing.seed import START
+from headway.testing.data.seed import START
 
 NOW = START + timedelta(hours=1)
 SECOND = timedelta(seconds=1)

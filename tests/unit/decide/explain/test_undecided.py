@@ -17,7 +17,7 @@ from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import RunState, TaskState
-from headway.testing.seed import START
+from headway.testing.data.seed import START
 
 RUN = RunRow(
     id=1,

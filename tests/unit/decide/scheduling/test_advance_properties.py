@@ -8,7 +8,7 @@ from headway.decide.scheduling.settle import Settlement
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
-from headway.testing.paper_run import PaperRun, left_in, states_of
+from headway.testing.data.paper_run import PaperRun, left_in, states_of
 
 MOST = 4
 ENDS = st.sampled_from([TaskState.SUCCESS, TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED])

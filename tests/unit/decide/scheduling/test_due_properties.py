@@ -17,7 +17,7 @@ from headway.decide.scheduling.due import due
 from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, ScheduleStanding
 from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
-from headway.testing import every_timetable
+from headway.testing.time import every_timetable
 from headway.timetables.base import DagRunInfo, Timetable
 from headway.timetables.kinds.cron import CronTimetable, DataTimetable
 from headway.timetables.kinds.delta import TimeDeltaTimetable

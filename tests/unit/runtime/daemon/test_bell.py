@@ -1,5 +1,5 @@
 from headway.runtime.daemon.bell import Bell
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 def test_a_wait_that_nobody_ends_is_a_long_one() -> None:

@@ -2,7 +2,7 @@ from datetime import UTC, timedelta
 from threading import Event
 
 from headway.runtime.daemon.clock import Clock, SystemClock
-from headway.testing.clock import NOON, FakeClock
+from headway.testing.time.clock import NOON, FakeClock
 
 
 def test_the_system_clock_is_aware_and_utc() -> None:

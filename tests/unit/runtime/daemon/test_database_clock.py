@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from headway.runtime.daemon.database_clock import DatabaseClock
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 THEIRS = datetime(2026, 5, 1, tzinfo=UTC)
 

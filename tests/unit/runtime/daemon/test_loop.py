@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.loop import Found, Loop, Pace, never
 from headway.runtime.health import LoopProgress
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 NOTHING, ALL, MORE = Found
 

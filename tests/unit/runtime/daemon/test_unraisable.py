@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from headway.runtime.daemon.unraisable import raised_again
-from headway.testing.finalized import Finalized
+from headway.testing.processes.finalized import Finalized
 
 
 class Interrupted(BaseException):

@@ -7,7 +7,7 @@ import pytest
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health, HealthCheck, ServicePhase
 from headway.runtime.health.progress import STUCK_AFTER
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 ANSWERS = HealthCheck("database", True, "answers")
 AWAY = HealthCheck("database", False, "Connection refused")

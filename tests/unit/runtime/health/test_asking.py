@@ -13,7 +13,7 @@ from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health, HealthCheck
 from headway.runtime.health.asking import ask
 from headway.runtime.health.server import start
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 @pytest.fixture

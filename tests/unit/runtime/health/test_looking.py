@@ -10,7 +10,7 @@ import pytest
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import FRESH, Looking
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 LONG = 60.0
 GOOD = [HealthCheck("database", True, "answers")]

@@ -1,7 +1,7 @@
 """When a loop counts as stuck."""
 
 from headway.runtime.health.progress import STUCK_AFTER, LoopProgress
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 def test_a_loop_that_is_not_heard_of_for_the_bound_is_stuck() -> None:

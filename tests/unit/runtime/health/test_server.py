@@ -19,8 +19,8 @@ from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health, HealthCheck, server
 from headway.runtime.health.server import HealthServer, Page, start
-from headway.testing.clock import FakeClock
-from headway.testing.metrics import total
+from headway.testing.metrics.metrics import total
+from headway.testing.time.clock import FakeClock
 
 LONG = 60.0
 ANSWERS = HealthCheck("database", True, "answers")

@@ -10,7 +10,7 @@ import pytest
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.processes.services import STEADY, ServiceGroup, ServiceProgram
 from headway.runtime.settings import configuration
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from headway.sdk.running.context import Context
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime
 from headway.serialization import codec
-from headway.testing.seed import info
+from headway.testing.data.seed import info
 
 FACTS = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=info(0).data_interval)
 CONTEXT = Context({"run_id": "r"}, LocalRuntime("t"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.sdk.bundle.bundle_code import BundleCode
-from headway.testing.version_code import version_code
+from headway.testing.data.version_code import version_code
 
 FILES = {"dag.py": b"DAG", "conf/a.json": b"a"}
 

@@ -10,7 +10,7 @@ from headway.sdk.authoring.current import DagFile
 from headway.sdk.bundle.bundle_code import BundleCode
 from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.harness.loading import load_dag_file
-from headway.testing.version_code import version_code
+from headway.testing.data.version_code import version_code
 
 OTHERS = {"x.py": b"WORD = 'x'\n", "jobs/job.py": b"WORD = 'job'\n", "rates.csv": b"1,2"}
 BEGIN = b"""

@@ -18,7 +18,7 @@ from headway.sdk.harness.execution import execute
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime
 from headway.sdk.values.retrying import exception_names, may_retry
-from headway.testing.seed import info
+from headway.testing.data.seed import info
 
 
 class UnluckyError(Exception):

@@ -24,7 +24,7 @@ from headway.runtime.forker import Exit
 from headway.runtime.logs.lines import LogSource
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.attempt import Attempt
 from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew, WorkerHost

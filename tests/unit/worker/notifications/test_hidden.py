@@ -9,7 +9,7 @@ from uuid import UUID
 from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
 from headway.domain.connection import Connection
 from headway.domain.dag.notifiers import NotifyEvent
-from headway.testing.clock import FakeClock
+from headway.testing.time.clock import FakeClock
 from headway_worker.callbacks.clerk import NotificationWork
 from headway_worker.questions import Questions
 

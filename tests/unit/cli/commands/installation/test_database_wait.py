@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from headway.cli.commands.installation.database_wait import LastWord, passes, wait
 from headway.domain.errors import DatabaseError, NewerSchemaError, ReplicaError, SettingsError
 from headway.runtime.daemon.bell import Bell
-from headway.testing.clock import ExpiringClock
+from headway.testing.time.clock import ExpiringClock
 
 AWAY = DatabaseError("The database does not answer:\n  refused")
 UNMIGRATED = DatabaseError("The database has no tables; run `headway db migrate`.")

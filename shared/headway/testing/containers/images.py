@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from headway import __version__
-from headway.testing.podman import Podman
+from headway.testing.containers.podman import Podman
 
-ROOT: Final = Path(__file__).parents[3]
+ROOT: Final = Path(__file__).parents[4]
 
 _PROFILE: Final = Path("/usr/share/containers/seccomp.json")
 _NAMESPACES: Final = ("clone", "clone3", "mount", "pivot_root", "setns", "umount2", "unshare")

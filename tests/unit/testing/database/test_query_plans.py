@@ -1,6 +1,6 @@
 """What counts as a row that a plan looks at."""
 
-from headway.testing.plans import Node, QueryPlan
+from headway.testing.database.query_plans import Node, QueryPlan
 
 
 def node(kind: str, rows: int, *below: Node) -> Node:

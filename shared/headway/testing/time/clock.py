@@ -1,10 +1,47 @@
-"""A clock that tests set; waiting on it takes no time."""
+"""Clocks that tests set; waiting on them takes no time.  `until` waits for what a machine does."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Event
+from typing import Final, TypeVar
 
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.database_clock import DatabaseClock
+
+T = TypeVar("T")
+
+
+PATIENCE: Final = 300.0
+"""Seconds after which a wait fails: even on a busy machine, something hangs then."""
+
+
+_POLL: Final = 0.05
+
+
+_CLOCK: Final = SystemClock()
+
+
+_NEVER: Final = Event()
+
+
+def until(
+    look: Callable[[], T | None],
+    what: str,
+    patience: float = PATIENCE,
+    said: Callable[[], str] = str,
+) -> T:
+    """Look again and again until that returns something true, and return it.
+
+    If it never does, the failure ends with what `said` returns.
+    """
+    deadline = _CLOCK.monotonic() + patience
+    while True:
+        found = look()
+        if found:
+            return found
+        assert _CLOCK.monotonic() < deadline, f"Not in {patience:g} s: {what}.\n{said()}"
+        _CLOCK.wait(_NEVER, _POLL)
+
 
 NOON: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

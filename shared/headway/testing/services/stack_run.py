@@ -14,7 +14,7 @@ from headway.runtime.logs.lines import LogLine, decode, rendered
 from headway.runtime.logs.paths import LogKey, logs_folder
 
 if TYPE_CHECKING:
-    from headway.testing.stack import Services
+    from headway.testing.services.stack import Services
 
 KEY = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.machine import until
-from headway.testing.required import required_program
-from headway.testing.scraping import free_port
+from headway.testing.metrics.scraping import free_port
+from headway.testing.processes.required import required_program
+from headway.testing.time.clock import until
 
 _CONFIG: Final = """
 global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}

@@ -11,7 +11,7 @@ from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.core.processes import Identity
-from headway.testing import seed
+from headway.testing.data import seed
 
 PASSWORD: Final = "the-same-for-every-role-of-every-test"  # noqa: S105
 

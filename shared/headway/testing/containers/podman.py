@@ -18,8 +18,8 @@ from typing import Any, Final, Self
 import pytest
 
 from headway.runtime.settings import configuration
-from headway.testing.machine import PATIENCE
-from headway.testing.required import required_program
+from headway.testing.processes.required import required_program
+from headway.testing.time.clock import PATIENCE
 
 PROGRAMS: Final = {
     "buildah": "buildah",

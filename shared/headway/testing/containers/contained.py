@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.testing.machine import PATIENCE, until
-from headway.testing.podman import ISOLATED, Container, Podman
+from headway.testing.containers.podman import ISOLATED, Container, Podman
+from headway.testing.time.clock import PATIENCE, until
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 from headway.embedded.java import find_java_home
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.environment import path_and_home
-from headway.testing.machine import until
+from headway.testing.processes.environment import path_and_home
+from headway.testing.time.clock import until
 
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://\S+)")
 _WEB: Final = re.compile(r"Bound MasterWebUI to \S+, and started at http://[^:]+:(\d+)")

@@ -20,7 +20,7 @@ from headway.embedded.account import give, server_account
 from headway.embedded.postgres import HOST, choose_port
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.required import required_program
+from headway.testing.processes.required import required_program
 
 _PATIENCE: Final = 10.0
 _CONFIGURATION: Final = """\

@@ -15,9 +15,10 @@ from sqlalchemy import Connection, text
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing import logins
-from headway.testing.machine import PATIENCE, stands_still, until
-from headway.testing.stack import Services, environment_for
+from headway.testing.database import logins
+from headway.testing.services.machine import stands_still
+from headway.testing.services.stack import Services, environment_for
+from headway.testing.time.clock import PATIENCE, until
 
 PATIENT: Final = {"HEADWAY_SCHEDULER_SCHEDULER_HEALTH_CHECK_THRESHOLD": "60"}
 """On a machine that is busy with other things nobody is declared dead who is only late."""

@@ -13,7 +13,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome
-from headway.testing import seed
+from headway.testing.data import seed
 
 ALL = tuple(CallbackEvent)
 

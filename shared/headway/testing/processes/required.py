@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from headway.testing import modes
+from headway.testing.processes import modes
 
 _MISSING: Final = re.compile(r"is not installed|could not import")
 

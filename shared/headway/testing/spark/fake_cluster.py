@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from headway.testing import fake_programs
+from headway.testing.spark import fake_programs
 
 _PROGRAMS: Final = ("spark-submit", "yarn", "kinit")
 

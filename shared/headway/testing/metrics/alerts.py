@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-CHART: Final = Path(__file__).parents[3] / "deploy" / "helm" / "headway"
+CHART: Final = Path(__file__).parents[4] / "deploy" / "helm" / "headway"
 RULES: Final = CHART / "rules" / "headway.yaml"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.testing.required import fail_for_missing, required_program
+from headway.testing.processes.required import fail_for_missing, required_program
 
 HERE = "test_it.py"
 

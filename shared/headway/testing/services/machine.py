@@ -13,20 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
-from threading import Event
-from typing import Final, TypeVar
+from typing import Final
 
 from sqlalchemy import Engine
 
 from headway.db.core import engine as engines
-from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing import modes
-
-T = TypeVar("T")
-
-PATIENCE: Final = 300.0
-"""Seconds after which a wait fails: even on a busy machine, something hangs then."""
+from headway.testing.processes import modes
+from headway.testing.time.clock import PATIENCE, T, until
 
 PROGRAMS: Final = (
     *("bash", "sh", "env", "ps", "sed", "grep", "awk", "which", "hostname"),
@@ -35,29 +29,6 @@ PROGRAMS: Final = (
     *("tail", "tee", "touch", "tr", "true", "uname", "whoami"),
 )
 """What a machine has on its PATH: a shell and what scripts use, but no Java and no Postgres."""
-
-_POLL: Final = 0.05
-_CLOCK: Final = SystemClock()
-_NEVER: Final = Event()
-
-
-def until(
-    look: Callable[[], T | None],
-    what: str,
-    patience: float = PATIENCE,
-    said: Callable[[], str] = str,
-) -> T:
-    """Look again and again until that returns something true, and return it.
-
-    If it never does, the failure ends with what `said` returns.
-    """
-    deadline = _CLOCK.monotonic() + patience
-    while True:
-        found = look()
-        if found:
-            return found
-        assert _CLOCK.monotonic() < deadline, f"Not in {patience:g} s: {what}.\n{said()}"
-        _CLOCK.wait(_NEVER, _POLL)
 
 
 @dataclass(frozen=True, slots=True)

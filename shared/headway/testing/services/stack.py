@@ -23,9 +23,9 @@ from headway.domain.arguments import JsonValue
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
-from headway.testing import modes
-from headway.testing.machine import PATIENCE
-from headway.testing.stack_run import StackRun
+from headway.testing.processes import modes
+from headway.testing.services.stack_run import StackRun
+from headway.testing.time.clock import PATIENCE
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ import psycopg2
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.pool import PoolProxiedConnection
 
-from headway.testing.machine import until
+from headway.testing.time.clock import until
 
 TRANSIENT: Final = ("40001", "40P01", "55P03")
 """Serialization failure, deadlock, lock timeout."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.testing.machine import PATIENCE, until
+from headway.testing.time.clock import PATIENCE, until
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Containers and images, for tests."""

@@ -1,0 +1,1 @@
+"""Data for tests: DAGs, runs, history, versions."""

@@ -1,0 +1,1 @@
+"""Databases for tests: servers, faults, interleavings, invariants, query plans."""

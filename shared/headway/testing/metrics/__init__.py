@@ -1,0 +1,1 @@
+"""A Prometheus for tests, and what it scrapes."""

@@ -1,0 +1,1 @@
+"""Services of Headway as real processes, for tests."""

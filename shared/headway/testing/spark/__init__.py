@@ -1,0 +1,1 @@
+"""Spark clusters for tests, real and imitated."""
