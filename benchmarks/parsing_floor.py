@@ -22,7 +22,7 @@ def measure(folder: Path) -> float:
 
 
 def _import_all(folder: Path) -> float:
-    import headway_parser.preload  # noqa: F401
+    import headway_parser.child.preload  # noqa: F401
     from headway.sdk.harness.loading import load_dag_file
 
     files = sorted(folder.glob("*.py"))

@@ -12,11 +12,10 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
-from headway_parser.answer import ParsedFile
-from headway_parser.pace import ReparsePace
-from headway_parser.parse import StoredParse
-from headway_parser.storing import Publisher
-from headway_parser.taking import Published
+from headway_parser.parse.answer import ParsedFile
+from headway_parser.publish.pace import ReparsePace
+from headway_parser.publish.publish import Published, Publisher
+from headway_parser.publish.result_writer import StoredParse
 
 PACE = ReparsePace(dynamic=30, unchanged=3600)
 

@@ -16,7 +16,7 @@ from headway.domain.errors import FencedError
 from headway.serialization import codec
 from headway.testing.data import seed
 from headway.testing.database.interleaving import wait_until_blocked
-from headway_parser.taking import Published
+from headway_parser.publish.publish import Published
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before, waiting_before
 from headway.testing.database.logins import logged_in
-from headway_parser.retention import prune
+from headway_parser.publish.retention import prune
 
 AGE = text("""
     UPDATE dag_version SET created_at = created_at - make_interval(days => :days),

@@ -315,7 +315,8 @@ def test_what_a_service_needs_is_imported_by_its_name(path: Path) -> None:
         wait_until(path, program)
         with Forker.connect(path, sandbox=Sandbox()) as forker:
             spec = ChildSpec(
-                target="headway_parser.child:parse", argument={"root": "/nowhere", "path": "a.py"}
+                target="headway_parser.child.parse_file:parse",
+                argument={"root": "/nowhere", "path": "a.py"},
             )
             child = forker.spawn(spec, 2)
             assert child.wait(LONG) is not None

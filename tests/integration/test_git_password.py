@@ -10,8 +10,7 @@ from threading import Thread
 import pytest
 
 from headway.testing.processes.required import required_program
-from headway_parser.bundles.git_command import GitCommand, GitError
-from headway_parser.bundles.git_login import without_passwords
+from headway_parser.bundles.git_command import GitCommand, GitError, without_passwords
 
 PASSWORD = "ge/heim%"
 ESCAPED = "ge%2Fheim%25"

@@ -16,9 +16,9 @@ from headway.db.reads import dag_file_views
 from headway.serialization.manifest import content_hash
 from headway.testing.data import seed
 from headway.testing.time.clock import FakeClock
-from headway_parser.bundle_files import BundleFiles, BundleReader
-from headway_parser.listing import Lister
-from headway_parser.parse import StoredParse
+from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
+from headway_parser.discover.listing import Lister
+from headway_parser.publish.result_writer import StoredParse
 
 OLDER_RELEASE = text("UPDATE dag_version SET bundle_hash = NULL, bundle_complete = false")
 GAP = "lost+found: Permission denied"

@@ -10,8 +10,8 @@ from headway.db.core.processes import Identity
 from headway.db.reads import dag_file_views
 from headway.domain.dag.spec import DagSpec
 from headway.testing.data import seed
-from headway_parser.doubts import MOST_PER_HOUR, MOST_PER_MONTH
-from headway_parser.taking import Published
+from headway_parser.publish.publish import Published
+from headway_parser.publish.stability import MOST_PER_HOUR, MOST_PER_MONTH
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from tests.integration.parser_machine import CLOCK, manager_of, until
 
 from headway.db.reads import views
 from headway.testing.time.clock import FakeClock
-from headway_parser.jobs import Job
-from headway_parser.survey import BundleScan
+from headway_parser.discover.bundle_scan import BundleScan
+from headway_parser.parse.jobs import Job
 
 HANGS = "import time\ntime.sleep(3600)\n"
 

@@ -13,8 +13,8 @@ from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing.processes import sandboxes
 from headway.testing.processes.sandboxes import LONG, WEAK
 from headway.testing.time.clock import FakeClock
-from headway_parser.answer import ParsedFile
-from headway_parser.processor import END_SECONDS, Bounds, DagFileProcessor
+from headway_parser.parse.answer import ParsedFile
+from headway_parser.parse.processor import END_SECONDS, Bounds, DagFileProcessor
 
 BOUNDS = Bounds(seconds=30.0, output_bytes=2**20, answer_bytes=2**20)
 

@@ -11,7 +11,7 @@ from headway.db.reads import dag_file_views, views
 from headway.runtime.forker import Exit
 from headway.testing.time.clock import FakeClock
 from headway_parser import manager as managing
-from headway_parser.processor import DagFileProcessor
+from headway_parser.parse.processor import DagFileProcessor
 
 NAMES = ["a", "b", "c"]
 LOST = Exit(lost="The system refused to start it: Resource temporarily unavailable.")

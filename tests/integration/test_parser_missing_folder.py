@@ -10,7 +10,7 @@ from headway.db.reads import views
 from headway.domain.errors import SettingsError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
-from headway_parser.fork_server import folders_of
+from headway_parser.parse.fork_server import folders_of
 
 
 def dag_ids(engine: Engine) -> set[str]:

@@ -16,7 +16,7 @@ from headway.testing.data import seed
 from headway.testing.time.clock import FakeClock
 from headway_parser.bundles import GitBundle, GitError
 from headway_parser.bundles.git_command import GitCommand
-from headway_parser.refresh import Refresher
+from headway_parser.bundles.refresh import Refresher
 
 INTERVAL = 60.0
 PATIENCE = 30.0

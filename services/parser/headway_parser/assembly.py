@@ -19,23 +19,22 @@ from headway.runtime.forker import Forker
 from headway.runtime.settings import configuration as settings
 from headway.runtime.settings.parser import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
-from headway_parser.bundle_files import BundleReader
 from headway_parser.bundles import FolderBundle, open_bundles
-from headway_parser.clerk import ResultWriter
+from headway_parser.bundles.bundle_files import BundleReader
+from headway_parser.bundles.refresh import Refresher
+from headway_parser.bundles.source import BundleSource, FolderSource
 from headway_parser.contents import FileContents
-from headway_parser.fork_server import ParserHost, child_of, is_other_user, start
-from headway_parser.listing import Lister
+from headway_parser.discover.bundle_scan import BundleScan
+from headway_parser.discover.bundle_state import BundleState
+from headway_parser.discover.listing import Lister
+from headway_parser.discover.watcher import FileWatcher
 from headway_parser.manager import DagFileProcessorManager
-from headway_parser.pace import ReparsePace
-from headway_parser.parsing import ProcessorPool
-from headway_parser.processor import Bounds
-from headway_parser.refresh import Refresher
-from headway_parser.retention import VersionRetention
-from headway_parser.shelf import BundleState
-from headway_parser.sources import BundleSource, FolderSource
-from headway_parser.storing import Publisher
-from headway_parser.survey import BundleScan
-from headway_parser.watching import FileWatcher
+from headway_parser.parse.fork_server import ParserHost, child_of, is_other_user, start
+from headway_parser.parse.processor import Bounds, ProcessorPool
+from headway_parser.publish.pace import ReparsePace
+from headway_parser.publish.publish import Publisher
+from headway_parser.publish.result_writer import ResultWriter
+from headway_parser.publish.retention import VersionRetention
 
 
 @dataclass(frozen=True, slots=True)

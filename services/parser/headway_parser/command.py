@@ -7,7 +7,7 @@ from headway.runtime.forker import client
 from headway.runtime.settings import configuration, secret_keys
 from headway.runtime.settings.parser import ParserSettings
 from headway.runtime.settings.private_files import repair_modes
-from headway_parser.fork_server import ParserHost, folders_of, start
+from headway_parser.parse.fork_server import ParserHost, folders_of, start
 
 
 def run(database: str) -> int:

@@ -1,21 +1,65 @@
-"""The content of files as hashes: what tells that something has changed, on any machine."""
+"""The content of files: read with care, and told from other content by a stamp or a hash.
 
+A stamp tells without reading that a file is the same as before; a hash tells so on any
+machine.  Anyone may have put a file there: reading never waits for one, nor takes in too much.
+"""
+
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from headway.runtime.daemon.clock import Clock
 from headway.serialization.manifest import MOST_BYTES, content_hash, manifest_hash
-from headway_parser.patterns import ABSENT, Patterns
-from headway_parser.regular import read_regular
-from headway_parser.stamps import Stamp, stamp_of
+from headway_parser.file_patterns import ABSENT, Patterns
+
+
+def read_regular(path: str | Path, most: int) -> bytes | None:
+    """Return the first `most` bytes of a regular file, None of anything else (a pipe, a device).
+
+    OSError if it cannot be read.
+    """
+    # Opening a pipe would otherwise wait for somebody to write into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as opened:
+        return opened.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+class Stamp(NamedTuple):
+    """What differs when a file was written, replaced or touched; times in nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stamp":
+        """Return what a status tells."""
+        return cls(
+            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        )
+
+
+def stamp_of(file: Path) -> Stamp | None:
+    """Return the stamp of a regular file; None for anything else."""
+    try:
+        status = os.stat(file)  # noqa: PTH116 - twice as fast, and done for every file
+    except (OSError, ValueError):
+        return None
+    return Stamp.of(status) if stat.S_ISREG(status.st_mode) else None
+
 
 LARGEST_DAG_FILE: Final = 8 * 2**20
 """Bytes of a DAG file; a larger one is not even looked at."""
 
+
 MOST_KNOWN: Final = 200_000
 """Files of which the content is remembered."""
+
 
 RACY_SECONDS: Final = 0.1
 """How old a file must be for its times to tell of the next change: clocks of disks are coarse."""

@@ -23,15 +23,15 @@ from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.forker import Exit
 from headway.runtime.settings.parser import ParserSettings
-from headway_parser.answer import ParsedFile, explain_silence
-from headway_parser.backlog import ParseBacklog
-from headway_parser.clerk import ParseResult, ResultWriter
 from headway_parser.contents import is_pattern
-from headway_parser.jobs import Job, in_order
-from headway_parser.parsing import FinishedJob, ProcessorPool
-from headway_parser.retention import VersionRetention
-from headway_parser.survey import BundleScan
-from headway_parser.taking import Published
+from headway_parser.discover.bundle_scan import BundleScan
+from headway_parser.parse.answer import ParsedFile, explain_silence
+from headway_parser.parse.backlog import ParseBacklog
+from headway_parser.parse.jobs import Job, in_order
+from headway_parser.parse.processor import FinishedJob, ProcessorPool
+from headway_parser.publish.publish import Published
+from headway_parser.publish.result_writer import ParseResult, ResultWriter
+from headway_parser.publish.retention import VersionRetention
 
 log = logging.getLogger(__name__)
 

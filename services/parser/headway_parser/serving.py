@@ -15,8 +15,8 @@ from headway.runtime.daemon.loop import Found, Loop, Pace, cause_of
 from headway.runtime.forker import Forker, ForkerError
 from headway.runtime.settings.parser import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
-from headway_parser.fork_server import ParserHost
-from headway_parser.parsing import ProcessorPool
+from headway_parser.parse.fork_server import ParserHost
+from headway_parser.parse.processor import ProcessorPool
 
 log = logging.getLogger(__name__)
 

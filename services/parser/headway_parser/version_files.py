@@ -11,9 +11,9 @@ from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
 from headway.serialization.manifest import content_hash
-from headway_parser.bundle_files import BundleFiles, BundleReader
-from headway_parser.child import parse
-from headway_parser.listing import Lister
+from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
+from headway_parser.child.parse_file import parse
+from headway_parser.discover.listing import Lister
 
 _LARGEST_ANSWER: Final = 96 * 2**20
 

@@ -7,9 +7,8 @@ import pytest
 
 from headway.testing.time.clock import FakeClock
 from headway_parser import contents
-from headway_parser.contents import FileContents, signature_of
-from headway_parser.patterns import ABSENT
-from headway_parser.stamps import stamp_of
+from headway_parser.contents import FileContents, signature_of, stamp_of
+from headway_parser.file_patterns import ABSENT
 
 
 @pytest.fixture

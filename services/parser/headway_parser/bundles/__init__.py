@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headway.runtime.settings.parser import ParserSettings
-from headway_parser.bundles.folder import FolderBundle
 from headway_parser.bundles.git import GitBundle
 from headway_parser.bundles.git_command import GitCommand, GitError
+from headway_parser.bundles.source import FolderBundle
 
 __all__ = ["FolderBundle", "GitBundle", "GitError", "open_bundles"]
 

@@ -1,22 +1,82 @@
-"""The `git` command, run so that nothing but what it was asked for can happen."""
+"""The `git` command: it does nothing but what it was asked for, and shows no password.
+
+A password in a URL is kept off git's command line: everybody on the machine can read that.
+"""
 
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from headway.domain.errors import HeadwayError, SettingsError
 from headway.runtime.secrets.scrub import masked, scrubbed_environment
-from headway_parser.bundles.git_login import without_passwords
+
+_USER: Final = "GIT_BUNDLE_USER"
+
+
+_PASSWORD: Final = "GIT_BUNDLE_PASSWORD"  # noqa: S105 - a name
+
+
+# The shell prints by itself: no other program has the password as an argument.
+_HELPER: Final = (
+    '!f() { test "$1" = get && '
+    f'printf \'username=%s\\npassword=%s\\n\' "${_USER}" "${_PASSWORD}"; }}; f'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """What git must be given instead of a URL's password: options, and variables."""
+
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def without_passwords(arguments: Iterable[str]) -> tuple[list[str], Logins]:
+    """Take the login out of the one HTTP URL with a password, if there is one; return it apart.
+
+    Git asks for it, as long as it talks to the URL's host, and no helper that keeps
+    passwords is asked or told.
+    """
+    shown: list[str] = []
+    logins = Logins()
+    for argument in arguments:
+        url = _with_password(argument)
+        if url is None:
+            shown.append(argument)
+            continue
+        login, _, host = url.netloc.rpartition("@")
+        user, _, password = login.partition(":")
+        shown.append(urlunsplit(url._replace(netloc=host)))
+        key = f"credential.{url.scheme}://{host}.helper"
+        logins = Logins(
+            (f"{key}=", f"{key}={_HELPER}"),
+            {_USER: unquote(user), _PASSWORD: unquote(password)},
+        )
+    return shown, logins
+
+
+def _with_password(argument: str) -> SplitResult | None:
+    if not argument.lower().startswith(("http://", "https://")):
+        return None
+    try:
+        url = urlsplit(argument)
+    except ValueError:  # git will say what is wrong with it
+        return None
+    return url if ":" in url.netloc.rpartition("@")[0] else None
+
 
 TIMEOUT: Final = 120.0
 """Seconds after which a git command is killed."""
 
+
 LONGEST_MESSAGE: Final = 2_000
+
 
 _KEPT: Final = (
     "ALL_PROXY",
@@ -27,12 +87,18 @@ _KEPT: Final = (
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
 )
+
+
 _KEPT_PREFIXES: Final = ("SSH_", "GIT_")
+
+
 # Where these come from (a hook, a rebase) they name a repository that is not ours.
 _ELSEWHERE: Final = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|NAMESPACE|PREFIX|CEILING_DIRECTORIES|TRACE\w*"
     r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|EXEC_PATH|TEMPLATE_DIR|SHALLOW_FILE)"
 )
+
+
 _OPTIONS: Final = (
     "core.hooksPath=/dev/null",
     "protocol.ext.allow=never",

@@ -1,0 +1,132 @@
+"""What a parser's child process does: read one DAG file, and say what it defines."""
+
+import faulthandler
+import sys
+from collections.abc import Collection, Mapping
+from itertools import islice
+from mmap import mmap
+from pathlib import Path
+from socket import socket
+from typing import Final
+
+from headway.domain.errors import HeadwayError
+from headway.runtime.processes.frames import Frame, send_frame
+from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
+from headway.sdk.bundle.dynamic_imports import MOST_NOTES
+from headway.sdk.bundle.packages import SUFFIX
+from headway.sdk.bundle.static_imports import Imports
+from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.tracebacks import message_of, traceback_of
+from headway.serialization import codec
+from headway_parser.child.imports import from_source
+from headway_parser.child.reading import ChangedError, FilesRead
+from headway_parser.child.refusals import Refusals
+from headway_parser.file_patterns import names_hash
+
+SPARE: Final = 4 * 2**20
+"""Bytes that are given back so as to be able to say that there is no more memory."""
+
+
+def parse(argument: Mapping[str, object], channel: socket) -> None:
+    """Parse the file `path` of the bundle in `root`; answer with one frame.
+
+    The answer holds the `dags` as serialized bytes, the `files` that they were read from,
+    by content, and the names of those that were `missing`; or an `error` and what was
+    `read` until then, as hashes by path; or that something has `changed` meanwhile.
+    """
+    tell_crashes()
+    path = str(argument["path"])
+    read, refusals = FilesRead(Path(str(argument["root"]))), Refusals()
+    sys.addaudithook(read.hook)
+    sys.addaudithook(refusals.hook)
+    spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
+    try:
+        answer = _parse(read, path)
+    except ChangedError as error:
+        answer = {"changed": str(error)}
+    except HeadwayError as error:
+        answer = _failed(read, str(error))
+    except BaseException as error:  # noqa: BLE001 - here one DAG file is isolated
+        spare.close()
+        answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
+    send_frame(channel, answer)
+
+
+def tell_crashes() -> None:
+    """Have a crash of the interpreter say where, in what this process, or a fork of it, prints."""
+    if not faulthandler.is_enabled():
+        faulthandler.enable()
+
+
+def _parse(read: FilesRead, path: str) -> Frame:
+    root = read.root
+    read.refuse_huge(path)
+    from_source(root, read.note)
+    dags = load_dag_file(root / path, root)
+    specs = [to_spec(dag, path) for dag in dags]
+    for file in {path, *(file for spec in specs for file in spec.files)}:
+        read.note(str(root / file))
+    source = read.content(path)
+    patterns, named = _declared(read, path, source)
+    notes = _follow(read, {path: source} if path.endswith(".py") else {}, path, named)
+    contents = read.contents()
+    if contents.get(path) == b"":
+        raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
+    return {
+        "dags": [codec.encode(spec) for spec in specs],
+        "files": contents,
+        "missing": sorted(read.stamps.keys() - contents),
+        "patterns": patterns,
+        "notes": notes,
+    }
+
+
+def _declared(read: FilesRead, path: str, source: bytes) -> tuple[dict[str, str], set[str]]:
+    """Note the files that the DAG file names; return what its patterns depend on, and the files."""
+    patterns: dict[str, str] = {}
+    named: set[str] = set()
+    for pattern in declared(source, path):
+        found = matches(read.root, pattern)
+        if is_pattern(pattern):
+            patterns[f"{pattern}/"] = names_hash(found)
+        elif not found:
+            read.note(str(read.root / pattern))
+            raise refuse_missing(pattern, path)
+        for file in found:
+            read.note(str(read.root / file))
+        named.update(found)
+    return patterns, named
+
+
+def _follow(
+    read: FilesRead, known: Mapping[str, bytes], dag_file: str, named: Collection[str]
+) -> list[str]:
+    """Note the modules that sources import anywhere; return what their author should know."""
+    prefix = f"{read.root}/"
+    folders = [
+        it.removeprefix(prefix) if it != str(read.root) else ""
+        for it in sys.path
+        if f"{it}/".startswith(prefix) and not it.endswith(SUFFIX)
+    ]
+    imports = Imports(read.root, folders, known)
+    for path in [it for it, stamp in read.stamps.items() if stamp and it.endswith((".py", SUFFIX))]:
+        imports.follow(path)
+    for path in imports.paths:
+        read.note(str(read.root / path))
+    own = {path for path, stamp in read.stamps.items() if stamp is not None}
+    unknown = (it for it in imports.dynamic if not it.is_covered(read.root, own, named))
+    return [it.note(dag_file) for it in islice(unknown, MOST_NOTES)]
+
+
+def _failed(read: FilesRead, error: str) -> Frame:
+    try:
+        return {"error": error, "read": read.hashes()}
+    except ChangedError as changed:
+        return {"changed": str(changed)}
+
+
+def _explain(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"The file called sys.exit({error.code!r}) while it was read; DAG files must not."
+    return traceback_of(error, __file__) or message_of(error)

@@ -1,0 +1,1 @@
+"""Find DAG files, and tell which changed or are gone."""

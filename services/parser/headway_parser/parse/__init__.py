@@ -1,0 +1,1 @@
+"""Have files parsed in child processes, and check what these answer."""

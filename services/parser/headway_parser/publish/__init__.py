@@ -1,0 +1,1 @@
+"""Store what files define, and put versions in force."""
