@@ -34,8 +34,8 @@ from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway_scheduler.job import SchedulerJob
-from headway_scheduler.replica import Replica
+from headway_scheduler.jobs.scheduler_job import SchedulerJob
+from headway_scheduler.replica.replica import Replica
 
 NAME: Final = "retention"
 INSTANCES, ROUNDS = (

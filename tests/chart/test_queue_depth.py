@@ -14,7 +14,7 @@ from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.database.logins import bare_connection
 from headway_scheduler.passes.queue_tasks import queue_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 Depth = Callable[[], int]
 

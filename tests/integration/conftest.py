@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NewReplica: TypeAlias = Callable[..., Replica]
 

@@ -20,7 +20,7 @@ from headway.testing.data import seed
 from headway.testing.data.forced import force
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 10 * seed.DAY
 RUN = f"scheduled__{seed.START.isoformat()}"

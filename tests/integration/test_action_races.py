@@ -25,7 +25,7 @@ from headway.testing.data.forced import force
 from headway.testing.database.interleaving import just_before, waiting, waiting_before
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + seed.DAY
 RUN = f"scheduled__{seed.START.isoformat()}"

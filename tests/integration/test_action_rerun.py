@@ -28,7 +28,7 @@ from headway.testing.database.interleaving import just_before, waiting, waiting_
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 10 * seed.DAY
 RUN = f"scheduled__{seed.START.isoformat()}"

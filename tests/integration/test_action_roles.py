@@ -33,7 +33,7 @@ from headway.testing.data import seed
 from headway.testing.data.forced import force
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 10 * seed.DAY
 RUN = f"scheduled__{seed.START.isoformat()}"

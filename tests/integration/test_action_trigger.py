@@ -14,7 +14,7 @@ from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 10 * seed.DAY + timedelta(hours=6)
 TOMORROW = NOW + seed.DAY

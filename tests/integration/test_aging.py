@@ -16,7 +16,7 @@ from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 100 * seed.DAY
 AGING = 10.0

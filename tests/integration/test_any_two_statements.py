@@ -21,8 +21,8 @@ from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica.replica import Replica
+from headway_scheduler.replica.specs import Specs
 
 NOW = seed.START + 3 * seed.DAY
 SMALL = "small"

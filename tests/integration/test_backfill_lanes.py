@@ -21,7 +21,7 @@ from headway.testing.data import seed
 from headway.testing.data.forced import force
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 POOL = "small"
 

@@ -41,7 +41,7 @@ from headway.testing.database.interleaving import (
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 30 * seed.DAY
 ANN = Author("user:ann")

@@ -13,7 +13,7 @@ from headway.domain.dag.spec import DEFAULT_POOL, DagSpec, MapInput, TaskSpec
 from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 MANY = 5000
 

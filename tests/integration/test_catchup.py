@@ -37,11 +37,11 @@ from headway.testing.database.logins import logged_in
 from headway.testing.metrics.metrics import value
 from headway.testing.time.clock import FakeClock, SetClock
 from headway.timetables.base import DagRunInfo
-from headway_scheduler.job import SchedulerJob
+from headway_scheduler.jobs.scheduler_job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 
 def at(day: float) -> datetime:

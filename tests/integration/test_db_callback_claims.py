@@ -26,7 +26,7 @@ from headway.testing.data import seed
 from headway.testing.data.callbacks import ALL, caring, report, rows, runs
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 ANN = Author("user:ann")
 DONE, FAILED, BACK = CallbackState.SUCCESS, CallbackState.FAILED, CallbackState.QUEUED

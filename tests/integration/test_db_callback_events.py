@@ -23,7 +23,7 @@ from headway.testing.database.interleaving import in_background, wait_until_bloc
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 ANN = Author("user:ann")
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(0))

@@ -27,7 +27,7 @@ from headway.testing.data import seed
 from headway.testing.database.invariants import violations
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.revoke import revoke
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = "scheduled__2024-01-01T00:00:00+00:00"
 NOTHING: Final[Mapping[str, str]] = {}

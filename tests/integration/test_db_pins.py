@@ -17,7 +17,7 @@ from headway.domain.dag.spec import DagSpec
 from headway.testing.data import seed
 from headway.testing.database.interleaving import in_background, just_before, wait_until_blocked
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 NOW = seed.START + 100 * seed.DAY

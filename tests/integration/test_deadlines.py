@@ -29,7 +29,7 @@ from headway.testing.data.forced import force
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
@@ -270,7 +270,7 @@ from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.configuration import read
 from headway.testing.data import seed
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

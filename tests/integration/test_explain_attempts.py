@@ -25,7 +25,7 @@ from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.schedule_tasks import schedule_retries
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = "scheduled__2024-01-01T00:00:00+00:00"
 

@@ -22,7 +22,7 @@ from headway.testing.data import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 LATER = seed.START + 30 * seed.DAY
 

@@ -31,7 +31,7 @@ from headway.testing.data.forced import force
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = "scheduled__2024-01-01T00:00:00+00:00"
 NEXT_RUN = "scheduled__2024-01-02T00:00:00+00:00"

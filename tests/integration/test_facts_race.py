@@ -20,8 +20,8 @@ from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway.testing.database.interleaving import at_statement, just_before
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica.replica import Replica
+from headway_scheduler.replica.specs import Specs
 
 JOIN = replace(seed.task("join", "a", "b", "c"), trigger_rule=TriggerRule.ALL_DONE)
 SPEC = seed.dag(seed.task("a"), seed.task("b"), seed.task("c"), JOIN, seed.task("last", "join"))

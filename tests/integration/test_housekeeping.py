@@ -7,8 +7,8 @@ from headway.db.core import processes
 from headway.domain.errors import FencedError
 from headway.testing.data import seed
 from headway.testing.time.clock import FakeClock
-from headway_scheduler.housekeeping import Housekeeping
-from headway_scheduler.replica import Replica
+from headway_scheduler.jobs.housekeeping import Housekeeping
+from headway_scheduler.replica.replica import Replica
 
 PAST = text("UPDATE task_attempt SET claimed_until = now() - interval '1 hour'")
 OUTCOMES = text("SELECT outcome FROM task_attempt")

@@ -12,7 +12,7 @@ from headway.domain.errors import ConflictError
 from headway.testing.data import seed
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 4 * seed.DAY
 REQUEST = BackfillRequest("etl", seed.START, seed.START + 2 * seed.DAY, conf={})

@@ -15,7 +15,7 @@ from headway.domain.dag.spec import DEFAULT_POOL, DEFAULT_QUEUE, DagSpec, MapInp
 from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 
 @pytest.fixture

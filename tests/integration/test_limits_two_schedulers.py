@@ -20,7 +20,7 @@ from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 SMALL = "small"
 

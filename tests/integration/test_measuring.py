@@ -18,7 +18,7 @@ from headway.testing.data import seed
 from headway.testing.database import logins
 from headway.testing.metrics.metrics import value
 from headway.testing.time.clock import FakeClock
-from headway_scheduler.measuring import (
+from headway_scheduler.jobs.table_metrics import (
     OF_TABLES,
     Measurement,
     Measuring,
@@ -26,7 +26,7 @@ from headway_scheduler.measuring import (
     measure_server,
 )
 from headway_scheduler.passes.revoke import revoke
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 SILENCE = text("UPDATE process_beat SET beat_at = now() - interval '1 hour' WHERE process_id = :id")
 GIVEN = read(SchedulerSettings, http_port=9090)

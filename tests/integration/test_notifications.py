@@ -38,7 +38,7 @@ from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 from headway_worker.callbacks.clerk import CallbackDatabase, NotificationWork
 from headway_worker.clerk import WorkerDatabase
 from headway_worker.code import CodeCache

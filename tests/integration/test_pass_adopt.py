@@ -26,8 +26,8 @@ from headway.testing.metrics.metrics import total
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
-from headway_scheduler.tracing import Traced
+from headway_scheduler.replica.replica import Replica
+from headway_scheduler.replica.tracing import Traced
 
 HOUR = 3600.0
 

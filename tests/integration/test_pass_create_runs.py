@@ -14,7 +14,7 @@ from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 DAY_5 = seed.START + 5 * seed.DAY
 

@@ -17,7 +17,7 @@ from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 FAILED = Next(TaskState.FAILED)
 LATER = seed.START + 30 * seed.DAY

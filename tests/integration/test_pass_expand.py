@@ -16,7 +16,7 @@ from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 LIST = seed.task("list")
 EACH = replace(seed.task("each", "list"), mapped_over=(MapInput(argument="it", task_id="list"),))

@@ -18,7 +18,7 @@ from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 2 * seed.DAY
 OLD = text("UPDATE process_beat SET beat_at = now() - interval '1 hour'")

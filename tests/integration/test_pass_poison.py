@@ -13,13 +13,13 @@ from headway.db.core import processes
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError, ReplicaError
 from headway.testing.data import seed
-from headway_scheduler.isolation import ASIDE, SILENCE
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.quarantine import ASIDE, SILENCE
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + seed.DAY
 

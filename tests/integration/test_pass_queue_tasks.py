@@ -16,7 +16,7 @@ from headway.domain.errors import FencedError
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.queue_tasks import NOTHING, queue_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 
 @pytest.fixture(autouse=True)

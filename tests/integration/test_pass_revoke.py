@@ -18,7 +18,7 @@ from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.revoke import revoke
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 LATER: Final = seed.START + timedelta(seconds=601)
 """When what is queued by the seed has been for longer than `task_queued_timeout`."""

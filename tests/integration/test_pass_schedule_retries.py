@@ -13,7 +13,7 @@ from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_retries
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 LATER = seed.START + 100_000 * seed.DAY
 

@@ -12,7 +12,7 @@ from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.testing.data import seed
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 CHAIN = seed.dag(seed.task("first"), seed.task("second", "first"))
 FAILED = Next(TaskState.FAILED)

@@ -18,7 +18,7 @@ from headway.domain.states import RunState
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 100 * seed.DAY
 

@@ -21,7 +21,7 @@ from headway.testing.data.forced import force
 from headway.testing.database.interleaving import just_before, waiting
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 HOUR = 3600.0
 LATE = seed.START + timedelta(hours=2)

@@ -40,7 +40,7 @@ from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + seed.DAY
 MUCH_LATER = seed.START + 100_000 * seed.DAY

@@ -37,7 +37,7 @@ from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 NOW = seed.START + 30 * seed.DAY

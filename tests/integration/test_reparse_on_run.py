@@ -26,11 +26,11 @@ from headway.testing.database.interleaving import just_before
 from headway.testing.database.logins import entered, logged_in
 from headway.testing.database.query_plans import explained
 from headway.testing.time.clock import FakeClock, SetClock
-from headway_scheduler.job import SchedulerJob
+from headway_scheduler.jobs.scheduler_job import SchedulerJob
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 100 * seed.DAY
 ANN = Author("user:ann")

@@ -25,9 +25,9 @@ from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.database import logins
 from headway.testing.time.clock import FakeClock
+from headway_scheduler.jobs.retention_thread import RetentionState
 from headway_scheduler.passes.expire import Expired, expire
-from headway_scheduler.replica import Replica
-from headway_scheduler.retention import RetentionState
+from headway_scheduler.replica.replica import Replica
 
 DAY = 86_400.0
 MONTH = 30 * DAY
@@ -317,7 +317,7 @@ def test_a_policy_that_removes_nothing_falls_behind(
 ) -> None:
     """Also right after a start: nothing was removed by this scheduler yet."""
     monkeypatch.setattr(
-        "headway_scheduler.retention.expire", MagicMock(side_effect=OSError("away"))
+        "headway_scheduler.jobs.retention_thread.expire", MagicMock(side_effect=OSError("away"))
     )
     clock = FakeClock()
     retention = RetentionState(scheduler, clock)

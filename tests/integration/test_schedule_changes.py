@@ -16,7 +16,7 @@ from headway.timetables.kinds.cron import CronTimetable, DataTimetable
 from headway.timetables.kinds.wrapped import Delayed, RollingWindow
 from headway.timetables.sequence import runs_between
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 DAILY: Final = DataTimetable("0 0 * * *", timezone="UTC")
 KINDS: Final[dict[str, Timetable]] = {

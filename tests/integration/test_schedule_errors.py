@@ -23,7 +23,7 @@ from headway.timetables.kinds.cron import DataTimetable
 from headway.timetables.kinds.days import Workdays
 from headway.timetables.kinds.delta import TimeDeltaTimetable
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 RUN = f"scheduled__{(seed.START + 2 * seed.DAY).isoformat()}"
 

@@ -19,13 +19,13 @@ from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
 from headway.testing.time.clock import FakeClock, SetClock
 from headway_scheduler import command
-from headway_scheduler.backfill_job import BackfillJob
 from headway_scheduler.command import Bounded
-from headway_scheduler.job import SchedulerJob
+from headway_scheduler.jobs.backfill_job import BackfillJob
+from headway_scheduler.jobs.scheduler_job import SchedulerJob
+from headway_scheduler.jobs.turns import LEAVE
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
-from headway_scheduler.replica import Replica
-from headway_scheduler.turns import LEAVE
+from headway_scheduler.replica.replica import Replica
 
 LOCKS = text("SELECT lock_id FROM dag_run ORDER BY id")
 SILENCE = text("UPDATE process_beat SET beat_at = now() - interval '1 hour' WHERE process_id = :id")

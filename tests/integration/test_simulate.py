@@ -23,7 +23,7 @@ from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway_scheduler.passes.queue_tasks import queue_tasks
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 
 @pytest.fixture

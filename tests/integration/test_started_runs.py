@@ -12,7 +12,7 @@ from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.testing.data import seed
 from headway_scheduler.passes.start_runs import start_runs
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 NOW = seed.START + 100 * seed.DAY
 

@@ -20,12 +20,12 @@ from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.daemon.loop import Found, Loop, Pace
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway_scheduler.backfill_job import BackfillJob
-from headway_scheduler.job import SchedulerJob
-from headway_scheduler.measuring import measured
-from headway_scheduler.replica import Replica
-from headway_scheduler.retention import RetentionState
-from headway_scheduler.tracing import Traced, Tracing, Untraced
+from headway_scheduler.jobs.backfill_job import BackfillJob
+from headway_scheduler.jobs.retention_thread import RetentionState
+from headway_scheduler.jobs.scheduler_job import SchedulerJob
+from headway_scheduler.jobs.table_metrics import measured
+from headway_scheduler.replica.replica import Replica
+from headway_scheduler.replica.tracing import Traced, Tracing, Untraced
 
 log = logging.getLogger(__name__)
 

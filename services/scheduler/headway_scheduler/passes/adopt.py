@@ -17,7 +17,7 @@ from headway.domain.dag.retry import Next
 from headway.domain.states import TaskState
 from headway.metrics.scheduler import ADOPTIONS, ATTEMPTS_LOST, PROCESSES_DEAD
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

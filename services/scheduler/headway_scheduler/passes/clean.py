@@ -4,7 +4,7 @@ import logging
 
 from headway.db.core import processes
 from headway.db.recovery import orphans
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

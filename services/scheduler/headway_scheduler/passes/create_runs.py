@@ -25,8 +25,8 @@ from headway.domain.states import RunType
 from headway.runtime.daemon.seam import nothing
 from headway.runtime.daemon.time_limit import computed, interrupted
 from headway.timetables.base import DagRunInfo
-from headway_scheduler.replacing import ReplacedRuns, cancel_unfinished, tell_ended
-from headway_scheduler.replica import Replica
+from headway_scheduler.passes.replacing import ReplacedRuns, cancel_unfinished, tell_ended
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from headway.db.retention import expiry
 from headway.decide.scheduling.expire import RetentionCursor, RetentionPortion, portion
 from headway.domain.retention import RetainedKind
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from headway.db.core import processes
 from headway.db.core.engine import reader
 from headway.db.scheduling import notifications
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

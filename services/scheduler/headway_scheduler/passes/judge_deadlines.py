@@ -16,7 +16,7 @@ from headway.decide.scheduling.deadlines import Judgement, judge
 from headway.domain.states import DeadlineState
 from headway.metrics.scheduler import DEADLINES_MISSED
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

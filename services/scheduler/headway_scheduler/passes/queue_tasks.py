@@ -22,7 +22,7 @@ from headway.decide.scheduling.admit import Admission, Budget, Limit, ReadyTask,
 from headway.decide.scheduling.share import spent
 from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 
 class Queued(NamedTuple):

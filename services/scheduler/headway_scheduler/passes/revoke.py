@@ -9,7 +9,7 @@ from headway.db.core import processes
 from headway.db.recovery import ownership
 from headway.metrics.scheduler import ATTEMPTS_REVOKED
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
 from headway.metrics.scheduler import RETRIES, RUNS_ENDED
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
-from headway_scheduler.settling import Graphs, count_ended, look_at_whole
+from headway_scheduler.passes.settling import Graphs, count_ended, look_at_whole
+from headway_scheduler.replica.replica import Replica
 
 
 class Settled(NamedTuple):

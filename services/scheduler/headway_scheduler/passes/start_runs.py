@@ -10,7 +10,7 @@ from headway.db.scheduling.scope import Choice
 from headway.decide.scheduling.start import startable
 from headway.metrics.scheduler import SCHEDULE_DELAY
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from headway.db.scheduling.scope import Choice
 from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.daemon.seam import nothing
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from threading import Event
 
 from headway.testing.time.clock import FakeClock
-from headway_scheduler.turns import LEAVE, Turns
+from headway_scheduler.jobs.turns import LEAVE, Turns
 
 MOST = 100
 

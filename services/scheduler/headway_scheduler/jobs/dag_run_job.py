@@ -17,14 +17,14 @@ from headway.db.scheduling.demand import Demand
 from headway.metrics.scheduler import CRITICAL_SECTION_WAITS
 from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.daemon.loop import Found
-from headway_scheduler.figures import Figures
+from headway_scheduler.jobs.figures import Figures
+from headway_scheduler.jobs.turns import Turns
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
 from headway_scheduler.passes.time_out import time_out
-from headway_scheduler.replica import Replica
-from headway_scheduler.timing import timed
-from headway_scheduler.turns import Turns
+from headway_scheduler.passes.timing import timed
+from headway_scheduler.replica.replica import Replica
 
 UNATTENDED: Final = 0.02
 """Seconds of other passes after which ready tasks are queued before the next pass begins."""

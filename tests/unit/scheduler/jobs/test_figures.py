@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 
 from headway.testing.time.clock import FakeClock
-from headway_scheduler.figures import EVERY, Figures
+from headway_scheduler.jobs.figures import EVERY, Figures
 
 
 def test_what_was_done_is_logged_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     figures = Figures(clock)
-    caplog.set_level(logging.INFO, "headway_scheduler.figures")
+    caplog.set_level(logging.INFO, "headway_scheduler.jobs.figures")
 
     clock.advance(EVERY)
     assert not figures.add(Counter(queue_tasks=0))

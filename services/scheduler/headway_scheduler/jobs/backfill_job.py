@@ -6,7 +6,7 @@ from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.scheduling import scope
 from headway.domain.errors import ConflictError, NotFoundError
-from headway_scheduler.dag_run_job import DagRunJob
+from headway_scheduler.jobs.dag_run_job import DagRunJob
 
 
 @dataclass

@@ -10,8 +10,8 @@ from headway.db.changes.run_changes import LockedRun
 from headway.domain.states import RunState
 from headway.metrics.scheduler import RUNS_ENDED
 from headway.testing.metrics.metrics import value
-from headway_scheduler import replacing
 from headway_scheduler.passes import create_runs as the_pass
+from headway_scheduler.passes import replacing
 
 LOCKED = [
     LockedRun(

@@ -9,7 +9,7 @@ import pytest
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.time.clock import FakeClock
-from headway_scheduler.measuring import measured
+from headway_scheduler.jobs.table_metrics import measured
 
 URL = "postgresql://nobody@127.0.0.1:1/nowhere"
 

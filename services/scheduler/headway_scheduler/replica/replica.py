@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 from headway.db.core.processes import Identity
 from headway.db.scheduling.scope import Scope
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway_scheduler.isolation import Quarantine, of_dags, of_runs
-from headway_scheduler.specs import Specs
-from headway_scheduler.tracing import Tracing, Untraced
+from headway_scheduler.replica.quarantine import Quarantine, of_dags, of_runs
+from headway_scheduler.replica.specs import Specs
+from headway_scheduler.replica.tracing import Tracing, Untraced
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from headway.serialization import codec
 from headway.timetables import registry
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.simple import NullTimetable
-from headway_scheduler.specs import Specs
+from headway_scheduler.replica.specs import Specs
 
 NULL = TimetableSpec(name="null")
 

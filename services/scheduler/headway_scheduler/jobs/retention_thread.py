@@ -22,7 +22,7 @@ from headway.metrics.scheduler import RETENTION_BEHIND
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.loop import Pace, cause_of
 from headway_scheduler.passes.expire import Expired, expire
-from headway_scheduler.replica import Replica
+from headway_scheduler.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from headway_scheduler.passes.gather_notifications import MOST as MOST_GATHERED
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import MOST, judge_deadlines
 from headway_scheduler.passes.revoke import revoke
-from headway_scheduler.replica import Replica
-from headway_scheduler.timing import timed
+from headway_scheduler.passes.timing import timed
+from headway_scheduler.replica.replica import Replica
 
 REVOKE_EVERY = 30.0
 """Seconds between two looks for tasks that have been queued for too long."""

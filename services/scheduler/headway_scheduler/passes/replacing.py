@@ -14,7 +14,7 @@ from headway.db.scheduling import wakes
 from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.metrics.scheduler import RUNS_ENDED
-from headway_scheduler.tracing import Tracing
+from headway_scheduler.replica.tracing import Tracing
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headway_scheduler.portion import FEWEST, MOST, SECONDS, PortionSize
+from headway_scheduler.jobs.portion import FEWEST, MOST, SECONDS, PortionSize
 
 
 def settled(seconds: Callable[[int], float]) -> int:

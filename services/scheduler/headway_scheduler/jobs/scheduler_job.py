@@ -9,11 +9,11 @@ from headway.db.core.notices import STOP
 from headway.db.scheduling import schedulers
 from headway.db.scheduling.demand import Demand
 from headway.runtime.daemon.loop import Found
-from headway_scheduler.dag_run_job import DagRunJob
-from headway_scheduler.housekeeping import Housekeeping
+from headway_scheduler.jobs.dag_run_job import DagRunJob
+from headway_scheduler.jobs.housekeeping import Housekeeping
+from headway_scheduler.jobs.portion import PortionSize
 from headway_scheduler.passes.create_runs import create_runs
-from headway_scheduler.portion import PortionSize
-from headway_scheduler.timing import timed
+from headway_scheduler.passes.timing import timed
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""What a scheduler does when: its loop, its turns, backfills, housekeeping, metrics."""
