@@ -15,7 +15,7 @@ from headway.serialization.manifest import content_hash, manifest_hash
 from headway_parser.parse.answer import ParsedFile
 from headway_parser.publish.pace import ReparsePace
 from headway_parser.publish.publish import Published, Publisher
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 PACE = ReparsePace(dynamic=30, unchanged=3600)
 

@@ -18,7 +18,7 @@ from headway.testing.data import seed
 from headway.testing.time.clock import FakeClock
 from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
 from headway_parser.discover.listing import Lister
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 OLDER_RELEASE = text("UPDATE dag_version SET bundle_hash = NULL, bundle_complete = false")
 GAP = "lost+found: Permission denied"

@@ -10,7 +10,7 @@ from tests.integration.parses import claim, parse, store_of, take_over
 from headway.db.core.processes import Identity
 from headway.testing.data import seed
 from headway.testing.database.faults import Crash, crashing
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 TABLES = [
     text(f"SELECT it::text FROM {table} AS it ORDER BY 1")

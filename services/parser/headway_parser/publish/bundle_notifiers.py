@@ -6,7 +6,7 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.notifiers import NotifierSpec
 from headway.serialization import codec
 from headway_parser.parse.answer import ParsedFile
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 
 def notifying(parse: StoredParse, notifiers: tuple[NotifierSpec, ...]) -> StoredParse:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 FIRST_RETRY: Final = 10.0
 """Seconds after which a file that failed is parsed again; twice as many after each failure."""

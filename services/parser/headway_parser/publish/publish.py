@@ -22,7 +22,6 @@ from headway.runtime.daemon.seam import nothing
 from headway_parser.parse.answer import ParsedFile, kept
 from headway_parser.publish.bundle_notifiers import notifying
 from headway_parser.publish.pace import ReparsePace
-from headway_parser.publish.result_writer import StoredParse, apart
 from headway_parser.publish.stability import (
     HELD,
     StabilityCheck,
@@ -30,6 +29,7 @@ from headway_parser.publish.stability import (
     judge,
     warning_of,
 )
+from headway_parser.publish.stored_parse import StoredParse, apart
 from headway_parser.publish.versions_in_force import Found, put_in_force
 
 

@@ -1,59 +1,17 @@
 """Write what came of parses in a thread of its own: no child waits for the database."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from headway.db.parsing.files import FileKey
 from headway.runtime.daemon.clock import Clock
-from headway_parser.bundles.bundle_files import BundleFiles
 from headway_parser.contents import signature_of
 from headway_parser.parse.answer import ParsedFile
 from headway_parser.parse.jobs import Job
 from headway_parser.publish.publish import Published
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredParse:
-    """A parse to be stored.
-
-    `signature` and `paths` tell what it depends on; `bundle` is what its tasks may read besides.
-    `first` is the parse that this one is the
-    check of; `runs` are those that wait for it; `failures` is how often the file has failed
-    before, in a row.
-    """
-
-    file: FileKey
-    result: ParsedFile
-    signature: str
-    paths: Sequence[str]
-    seconds: float
-    failures: int = 0
-    commit: str | None = None
-    bundle: BundleFiles | None = None
-    first: ParsedFile | None = None
-    runs: Sequence[int] = ()
-
-    @property
-    def dag_ids(self) -> list[str]:
-        """The DAGs that it found, in order."""
-        return sorted(version.spec.dag_id for version in self.result.versions)
-
-
-def apart(parses: Iterable[StoredParse]) -> list[list[StoredParse]]:
-    """Divide parses so that no DAG id is there twice in one part; there is seldom more than one."""
-    parts: list[tuple[set[str], list[StoredParse]]] = []
-    for parse in parses:
-        ids = set(parse.dag_ids)
-        fitting = next((it for it in parts if it[0].isdisjoint(ids)), None)
-        if fitting is None:
-            fitting = (set(), [])
-            parts.append(fitting)
-        fitting[0].update(ids)
-        fitting[1].append(parse)
-    return [part for _, part in parts]
-
+from headway_parser.publish.stored_parse import StoredParse
 
 MOST_AT_ONCE: Final = 32
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from headway.db.parsing import dag_registration, stored_code, versions
 from headway.db.parsing.versions import NewVersion
 from headway_parser.bundles.bundle_files import BundleFiles
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 Found: TypeAlias = Mapping[str, tuple[StoredParse, NewVersion]]
 """DAGs as they were read, by their id."""

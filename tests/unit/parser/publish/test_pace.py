@@ -7,7 +7,7 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway_parser.parse.answer import ParsedFile
 from headway_parser.publish.pace import LONGEST_RETRY, SLOWNESS, SPREAD, ReparsePace
-from headway_parser.publish.result_writer import StoredParse
+from headway_parser.publish.stored_parse import StoredParse
 
 PACE = ReparsePace(dynamic=30, unchanged=3600)
 

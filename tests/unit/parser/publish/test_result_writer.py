@@ -10,13 +10,8 @@ from headway_parser.parse.answer import ParsedFile
 from headway_parser.parse.jobs import Job, ParseReason
 from headway_parser.publish import result_writer as module
 from headway_parser.publish.publish import Published
-from headway_parser.publish.result_writer import (
-    GATHERING,
-    MOST_AT_ONCE,
-    ParseResult,
-    ResultWriter,
-    StoredParse,
-)
+from headway_parser.publish.result_writer import GATHERING, MOST_AT_ONCE, ParseResult, ResultWriter
+from headway_parser.publish.stored_parse import StoredParse
 
 
 class Store:
