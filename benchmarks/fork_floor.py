@@ -20,7 +20,7 @@ def measure() -> float:
 
 def _fork_all() -> float:
     from headway.runtime.forker.server import import_all
-    from headway_worker.forkers import PRELOAD
+    from headway_worker.supervision.fork_servers import PRELOAD
 
     import_all(PRELOAD)
     gc.freeze()

@@ -21,7 +21,7 @@ from typing import Final
 from headway.embedded.java import find_java_home
 from headway.testing.processes.environment import path_and_home
 from headway.testing.time.clock import PATIENCE
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
 _GRACE: Final = 60.0
 """Seconds in which the server, told to end, writes the archive."""

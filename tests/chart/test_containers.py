@@ -23,7 +23,7 @@ from headway.runtime.settings.parser import ParserSettings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.secret_keys import SecretsSettings, variable_of
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.spark.connection import SparkKind, spark_connection
+from headway_worker.spark.target.connection import SparkKind, spark_connection
 
 READS: dict[str, list[type[Settings]]] = {
     "await-migration": [DatabaseSettings],

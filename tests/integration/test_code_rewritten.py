@@ -14,7 +14,7 @@ from headway.sdk.bundle.bundle_code import BundleCode
 from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.harness.loading import load_dag_file
 from headway.testing.data.version_code import store
-from headway_worker.supply import WorkerSupply
+from headway_worker.protocol.supply import WorkerSupply
 
 FILES = {
     "etl.py": b"import helper\nfrom headway.sdk import DAG\nDAG(helper.NAME)\n",

@@ -32,9 +32,9 @@ from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import callbacks, seed
 from headway.testing.data.forced import UNGUARDED
 from headway.testing.database.logins import entered, logged_in
-from headway_worker.callbacks.clerk import CallbackDatabase
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.callback_database import CallbackDatabase
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 REFUSED: Final = "42501"
 REFUSALS: Final = {REFUSED, "ZX001", "23503"}

@@ -23,8 +23,8 @@ from headway.runtime.stem import Prefork
 from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.processes.finalized import Finalized
 from headway.testing.time.clock import FakeClock, until
-from headway_worker.spark.connection import SparkConnection
-from headway_worker.spark.driver import Submission, SubmitSettings
+from headway_worker.spark.cluster.submission import Submission, SubmitSettings
+from headway_worker.spark.target.connection import SparkConnection
 
 FOREVER = [sys.executable, "-c", "import threading; threading.Event().wait()"]
 

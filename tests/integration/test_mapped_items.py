@@ -19,7 +19,7 @@ from headway.domain.dag.spec import MapInput
 from headway.domain.errors import ConflictError
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
-from headway_worker.items import MappedItems
+from headway_worker.database.items import MappedItems
 
 AT_ONCE = Next(TaskState.UP_FOR_RETRY, timedelta(0))
 KEY = "return_value"

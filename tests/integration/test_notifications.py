@@ -39,9 +39,9 @@ from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica.replica import Replica
-from headway_worker.callbacks.clerk import CallbackDatabase, NotificationWork
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.callback_database import CallbackDatabase, NotificationWork
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 FAILED = Next(TaskState.FAILED)
 OPS = NotifierSpec(connection="ops", on=(NotifyEvent.FAILURE,))

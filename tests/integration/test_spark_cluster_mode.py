@@ -22,16 +22,16 @@ from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.data.version_code import version_code
 from headway.testing.spark.fake_cluster import FakeCluster
 from headway.testing.time.clock import until
-from headway_worker.order import TaskOrder
-from headway_worker.spark.attempt import spark_of
-from headway_worker.spark.cluster import ClusterToolsByKind
-from headway_worker.spark.connection import SparkConnection, SparkKind
-from headway_worker.spark.driver import Submission, SubmitSettings
-from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import PriorApp
-from headway_worker.spark.remote import RemoteRun
-from headway_worker.spark.whereabouts import SparkTarget
-from headway_worker.supply import Code
+from headway_worker.protocol.order import TaskOrder
+from headway_worker.protocol.supply import Code
+from headway_worker.spark.cluster.app_outcome import PriorApp
+from headway_worker.spark.cluster.cluster_queries import ClusterToolsByKind
+from headway_worker.spark.cluster.cluster_run import RemoteRun
+from headway_worker.spark.cluster.submission import Submission, SubmitSettings
+from headway_worker.spark.session.attempt import spark_of
+from headway_worker.spark.target.connection import SparkConnection, SparkKind
+from headway_worker.spark.target.errors import SparkError
+from headway_worker.spark.target.target import SparkTarget
 
 KUBERNETES = "k8s://https://cluster:6443"
 CANARY = "canary-7f3a"

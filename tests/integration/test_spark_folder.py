@@ -4,13 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headway_worker.scratch import scratch_of_worker
-from headway_worker.spark.folder import own_folder
+from headway_worker.supervision.own_folder import own_folder
+from headway_worker.supervision.scratch import scratch_of_worker
 
 OWNER = """
 import sys
 from pathlib import Path
-from headway_worker.spark.folder import own_folder
+from headway_worker.supervision.own_folder import own_folder
 with own_folder(Path(sys.argv[1]), 7) as folder:
     print(folder, flush=True)
     input()

@@ -16,12 +16,12 @@ from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
 from headway.sdk.running.task_runtime import SparkApplication
-from headway_worker.spark.cluster import ClusterToolsByKind, Kubernetes
-from headway_worker.spark.connection import SparkConnection, SparkKind
-from headway_worker.spark.driver import Submission, SubmitSettings
-from headway_worker.spark.errors import SparkError
-from headway_worker.spark.fate import AppOutcome
-from headway_worker.spark.remote import RemoteRun
+from headway_worker.spark.cluster.app_outcome import AppOutcome
+from headway_worker.spark.cluster.cluster_queries import ClusterToolsByKind, Kubernetes
+from headway_worker.spark.cluster.cluster_run import RemoteRun
+from headway_worker.spark.cluster.submission import Submission, SubmitSettings
+from headway_worker.spark.target.connection import SparkConnection, SparkKind
+from headway_worker.spark.target.errors import SparkError
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark")

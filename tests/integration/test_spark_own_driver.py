@@ -16,10 +16,10 @@ pytest.importorskip("pyspark")
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
-from headway_worker.spark.classic import open_driver
-from headway_worker.spark.connection import SparkConnection, SparkKind
-from headway_worker.spark.driver import SubmitSettings
-from headway_worker.spark.errors import SparkError
+from headway_worker.spark.session.own_driver import open_driver
+from headway_worker.spark.target.connection import SparkConnection, SparkKind
+from headway_worker.spark.cluster.submission import SubmitSettings
+from headway_worker.spark.target.errors import SparkError
 
 home, scratch = sys.argv[1:]
 master, handles, said = "k8s://https://cluster:6443", [], None

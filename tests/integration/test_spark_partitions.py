@@ -18,12 +18,12 @@ from headway.sdk.partitions import overwrite_interval, read_interval
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime
 from headway.testing.processes.environment import path_and_home
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway_worker.spark.session import close_session, open_session  # noqa: E402
+from headway_worker.spark.session.session import close_session, open_session  # noqa: E402
 
 NEW_YORK = ZoneInfo("America/New_York")
 FAST_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

@@ -11,8 +11,8 @@ from threading import Event
 import pytest
 
 from headway.runtime.daemon.clock import SystemClock
-from headway_worker.spark.daemons import end_marked, marked_python
-from headway_worker.spark.identity import identity_of, kill, may_live
+from headway_worker.spark.server.identity import identity_of, kill, may_live
+from headway_worker.spark.server.udf_processes import end_marked, marked_python
 
 CLOCK = SystemClock()
 MINE, OTHER = "7-1", "7-2"

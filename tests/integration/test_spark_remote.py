@@ -18,16 +18,16 @@ from headway.testing.processes.environment import path_and_home
 from headway.testing.processes.required import required_program
 from headway.testing.services.machine import stands_still
 from headway.testing.time.clock import until
-from headway_worker.spark.connection import spark_connection
-from headway_worker.spark.endpoint import ConnectEndpoint
-from headway_worker.spark.errors import SparkError
-from headway_worker.spark.pulse import answers, resident_bytes
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
+from headway_worker.spark.server.liveness import answers, resident_bytes
+from headway_worker.spark.target.connection import spark_connection
+from headway_worker.spark.target.endpoint import ConnectEndpoint
+from headway_worker.spark.target.errors import SparkError
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway_worker.spark.session import close_session, open_session  # noqa: E402
+from headway_worker.spark.session.session import close_session, open_session  # noqa: E402
 
 Open = Callable[[ConnectEndpoint], Any]
 

@@ -20,8 +20,8 @@ import pytest
 from headway.domain.errors import EmbeddedError
 from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
-from headway_worker.spark.daemons import end_marked
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
+from headway_worker.spark.server.udf_processes import end_marked
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark")
@@ -179,7 +179,7 @@ def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_serv
     from pyspark.sql.functions import udf
     from pyspark.sql.types import StringType
 
-    from headway_worker.spark.session import close_session, open_session
+    from headway_worker.spark.session.session import close_session, open_session
 
     seconds = f"600.{os.getpid()}"
 
@@ -253,7 +253,7 @@ def test_it_dies_with_its_supervisor(settings: ServerSettings, tmp_path: Path) -
 SUPERVISOR = textwrap.dedent("""
     import os, signal, sys
     from pathlib import Path
-    from headway_worker.spark.server import ConnectServer, ServerSettings
+    from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
     server = ConnectServer.start(ServerSettings(
         java_home=Path(sys.argv[1]),
         scratch=Path(sys.argv[2]),
@@ -290,7 +290,7 @@ UDF = textwrap.dedent("""
     import subprocess
     from pyspark.sql.functions import udf
     from pyspark.sql.types import IntegerType
-    from headway_worker.spark.session import open_session
+    from headway_worker.spark.session.session import open_session
     seconds = sys.argv[4]
     def leave(number):
         return subprocess.Popen(["sleep", seconds], start_new_session=True).pid

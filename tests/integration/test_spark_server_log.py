@@ -12,15 +12,15 @@ from headway.embedded.java import find_java_home
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.masking import Masker
 from headway.testing.processes.environment import path_and_home
-from headway_worker.spark.server import ConnectServer, ServerSettings
-from headway_worker.spark.server_log import LARGEST_FILE
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
+from headway_worker.spark.server.server_log import LARGEST_FILE
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark.sql.connect.session")
 
 from pyspark.errors import PySparkException  # noqa: E402
 
-from headway_worker.spark.session import close_session, open_session  # noqa: E402
+from headway_worker.spark.session.session import close_session, open_session  # noqa: E402
 
 CLOCK = SystemClock()
 CANARY = "canary-8f1e-of-a-connection"

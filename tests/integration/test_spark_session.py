@@ -20,15 +20,15 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import ChildSpec, Forker
 from headway.testing.data.version_code import files_below, version_code
 from headway.testing.processes.environment import path_and_home
-from headway_worker.spark.endpoint import RELEASE, ConnectEndpoint, release_argument
-from headway_worker.spark.errors import SparkError
-from headway_worker.spark.modules import send_bundle
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
+from headway_worker.spark.session.modules import send_bundle
+from headway_worker.spark.target.endpoint import RELEASE, ConnectEndpoint, release_argument
+from headway_worker.spark.target.errors import SparkError
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway_worker.spark.session import (  # noqa: E402
+from headway_worker.spark.session.session import (  # noqa: E402
     close_session,
     explain,
     open_session,
@@ -231,7 +231,9 @@ def test_a_killed_attempts_job_ends_and_no_other(
 
     with ExitStack() as ending:
         threads = ending.enter_context(ThreadPoolExecutor())
-        forker = ending.enter_context(Forker.start(["headway_worker.spark.preload"], os.environ))
+        forker = ending.enter_context(
+            Forker.start(["headway_worker.spark.session.preload"], os.environ)
+        )
         assert len(forker.native_threads) == 1
         doomed = ending.enter_context(endless_job(spark))
         spared: Future[int] = threads.submit(slow_count, other)
@@ -296,9 +298,9 @@ def test_a_forked_process_has_a_session_of_its_own(endpoint: ConnectEndpoint) ->
     frame = endpoint.to_frame()
     program = textwrap.dedent("""
         import os, sys, threading
-        import headway_worker.spark.preload
-        from headway_worker.spark.endpoint import ConnectEndpoint
-        from headway_worker.spark.session import open_session, close_session
+        import headway_worker.spark.session.preload
+        from headway_worker.spark.target.endpoint import ConnectEndpoint
+        from headway_worker.spark.session.session import open_session, close_session
         assert threading.active_count() == 1
         assert len(os.listdir("/proc/self/task")) == 1
         endpoint = ConnectEndpoint(sys.argv[1], sys.stdin.read())

@@ -11,9 +11,9 @@ import pytest
 from headway.domain.spark_work import Handle
 from headway.embedded.java import find_java_home
 from headway.sdk.running.task_runtime import SparkApplication
-from headway_worker.spark.connection import SparkConnection
-from headway_worker.spark.driver import Submission, SubmitSettings
-from headway_worker.spark.errors import SparkError
+from headway_worker.spark.cluster.submission import Submission, SubmitSettings
+from headway_worker.spark.target.connection import SparkConnection
+from headway_worker.spark.target.errors import SparkError
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark")

@@ -12,11 +12,10 @@ import pytest
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.time.clock import until
-from headway_worker.spark.events import EventLogTally
-from headway_worker.spark.ledger import EventLog
-from headway_worker.spark.watch import ALL, DriverWatch, DriverWatcher
+from headway_worker.spark.figures.event_log import EventLog, EventLogTally
+from headway_worker.spark.figures.watch import ALL, DriverWatch, DriverWatcher
 
-ANSWERS = Path(__file__).parents[1] / "unit" / "worker_spark" / "answers"
+ANSWERS = Path(__file__).parents[1] / "unit" / "worker" / "spark" / "figures" / "answers"
 APPLICATION = "/api/v1/applications"
 OF_IT = f"{APPLICATION}/local-1"
 DRIVER = {
@@ -164,7 +163,7 @@ def test_whatever_else_is_there_makes_figures_unknown(refusal: str) -> None:
 
 
 def test_an_interface_that_never_answers_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headway_worker.spark.watch._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("headway_worker.spark.figures.watch._ANSWER_SECONDS", 0.2)
     told, asked, over = Told(), Event(), Event()
 
     def respond(_request: BaseHTTPRequestHandler) -> None:

@@ -21,7 +21,7 @@ from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime, XComs
 from headway.testing.processes.environment import path_and_home
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
 DAGS = Path(__file__).parents[2] / "examples" / "tpch" / "dags"
 SCALE = 0.01
@@ -37,7 +37,7 @@ def dag() -> DAG:
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("pyspark.sql.connect.session")
-    from headway_worker.spark.session import close_session, open_session
+    from headway_worker.spark.session.session import close_session, open_session
 
     scratch = tmp_path_factory.mktemp("connect")
     server = ConnectServer.start(

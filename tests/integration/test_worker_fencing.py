@@ -21,9 +21,9 @@ from headway.domain.states import CallbackState, Outcome
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import callbacks, seed
-from headway_worker.callbacks.clerk import CallbackDatabase
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.callback_database import CallbackDatabase
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 Desk: TypeAlias = tuple[WorkerDatabase, Identity]
 

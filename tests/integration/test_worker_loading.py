@@ -12,8 +12,8 @@ from headway.db.core import engine as engines
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import seed
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from sqlalchemy import Engine, Row, text
 from headway.db.core import processes
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 ROW = text("SELECT drain_asked_at, CAST(xmin AS text) AS version FROM process WHERE id = :id")
 

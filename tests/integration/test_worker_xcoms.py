@@ -11,8 +11,8 @@ from headway.domain.dag.spec import MapInput
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import seed
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
+from headway_worker.database.code import CodeCache
+from headway_worker.database.worker_database import WorkerDatabase
 
 
 def test_instances_of_a_mapped_task_are_read_one_by_one_and_all_together(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 _SCHEDULER: Final = "services/scheduler/headway_scheduler"
+_WORKER: Final = ("attempts/", "callbacks/", "child/", "database/", "logs/", "supervision/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,13 @@ TARGETS: Final[Mapping[str, Target]] = {
     "timetables": Target(("shared/headway/timetables/**/*.py",), ("tests/unit/timetables",)),
     "db": Target(("shared/headway/db/*/*.py",), ("tests/unit/db",), ("tests/integration",), 420),
     "passes": Target(
-        (f"{_SCHEDULER}/passes/*.py", f"{_SCHEDULER}/*.py"),
+        (f"{_SCHEDULER}/**/*.py",),
         ("tests/unit/scheduler",),
         ("tests/integration",),
         420,
     ),
     "worker": Target(
-        ("services/worker/headway_worker/*.py", "services/worker/headway_worker/callbacks/*.py"),
+        tuple(f"services/worker/headway_worker/{it}*.py" for it in ("", *_WORKER)),
         ("tests/unit/worker",),
         ("tests/integration",),
         420,

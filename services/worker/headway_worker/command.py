@@ -28,18 +28,18 @@ from headway.runtime.settings import configuration, secret_keys
 from headway.runtime.settings.logs import LogSettings
 from headway.runtime.settings.private_files import repair_modes
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
-from headway_worker.forkers import ForkServers, fork_server
-from headway_worker.launcher import AttemptLauncher
-from headway_worker.log_retention import Run
-from headway_worker.logs import Logs
-from headway_worker.questions import Questions
+from headway_worker.attempts.launch import AttemptLauncher
+from headway_worker.attempts.questions import Questions
+from headway_worker.database.code import CodeCache
+from headway_worker.database.secret_resolver import SecretResolver
+from headway_worker.database.worker_database import WorkerDatabase
+from headway_worker.logs.attempt_logs import Logs
+from headway_worker.logs.retention import Run
 from headway_worker.resources import resources
-from headway_worker.scratch import ScratchFolders, scratch_of_worker
-from headway_worker.spark.folder import own_folder
-from headway_worker.spark.service import SparkService
-from headway_worker.vault import SecretResolver
+from headway_worker.spark.service.spark_service import SparkService
+from headway_worker.supervision.fork_servers import ForkServers, fork_server
+from headway_worker.supervision.own_folder import own_folder
+from headway_worker.supervision.scratch import ScratchFolders, scratch_of_worker
 from headway_worker.worker import Worker, WorkerParts
 
 log = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ def _means(
 def _trace(process: registration.Registered, means: WorkerParts) -> None:
     """Have the attempts traced, if the environment asks for it."""
     if process.traces is not None:
-        from headway_worker.tracing import AttemptTraces
+        from headway_worker.attempts.tracing import AttemptTraces
 
         tracing = AttemptTraces(process.traces, process.engine, means.clerk.clock)
         means.launcher.traced, means.clerk.traced = tracing.begin, tracing.end

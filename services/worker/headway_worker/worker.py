@@ -22,25 +22,25 @@ from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
-from headway_worker.answering import Answering
-from headway_worker.attempt import MOST_READING, Attempt
-from headway_worker.awaiting import AwaitingSpark
-from headway_worker.button import Button
-from headway_worker.callbacks.clerk import CallbackDatabase
+from headway_worker.attempts.answers import Answering
+from headway_worker.attempts.awaiting import AwaitingSpark
+from headway_worker.attempts.launch import AttemptLauncher
+from headway_worker.attempts.metrics import Counts, show_slots
+from headway_worker.attempts.questions import Questions
 from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
 from headway_worker.callbacks.launch import CallbackLauncher
-from headway_worker.chore import BackgroundCall
-from headway_worker.claims import Claims
-from headway_worker.clerk import AttemptWork, WorkerDatabase
-from headway_worker.conclusion import CANCELLED, HANDED_BACK, conclude, masked, report_of
-from headway_worker.counts import Counts, show_slots
-from headway_worker.launcher import AttemptLauncher
-from headway_worker.questions import Questions
-from headway_worker.reporter import Reporter
-from headway_worker.spark.leftovers import SessionCleanup
-from headway_worker.spark.service import SparkService
-from headway_worker.spark.telling import FiguresWriter
-from headway_worker.tenure import LeaseKeeper, Renewal
+from headway_worker.database.callback_database import CallbackDatabase
+from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
+from headway_worker.spark.service.cleanup import SessionCleanup
+from headway_worker.spark.service.figures_writer import FiguresWriter
+from headway_worker.spark.service.spark_service import SparkService
+from headway_worker.supervision.background_call import BackgroundCall
+from headway_worker.supervision.claims import Claims
+from headway_worker.supervision.execution import MOST_READING, Attempt
+from headway_worker.supervision.lease_keeper import LeaseKeeper, Renewal
+from headway_worker.supervision.outcome import CANCELLED, HANDED_BACK, conclude, masked, report_of
+from headway_worker.supervision.reporter import Reporter
+from headway_worker.supervision.wakeup import Button
 
 log = logging.getLogger(__name__)
 

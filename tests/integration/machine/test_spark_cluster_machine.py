@@ -16,7 +16,7 @@ from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 from headway.testing.spark.spark_cluster import SparkCluster, spark_cluster
 from headway.testing.time.clock import until
-from headway_worker.spark.server import ConnectServer, ServerSettings
+from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")

@@ -70,7 +70,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if done.returncode:
         pytest.skip(
             f"no disk may be mounted here ({done.stderr.strip()}); "
-            "tests/unit/worker/test_log_file.py has files that may not grow instead"
+            "tests/unit/worker/logs/test_file.py has files that may not grow instead"
         )
     yield logs
     subprocess.run(["umount", str(logs)], check=True)

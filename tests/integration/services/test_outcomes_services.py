@@ -11,7 +11,7 @@ from headway.runtime.processes.oom import oom_kills
 from headway.testing.processes import task_processes
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
-from headway_worker.conclusion import explain
+from headway_worker.supervision.outcome import explain
 
 pytestmark = pytest.mark.services
 

@@ -16,9 +16,9 @@ from headway.runtime.settings import configuration
 from headway.runtime.settings.secret_keys import Provided
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.time.clock import FakeClock
-from headway_worker.clerk import WorkerDatabase
-from headway_worker.code import CodeCache
-from headway_worker.vault import SecretResolver
+from headway_worker.database.code import CodeCache
+from headway_worker.database.secret_resolver import SecretResolver
+from headway_worker.database.worker_database import WorkerDatabase
 
 
 class Threads(Executor):

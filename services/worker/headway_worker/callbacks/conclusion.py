@@ -2,7 +2,7 @@
 
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
-from headway_worker.conclusion import ProcessEnd, explain, storable
+from headway_worker.supervision.outcome import ProcessEnd, explain, storable
 
 
 def conclude(key: CallbackKey, ending: ProcessEnd, timeout: float) -> CallbackReport | None:

@@ -18,14 +18,18 @@ from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackDatabase, CallbackWork, NotificationWork
 from headway_worker.callbacks.conclusion import conclude
 from headway_worker.callbacks.launch import CallbackLauncher
-from headway_worker.chore import RETRYING, BackgroundCall
-from headway_worker.claims import Claims
-from headway_worker.reporter import Reporter
-from headway_worker.tenure import LeaseKeeper, Renewal
+from headway_worker.database.callback_database import (
+    CallbackDatabase,
+    CallbackWork,
+    NotificationWork,
+)
+from headway_worker.supervision.background_call import RETRYING, BackgroundCall
+from headway_worker.supervision.claims import Claims
+from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.lease_keeper import LeaseKeeper, Renewal
+from headway_worker.supervision.reporter import Reporter
 
 log = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ from headway.domain.dag.notifiers import MOST_SENDS
 from headway.domain.states import Outcome
 from headway.runtime.logs.paths import CallbackLogKey
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackWork, NotificationWork
-from headway_worker.callbacks.ordering import order_of
-from headway_worker.forkers import ForkServers, limits_of
-from headway_worker.logs import Logs
-from headway_worker.notifications import ordering
-from headway_worker.program import ChildOrder
-from headway_worker.scratch import ScratchFolders
+from headway_worker.callbacks.order_from_claim import order_of
+from headway_worker.database.callback_database import CallbackWork, NotificationWork
+from headway_worker.logs.attempt_logs import Logs
+from headway_worker.notifications import order_from_claim
+from headway_worker.protocol.order import ChildOrder
+from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.fork_servers import ForkServers, limits_of
+from headway_worker.supervision.scratch import ScratchFolders
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +57,5 @@ class CallbackLauncher:
 
     def _order_of(self, work: CallbackWork | NotificationWork) -> ChildOrder:
         if isinstance(work, NotificationWork):
-            return ordering.order_of(work.claimed, self.settings.base_url or "")
+            return order_from_claim.order_of(work.claimed, self.settings.base_url or "")
         return order_of(work.claimed, work.code, work.dag.relative_path)

@@ -9,7 +9,7 @@ from headway.decide.explain.wording import command, counted
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.notifiers import NotifyEvent
 from headway.domain.errors import HeadwayError
-from headway_worker.notifications.order import NotificationOrder
+from headway_worker.protocol.notification_order import NotificationOrder
 
 LONGEST_CAUSE: Final = 500
 """Characters of an error that are told; the whole of it is in the log."""

@@ -25,13 +25,13 @@ from headway.runtime.logs.lines import LogSource
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
 from headway.testing.time.clock import FakeClock
-from headway_worker.attempt import Attempt
-from headway_worker.callbacks.clerk import CallbackWork
 from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
-from headway_worker.log_file import LogFile, LogLimits
-from headway_worker.scratch import ScratchFolders
-from headway_worker.supply import Code
-from headway_worker.tenure import Renewal
+from headway_worker.database.callback_database import CallbackWork
+from headway_worker.logs.file import LogFile, LogLimits
+from headway_worker.protocol.supply import Code
+from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.lease_keeper import Renewal
+from headway_worker.supervision.scratch import ScratchFolders
 
 NIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 SLOTS = 2

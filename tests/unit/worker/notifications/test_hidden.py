@@ -10,8 +10,8 @@ from headway.db.execution.notification_claims import ClaimedNotification, Notifi
 from headway.domain.connection import Connection
 from headway.domain.dag.notifiers import NotifyEvent
 from headway.testing.time.clock import FakeClock
-from headway_worker.callbacks.clerk import NotificationWork
-from headway_worker.questions import Questions
+from headway_worker.attempts.questions import Questions
+from headway_worker.database.callback_database import NotificationWork
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from headway.domain.connection import Connection
-from headway_worker.notifications.child import masked
+from headway_worker.child.notification import masked
 from headway_worker.notifications.message import LONGEST_CAUSE, NotificationError, compose
-from headway_worker.notifications.order import NotificationOrder
+from headway_worker.protocol.notification_order import NotificationOrder
 
 FAILED = {
     "id": 1,

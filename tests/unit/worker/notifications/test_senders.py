@@ -18,10 +18,10 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from headway.domain.connection import Connection
 from headway.domain.states import Outcome
 from headway.sdk.harness.execution import Result
-from headway_worker.notifications import child
+from headway_worker.child import notification
 from headway_worker.notifications.message import Message, NotificationError
-from headway_worker.notifications.order import NotificationOrder
 from headway_worker.notifications.senders import send
+from headway_worker.protocol.notification_order import NotificationOrder
 
 KEY = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 MESSAGE = Message(KEY, "flights: run failed", "It failed; über alles.", {"dag_id": "flights"})
@@ -151,7 +151,7 @@ def test_whom_a_mail_server_has_refused_is_told_of_a_mail_that_others_got() -> N
         base_url="",
     )
     with mail_server(gone=["b@example.com"]) as (port, mails):
-        result = child._send(order, cast("Any", Asking()))
+        result = notification._send(order, cast("Any", Asking()))
     assert len(mails) == 1
     assert result == Result(
         outcome=Outcome.SUCCESS,

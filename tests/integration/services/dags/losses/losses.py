@@ -56,7 +56,7 @@ with DAG("shows_itself"):
         if "folder" in params:
             note(Path(params["folder"]) / "shows", os.getpid())
             wait_for(Path(params["folder"]), "shown")
-        return {"preloaded": "headway_worker.preload" in sys.modules}
+        return {"preloaded": "headway_worker.child.preload" in sys.modules}
 
     shows()
 

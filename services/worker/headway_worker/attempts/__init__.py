@@ -1,0 +1,1 @@
+"""Attempts of tasks: launch, states, questions and answers."""

@@ -1,0 +1,52 @@
+"""From a claimed callback to the order for the child that is to call its functions."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from headway.db.execution.callback_claims import ClaimedCallback
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.states import RunState, TaskState
+from headway.sdk.running.facts import RunFacts
+from headway_worker.protocol.callback_order import CallbackOrder
+from headway_worker.protocol.supply import Code
+
+_TASK_STATES: Final[Mapping[CallbackEvent, TaskState]] = {
+    CallbackEvent.SUCCESS: TaskState.SUCCESS,
+    CallbackEvent.FAILURE: TaskState.FAILED,
+    CallbackEvent.RETRY: TaskState.UP_FOR_RETRY,
+    CallbackEvent.SKIPPED: TaskState.SKIPPED,
+}
+
+
+def order_of(claimed: ClaimedCallback, code: Code, relative_path: str) -> CallbackOrder:
+    """Return the order for a claimed callback."""
+    return CallbackOrder(
+        key=str(claimed.key.id),
+        code=code,
+        relative_path=relative_path,
+        facts=_facts(claimed),
+        event=claimed.event,
+        of_run=claimed.task_id is None,
+        reason=claimed.reason,
+        cause=claimed.cause,
+    )
+
+
+def _facts(claimed: ClaimedCallback) -> RunFacts:
+    of_run = claimed.task_id is None
+    ended = RunState.SUCCESS if claimed.event is CallbackEvent.SUCCESS else RunState.FAILED
+    return RunFacts(
+        dag_id=claimed.dag_id,
+        run_id=claimed.run_id,
+        task_id=claimed.task_id or "",
+        run_type=claimed.run_type,
+        data_interval=claimed.interval,
+        logical_date=claimed.interval.start,
+        run_after=claimed.run_after,
+        start_date=claimed.run_started_at,
+        conf=claimed.conf,
+        try_number=claimed.attempt or 0,
+        map_index=-1 if claimed.map_index is None else claimed.map_index,
+        run_state=ended if of_run else RunState.RUNNING,
+        task_state=TaskState.NONE if of_run else _TASK_STATES[claimed.event],
+    )

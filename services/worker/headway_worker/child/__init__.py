@@ -1,0 +1,1 @@
+"""What runs inside the children of a worker; it knows no database."""

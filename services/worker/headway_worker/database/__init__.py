@@ -1,0 +1,1 @@
+"""The worker's transactions: claim, renew, report, code, XComs, secrets."""

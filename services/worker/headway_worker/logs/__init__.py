@@ -1,0 +1,1 @@
+"""Log files of attempts: written, bounded, copied, removed."""

@@ -1,0 +1,1 @@
+"""Orders and results between the worker and its children."""

@@ -1,0 +1,1 @@
+"""Applications on a cluster: spark-submit, and asking how they are."""

@@ -1,0 +1,1 @@
+"""Spark as the supervisor sees it: servers, cleanup, prior applications, figures."""

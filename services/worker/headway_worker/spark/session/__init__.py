@@ -1,0 +1,1 @@
+"""Spark inside an attempt's child."""

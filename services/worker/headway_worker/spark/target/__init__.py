@@ -1,0 +1,1 @@
+"""Where the Spark of a connection is."""

@@ -1,0 +1,1 @@
+"""What supervises any child: claims, leases, reports, executions, fork servers."""

@@ -1,0 +1,150 @@
+"""What was told to stop, or is handed back, before it has begun ends without ever beginning."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed, Report
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.interval import DataInterval
+from headway.domain.states import OnLost, Outcome, RunType, TaskState
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.settings.worker import WorkerSettings
+from headway_worker.attempts.questions import Questions
+from headway_worker.database.secret_resolver import SecretResolver
+from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
+from headway_worker.protocol.supply import Code
+from headway_worker.supervision.lease_keeper import Renewal
+from headway_worker.worker import Worker, WorkerParts
+
+KEY = AttemptKey(7, 1, UUID(int=1))
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+
+
+class Idle:
+    """A Spark that is never ready, and a launcher that never launches."""
+
+    logs = scratch = settings = None
+
+    @property
+    def forkers(self) -> "Idle":
+        return self
+
+    def forker_ready(self) -> bool:
+        return False
+
+    def foresee(self, work: AttemptWork) -> None:
+        pass
+
+    def hold(self, _until: object) -> None:
+        pass
+
+    def tend(self) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def work() -> AttemptWork:
+    """Work that must wait for Spark."""
+    task = TaskSpec(task_id="t", operator="pyspark", needs_spark=True, on_lost=OnLost.FAIL)
+    claimed = Claimed(
+        key=KEY,
+        dag_run_id=1,
+        dag_id="d",
+        run_id="r",
+        run_type=RunType.MANUAL,
+        task_id="t",
+        map_index=-1,
+        failures=0,
+        losses=0,
+        conf={},
+        version_id=1,
+        manifest_hash="",
+        interval=DataInterval.exact(NOON),
+        schedule_date=NOON,
+        run_after=NOON,
+        run_started_at=NOON,
+    )
+    timetable = TimetableSpec(name="none")
+    dag = DagSpec(
+        dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=(task,)
+    )
+    return AttemptWork(claimed, dag, task, Code(Path(), {}))
+
+
+@dataclass
+class Scene:
+    """A worker that has claimed one attempt, and what it reports; `stopping` is what it is told."""
+
+    worker: Worker
+    reported: list[Report]
+    stopping: bool = False
+
+    def until(self, look: Callable[[], object]) -> None:
+        clock = SystemClock()
+        deadline = clock.monotonic() + 60
+        while not look():
+            assert clock.monotonic() < deadline
+            self.worker.step()
+
+
+@pytest.fixture
+def scene(
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
+    worker_settings: WorkerSettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Scene]:
+    found, reported = [work()], list[Report]()
+
+    def claim(_clerk: WorkerDatabase, _free_slots: int) -> list[AttemptWork]:
+        return [found.pop()] if found else []
+
+    def renew(_clerk: WorkerDatabase, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
+        return Renewal(dict.fromkeys(keys, made.stopping))
+
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: True)
+    monkeypatch.setattr(WorkerDatabase, "claim", claim)
+    monkeypatch.setattr(WorkerDatabase, "renew", renew)
+    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: reported.extend(reports))
+    idle: Any = Idle()
+    clock = SystemClock()
+    questions = Questions(clerk, vault, idle, clock, Event())
+    means = WorkerParts(clerk, questions, idle, idle, Pace(idle=0.01))
+    settings = worker_settings.model_copy(update={"heartbeat_interval": 0.01})
+    made = Scene(Worker(means, settings, clock), reported)
+    yield made
+    made.worker.close()
+
+
+def test_one_that_waits_for_spark_is_reported_at_once(scene: Scene) -> None:
+    scene.stopping = True
+    scene.until(lambda: scene.reported)
+
+    assert [(it.key, it.outcome) for it in scene.reported] == [(KEY, Outcome.CANCELLED)]
+
+
+def test_one_that_waits_for_spark_is_handed_back_as_one_that_never_began(scene: Scene) -> None:
+    scene.until(lambda: scene.worker._awaiting.keys)
+    scene.worker.drain()
+    scene.worker.hand_back()
+    scene.until(lambda: scene.reported)
+
+    [report] = scene.reported
+    assert (report.key, report.outcome) == (KEY, Outcome.LOST)
+    assert report.error == "The worker was stopped, and handed it back."
+    assert report.following.state is TaskState.UP_FOR_RETRY
+    scene.until(scene.worker.drain)

@@ -1,0 +1,229 @@
+"""A worker without a database, a fork server or processes: what it makes of an attempt then."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+from unittest.mock import MagicMock
+from uuid import UUID
+
+import pytest
+
+from headway.db.core.attempt_keys import AttemptKey
+from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.callback_claims import ClaimedCallback
+from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.domain.interval import DataInterval
+from headway.domain.states import Outcome, RunType
+from headway.runtime.daemon.loop import Pace
+from headway.runtime.forker import ForkerError
+from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.worker import WorkerSettings
+from headway.sdk.harness.execution import Result
+from headway.testing.time.clock import FakeClock
+from headway_worker.attempts.launch import AttemptLauncher
+from headway_worker.attempts.questions import Questions
+from headway_worker.callbacks.crew import CallbackCrew
+from headway_worker.database.callback_database import CallbackWork
+from headway_worker.database.secret_resolver import SecretResolver
+from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
+from headway_worker.logs.file import LogFile, LogLimits
+from headway_worker.protocol.supply import Code
+from headway_worker.supervision.claims import Claims
+from headway_worker.supervision.fork_servers import ForkServers
+from headway_worker.supervision.scratch import ScratchFolders
+from headway_worker.worker import Worker, WorkerParts
+
+NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
+TASK = TaskSpec(task_id="t", operator="python")
+DAG = DagSpec(
+    dag_id="d",
+    relative_path="d.py",
+    timetable=TimetableSpec(name="null"),
+    timezone="UTC",
+    tasks=(TASK,),
+)
+WORK = AttemptWork(
+    Claimed(
+        key=AttemptKey(1, 1, UUID(int=1)),
+        dag_run_id=1,
+        dag_id="d",
+        run_id="r",
+        run_type=RunType.MANUAL,
+        task_id="t",
+        map_index=-1,
+        failures=0,
+        losses=0,
+        conf={},
+        version_id=1,
+        manifest_hash="",
+        interval=DataInterval.exact(NOON),
+        schedule_date=NOON,
+        run_after=NOON,
+        run_started_at=NOON,
+    ),
+    DAG,
+    TASK,
+    Code(Path("/code"), {}),
+)
+CALLBACK = CallbackWork(MagicMock(spec=ClaimedCallback), DAG, Code(Path("/code"), {}))
+
+
+def nothing_listens() -> Any:
+    raise ForkerError("nobody listens")
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
+    """What the worker has taken to the database."""
+    found: list[Report] = []
+    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: found.extend(reports))
+    monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: False)
+    return found
+
+
+@pytest.fixture
+def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) -> AttemptLauncher:
+    """One that finds no fork server."""
+    logs = MagicMock()
+    logs.open = lambda _key: LogFile(tmp_path, Path("log"), LogLimits(2**20, 2**20), clock)
+    forkers = ForkServers(nothing_listens, clock)
+    return AttemptLauncher(forkers, worker_settings, logs, ScratchFolders(tmp_path))
+
+
+@pytest.fixture
+def worker(
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
+    worker_settings: WorkerSettings,
+    clock: FakeClock,
+    launcher: AttemptLauncher,
+    reported: list[Report],
+) -> Iterator[Worker]:
+    outside = MagicMock()
+    outside.logs.return_value = []
+    questions = Questions(clerk, vault, outside, clock, Event())
+    worker = Worker(
+        WorkerParts(clerk, questions, outside, launcher, Pace()), worker_settings, clock
+    )
+    yield worker
+    worker.close()
+
+
+def until_reported(worker: Worker, reported: list[Report]) -> Report:
+    """Step until one report has been taken."""
+    for _ in range(100):
+        worker.step()
+        if reported:
+            return reported[0]
+    raise AssertionError("nothing was reported")
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("draining", [False, True])
+def test_the_callbacks_are_stepped_with_the_worker(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, draining: bool
+) -> None:
+    stepped: list[bool] = []
+    monkeypatch.setattr(CallbackCrew, "step", lambda _crew, *, draining: stepped.append(draining))
+    if draining:
+        worker.drain()
+
+    worker.step()
+
+    assert stepped == [draining]
+
+
+def test_the_spark_server_is_tended_with_the_worker(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tended: list[bool] = []
+    monkeypatch.setattr(worker._means.spark, "tend", lambda: tended.append(True))
+
+    worker.step()
+
+    assert tended == [True]
+
+
+@pytest.mark.regression
+def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
+    worker: Worker,
+    reported: list[Report],
+    clock: FakeClock,
+    launcher: AttemptLauncher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server has died after the attempt was claimed."""
+    brought = [[WORK]]
+    monkeypatch.setattr(
+        Claims,
+        "collect",
+        lambda claims: (
+            brought.pop() if isinstance(claims.clerk, WorkerDatabase) and brought else []
+        ),
+    )
+    clock.advance(1)
+
+    report = until_reported(worker, reported)
+
+    assert (report.key, report.outcome) == (WORK.claimed.key, Outcome.LOST)
+    assert report.error == "The worker could not start it: nobody listens"
+
+
+@pytest.mark.regression
+def test_the_log_of_an_attempt_that_finds_no_fork_server_says_so(
+    launcher: AttemptLauncher, tmp_path: Path
+) -> None:
+    with pytest.raises(ForkerError, match="nobody listens"):
+        launcher.launch(WORK, 0.0)
+
+    assert "The worker could not start it." in (tmp_path / "log").read_text()
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("over", [False, True])
+def test_an_attempt_is_not_reported_when_its_lease_is_over(
+    worker: Worker, reported: list[Report], clock: FakeClock, over: bool
+) -> None:
+    """It has ended by itself, just before; the database may have given it away by then."""
+    attempt = MagicMock(work=WORK, fenced=False, spark_session=None, outlived_by=None)
+    worker._tenure.grant(WORK.claimed.key, clock.monotonic())
+    worker._ending[WORK.claimed.key] = attempt, Result(outcome=Outcome.SUCCESS)
+    clock.advance(3600 if over else 1)
+
+    worker.step()
+
+    assert bool(worker._reporter.keys() or reported) is not over
+    attempt.close.assert_called_once()
+    assert (attempt.close.call_args.args == (None,)) is over
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize("work", [WORK, CALLBACK], ids=["attempt", "callback"])
+def test_values_of_a_mapped_task_are_handed_on_page_by_page(
+    clerk: WorkerDatabase,
+    vault: SecretResolver,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    work: AttemptWork | CallbackWork,
+) -> None:
+    left = {0: "a", 2: "b", 5: "c"}
+
+    def page(
+        _clerk: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
+    ) -> dict[int, Any]:
+        assert (claimed, task_id, key) == (work.claimed, "m", "k")
+        return dict([it for it in left.items() if it[0] > after][:2])
+
+    monkeypatch.setattr(WorkerDatabase, "pull_xcoms", page)
+    questions = Questions(clerk, vault, MagicMock(), clock, Event())
+
+    def ask(after: int) -> Frame:
+        asked = {"ask": "pull_xcoms", "task_id": "m", "key": "k", "after": after}
+        return questions.answer(work, asked).frame
+
+    assert ask(-1) == {"values": ["a", "b"], "last": 2}
+    assert ask(2) == {"values": ["c"], "last": 5}
+    assert ask(5) == {"values": [], "last": None}

@@ -1,0 +1,129 @@
+"""What a task asks on its channel, which its threads share: an answer names no question."""
+
+import select
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from headway.domain.interval import DataInterval
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
+from headway.sdk.exceptions import AirflowException, RefusedException
+from headway.sdk.running.facts import RunFacts
+from headway_worker.child.attempt import ChannelRuntime
+from headway_worker.protocol.order import TaskOrder
+from headway_worker.protocol.supply import Code
+
+T = TypeVar("T")
+
+ORDER = TaskOrder(
+    code=Code(Path("/code"), {}),
+    relative_path="etl.py",
+    facts=RunFacts(
+        dag_id="etl",
+        run_id="manual__1",
+        task_id="load",
+        data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
+    ),
+    attempt_key="1-1",
+    max_xcom_bytes=1000,
+)
+
+
+def test_questions_of_several_threads_do_not_mix() -> None:
+    ours, theirs = socket.socketpair()
+    runtime = ChannelRuntime(theirs, ORDER)
+    with ours, theirs, ThreadPoolExecutor(4) as threads:
+        pulls = {n: threads.submit(runtime.pull_xcom, f"task_{n}", "key") for n in range(4)}
+        for _ in pulls:
+            question = receive_frame(ours)
+            assert question is not None
+            another, _, _ = select.select([ours], [], [], 0.1)
+            assert not another, "a second question came before the first was answered"
+            send_frame(ours, {"found": True, "value": question["task_id"]})
+
+        assert {n: pull.result() for n, pull in pulls.items()} == {n: f"task_{n}" for n in range(4)}
+
+
+def converse(
+    call: Callable[[ChannelRuntime], T], answers: Sequence[Frame]
+) -> tuple[list[Frame], T]:
+    """Give these answers to the questions of a call; return the questions, and its result."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(5)
+    questions = []
+    with ours, theirs, ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(call, ChannelRuntime(theirs, ORDER))
+        for answer in answers:
+            question = receive_frame(ours)
+            assert question is not None
+            questions.append(question)
+            send_frame(ours, answer)
+        return questions, asking.result(timeout=5)
+
+
+def test_an_instance_is_named_by_its_map_index() -> None:
+    questions, value = converse(
+        lambda runtime: runtime.pull_xcom("plan", "key", 3), [{"found": True, "value": 7}]
+    )
+
+    assert value == 7
+    assert questions == [{"ask": "pull_xcom", "task_id": "plan", "key": "key", "map_index": 3}]
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_refusal_of_the_worker_is_one_in_the_task(refused: bool) -> None:
+    answer: Frame = {"error": "no", "refused": True} if refused else {"error": "no"}
+    with pytest.raises(AirflowException, match=r"^no$") as raised:
+        converse(lambda runtime: runtime.get_variable("v"), [answer])
+
+    assert isinstance(raised.value, RefusedException) == refused
+
+
+def test_nothing_left_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        converse(lambda runtime: runtime.pull_xcom("plan", "key"), [{"found": False}])
+
+
+def test_the_results_of_a_mapped_task_come_page_by_page() -> None:
+    pages: list[Frame] = [
+        {"values": ["a", "b"], "last": 4},
+        {"values": ["c"], "last": 900},
+        {"values": [], "last": None},
+    ]
+
+    questions, values = converse(lambda runtime: runtime.pull_xcoms("m", "key"), pages)
+
+    assert values == ["a", "b", "c"]
+    assert [question["after"] for question in questions] == [-1, 4, 900]
+    assert {question["ask"] for question in questions} == {"pull_xcoms"}
+
+
+def test_one_item_is_asked_for_and_not_the_list() -> None:
+    questions, item = converse(
+        lambda runtime: runtime.xcom_item("plan", "key", 2), [{"item": [1, 2], "pair": False}]
+    )
+
+    assert item == [1, 2]
+    assert questions == [{"ask": "xcom_item", "task_id": "plan", "key": "key", "index": 2}]
+
+
+def test_an_entry_of_a_dictionary_comes_as_a_pair() -> None:
+    _, item = converse(
+        lambda runtime: runtime.xcom_item("plan", "key", 2), [{"item": ["a", [1]], "pair": True}]
+    )
+
+    assert item == ("a", [1])
+
+
+def test_a_length_is_asked_for_by_itself() -> None:
+    questions, length = converse(
+        lambda runtime: runtime.xcom_length("plan", "key"), [{"length": 12}]
+    )
+
+    assert length == 12
+    assert questions == [{"ask": "xcom_length", "task_id": "plan", "key": "key"}]
