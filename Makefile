@@ -30,10 +30,11 @@ test-pgbouncer: $(STAMP)  ## Run the integration tests through PgBouncer in tran
 	TEST_PGBOUNCER=1 $(TESTS) tests/integration
 
 # Schedulers, workers and the locks between them: what a server's own settings could change.
-DEBIAN_TESTS := $(addprefix tests/integration/, test_db_engine.py test_db_attempts.py test_db_leases.py \
-  test_limits.py test_limits_two_schedulers.py test_pass_create_runs.py test_pass_start_runs.py \
-  test_pass_schedule_tasks.py test_pass_queue_tasks.py test_pass_adopt.py test_plans.py \
-  services/test_worker_loss_services.py)
+DEBIAN_TESTS := $(addprefix tests/integration/, db/core/test_engine.py db/execution/test_attempts.py \
+	db/execution/test_leases.py scheduler/passes/test_limits.py scheduler/races/test_limits_two_schedulers.py \
+	scheduler/passes/test_create_runs.py scheduler/passes/test_start_runs.py \
+	scheduler/passes/test_schedule_tasks.py scheduler/passes/test_queue_tasks.py scheduler/passes/test_adopt.py \
+	db/scheduling/test_plans.py services/test_worker_loss_services.py)
 
 test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian's PostgreSQL 15 as installed
 	.ci/debian-postgres $(TESTS) -m 'not history' $(DEBIAN_TESTS)

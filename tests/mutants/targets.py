@@ -10,6 +10,10 @@ _SCHEDULER: Final = "services/scheduler/headway_scheduler"
 _WORKER: Final = ("attempts/", "callbacks/", "child/", "database/", "logs/", "supervision/")
 
 
+_OF_SERVICES: Final = {"services", "machine", "kubectl"}
+"""Folders of tests that take whole services, which are too slow to be asked of each mutant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The files that are mutated, and the folders whose tests mirror them.
@@ -82,7 +86,9 @@ def _users(root: Path, source: Path) -> list[Path]:
 
 def _tests(root: Path, folder: str) -> Iterator[Path]:
     for place in root.glob(folder):
-        yield from place.rglob("test_*.py") if "unit" in folder else place.glob("test_*.py")
+        for path in place.rglob("test_*.py"):
+            if not _OF_SERVICES & set(path.parts):
+                yield path
 
 
 def _importing(source: Path) -> re.Pattern[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.data.marks import Marks
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")
@@ -29,7 +29,7 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
     with crew(database_url, tmp_path / "root", LEASE) as members:
         members.start("parser")
@@ -46,7 +46,7 @@ def marks(tmp_path: Path) -> Marks:
     return Marks(folder)
 
 
-def check_that_jobs_do_not_overlap(staff: TestCluster, marks: Marks, dag_id: str) -> None:
+def check_that_jobs_do_not_overlap(staff: ServiceCluster, marks: Marks, dag_id: str) -> None:
     """Stop the worker of a job until the next attempt has one; no process of the first is left."""
     worker = staff.start("worker")
     run = staff.trigger(dag_id, {"folder": str(marks.folder)})
@@ -65,7 +65,7 @@ def check_that_jobs_do_not_overlap(staff: TestCluster, marks: Marks, dag_id: str
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_session(
-    staff: TestCluster, marks: Marks
+    staff: ServiceCluster, marks: Marks
 ) -> None:
     check_that_jobs_do_not_overlap(staff, marks, "session")
 
@@ -73,6 +73,6 @@ def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_s
 @pytest.mark.long
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
-    staff: TestCluster, marks: Marks
+    staff: ServiceCluster, marks: Marks
 ) -> None:
     check_that_jobs_do_not_overlap(staff, marks, "driver")

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from headway.actions.backfills.control import progress_of
 from headway.runtime.processes.parent_death import dies_with_parent
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -27,7 +27,7 @@ SOON_DEAD = {
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     with crew(database_url, tmp_path, SOON_DEAD) as members:
         shutil.copy(DAG_FILE, members.dags)
         for kind in ("parser", "worker"):
@@ -36,7 +36,7 @@ def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
         yield members
 
 
-def create(members: TestCluster) -> int:
+def create(members: ServiceCluster) -> int:
     """Backfill two days, one after the other."""
     conf = json.dumps({"folder": str(members.home)})
     days = ("--from", DAYS[0], "--to", DAYS[1], "--max-active-runs", "1")
@@ -46,7 +46,7 @@ def create(members: TestCluster) -> int:
 
 
 def started(
-    members: TestCluster, number: int, given: Mapping[str, str] | None = None
+    members: ServiceCluster, number: int, given: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
     """Start the backfill's job, as whom schedulers log in."""
     with (members.home / "services" / "backfill.log").open("wb") as log:
@@ -63,11 +63,11 @@ def started(
         )
 
 
-def states(members: TestCluster) -> list[str]:
+def states(members: ServiceCluster) -> list[str]:
     return [run.state for run in members.runs("past")]
 
 
-def test_it_needs_no_scheduler_and_ends_with_its_runs(members: TestCluster) -> None:
+def test_it_needs_no_scheduler_and_ends_with_its_runs(members: ServiceCluster) -> None:
     for day in DAYS:
         (members.home / day).touch()
 
@@ -77,7 +77,7 @@ def test_it_needs_no_scheduler_and_ends_with_its_runs(members: TestCluster) -> N
     assert states(members) == ["success", "success"]
 
 
-def test_it_leaves_the_port_of_the_scheduler_alone(members: TestCluster) -> None:
+def test_it_leaves_the_port_of_the_scheduler_alone(members: ServiceCluster) -> None:
     for day in DAYS:
         (members.home / day).touch()
     with socket() as scheduler:
@@ -90,7 +90,7 @@ def test_it_leaves_the_port_of_the_scheduler_alone(members: TestCluster) -> None
         assert job.wait(60) == 0, members.service_logs()
 
 
-def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: TestCluster) -> None:
+def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: ServiceCluster) -> None:
     number = create(members)
     job = started(members, number)
     members.runs("past")[0].wait_for_task("works", "running")
@@ -108,7 +108,7 @@ def test_schedulers_go_on_with_the_runs_of_one_that_was_killed(members: TestClus
 
 
 def test_whoever_may_not_and_what_there_is_not_are_refused_in_a_sentence(
-    members: TestCluster,
+    members: ServiceCluster,
 ) -> None:
     number = create(members)
 

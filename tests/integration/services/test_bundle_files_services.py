@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -112,13 +112,13 @@ def write(folder: Path, contents: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     with crew(database_url, tmp_path) as found:
         write(found.dags, FILES)
         yield found
 
 
-def number(members: TestCluster, dag_id: str) -> int:
+def number(members: ServiceCluster, dag_id: str) -> int:
     return int(members.dag(dag_id)["version"])
 
 
@@ -126,7 +126,7 @@ def has_versions(at_least: int, conn: Connection) -> bool:
     return int(conn.scalar(VERSIONS) or 0) >= at_least
 
 
-def looked_again(members: TestCluster, number: int) -> None:
+def looked_again(members: ServiceCluster, number: int) -> None:
     """Wait until the parser has looked at all files once more."""
     write(members.dags, {"marker.py": f"from headway.sdk import DAG\nDAG('marker')  # {number}\n"})
     members.wait_for_version("marker", number)
@@ -134,7 +134,7 @@ def looked_again(members: TestCluster, number: int) -> None:
 
 @pytest.mark.regression
 def test_a_task_finds_on_a_worker_what_dags_test_finds(
-    members: TestCluster, tmp_path: Path
+    members: ServiceCluster, tmp_path: Path
 ) -> None:
     tested = members.headway("dags", "test", str(members.dags / "shop.py"), "shop")
     assert tested.returncode == 0, tested.stdout + tested.stderr
@@ -152,7 +152,7 @@ def test_a_task_finds_on_a_worker_what_dags_test_finds(
 
 
 @pytest.mark.regression
-def test_what_makes_a_new_version_and_what_does_not(members: TestCluster) -> None:
+def test_what_makes_a_new_version_and_what_does_not(members: ServiceCluster) -> None:
     members.start("parser")
     members.wait_for_version("shop", 1)
 
@@ -171,7 +171,9 @@ def test_what_makes_a_new_version_and_what_does_not(members: TestCluster) -> Non
 
 
 @pytest.mark.regression
-def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: TestCluster) -> None:
+def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(
+    members: ServiceCluster,
+) -> None:
     write(
         members.dags,
         {
@@ -210,7 +212,7 @@ def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(members: Te
 @pytest.mark.regression
 @pytest.mark.parametrize("files", [50, pytest.param(500, marks=pytest.mark.long)])
 def test_an_edit_of_one_of_many_files_in_a_folder_makes_one_version(
-    members: TestCluster, files: int
+    members: ServiceCluster, files: int
 ) -> None:
     flat = {
         f"flat_{n:03}.py": f"from headway.sdk import DAG\nwith DAG('flat_{n:03}'):\n    pass\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from tests.integration.parser.test_git_bundle import Remote
 from tests.integration.services.test_changing_dag_files_services import dag
-from tests.integration.test_git_bundle import Remote
 
 from headway.testing.database.postgres import ThrowawayPostgres
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -24,7 +24,7 @@ ACTIVE = text("SELECT dag_id FROM dag WHERE active ORDER BY 1")
 
 
 @contextmanager
-def running(url: str, root: Path, **given: str) -> Iterator[TestCluster]:
+def running(url: str, root: Path, **given: str) -> Iterator[ServiceCluster]:
     """A crew of one service of each kind."""
     with crew(url, root, given) as members:
         for kind in ("parser", "scheduler", "worker"):
@@ -32,28 +32,28 @@ def running(url: str, root: Path, **given: str) -> Iterator[TestCluster]:
         yield members
 
 
-def active(members: TestCluster) -> list[str]:
+def active(members: ServiceCluster) -> list[str]:
     with members.engine.connect() as conn:
         return list(conn.scalars(ACTIVE))
 
 
-def versions(members: TestCluster) -> list[tuple[str, int]]:
+def versions(members: ServiceCluster) -> list[tuple[str, int]]:
     with members.engine.connect() as conn:
         return [(row.dag_id, row.number) for row in conn.execute(VERSIONS)]
 
 
-def wait_until_active(members: TestCluster, *dag_ids: str) -> None:
+def wait_until_active(members: ServiceCluster, *dag_ids: str) -> None:
     """Wait until exactly these DAGs are active."""
     members.until(lambda conn: list(conn.scalars(ACTIVE)) == sorted(dag_ids), f"only {dag_ids}")
 
 
-def commits(members: TestCluster, dag_id: str) -> list[str]:
+def commits(members: ServiceCluster, dag_id: str) -> list[str]:
     """The commit of each version, the oldest first."""
     told = members.headway("dags", "versions", dag_id, "--output", "json")
     return [row["commit"] for row in reversed(json.loads(told.stdout))]
 
 
-def tasks_of_a_run(members: TestCluster, dag_id: str) -> list[str]:
+def tasks_of_a_run(members: ServiceCluster, dag_id: str) -> list[str]:
     run = members.run(dag_id)
     assert run.state == "success"
     return sorted(run.states())
@@ -65,7 +65,7 @@ def remote(tmp_path: Path) -> Remote:
 
 
 @pytest.fixture
-def of_git(database_url: str, tmp_path: Path, remote: Remote) -> Iterator[TestCluster]:
+def of_git(database_url: str, tmp_path: Path, remote: Remote) -> Iterator[ServiceCluster]:
     """Services whose one bundle is the folder `dags` of the remote, with `first` and `second`."""
     remote.commit(readme="")  # the history that a force-push goes back to
     push(remote, first=dag("first", "one"), second=dag("second"))
@@ -83,7 +83,7 @@ def push(remote: Remote, **sources: str) -> str:
     return remote.commit(**{f"dags__{name}.py": source for name, source in sources.items()})
 
 
-def test_a_bundle_follows_its_branch(of_git: TestCluster, remote: Remote) -> None:
+def test_a_bundle_follows_its_branch(of_git: ServiceCluster, remote: Remote) -> None:
     before = remote.git("rev-parse", "HEAD")
     assert commits(of_git, "first") == commits(of_git, "second") == [before]
     assert tasks_of_a_run(of_git, "first") == ["one"]
@@ -104,7 +104,9 @@ def test_a_bundle_follows_its_branch(of_git: TestCluster, remote: Remote) -> Non
     assert tasks_of_a_run(of_git, "first") == ["three"]
 
 
-def test_a_remote_that_goes_away_takes_nothing_along(of_git: TestCluster, remote: Remote) -> None:
+def test_a_remote_that_goes_away_takes_nothing_along(
+    of_git: ServiceCluster, remote: Remote
+) -> None:
     here, away = remote.folder, remote.folder.with_name("away")
     remote.folder = here.rename(away)
     parser = of_git.member("parser-1")
@@ -125,7 +127,7 @@ def test_a_remote_that_goes_away_takes_nothing_along(of_git: TestCluster, remote
     assert tasks_of_a_run(of_git, "first") == ["two"]
 
 
-def test_a_disk_that_fails_for_a_while_is_survived(of_git: TestCluster, remote: Remote) -> None:
+def test_a_disk_that_fails_for_a_while_is_survived(of_git: ServiceCluster, remote: Remote) -> None:
     lock = of_git.home / "bundles" / "team" / "lock"
     lock.unlink()
     lock.mkdir()  # not even root can write to it
@@ -139,7 +141,7 @@ def test_a_disk_that_fails_for_a_while_is_survived(of_git: TestCluster, remote: 
     wait_until_active(of_git, "first")
 
 
-def test_parsers_follow_a_branch_together(of_git: TestCluster, remote: Remote) -> None:
+def test_parsers_follow_a_branch_together(of_git: ServiceCluster, remote: Remote) -> None:
     other = of_git.start("parser", 2)
     for round_ in range(1, 6):  # each DAG is there for three rounds, and another one in each
         names = [f"dag_{number}" for number in range(round_, round_ + 3)]
@@ -153,7 +155,7 @@ def test_parsers_follow_a_branch_together(of_git: TestCluster, remote: Remote) -
     wait_until_active(of_git)
 
 
-def test_a_commit_without_a_dag_file_is_evidence(of_git: TestCluster, remote: Remote) -> None:
+def test_a_commit_without_a_dag_file_is_evidence(of_git: ServiceCluster, remote: Remote) -> None:
     """An empty folder may be a volume that is not mounted; a commit is what it is."""
     push(remote, nothing="# no D-A-G in here\n")
     wait_until_active(of_git)
@@ -197,7 +199,7 @@ def services(
     template: str,
     address: Callable[[str], str],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[TestCluster]:
+) -> Iterator[ServiceCluster]:
     """Services whose DAGs folder is a link to a folder `disk` beside it."""
     root, database = tmp_path_factory.mktemp("mounted"), f"headway_test_{secrets.token_hex(4)}"
     (root / "disk").mkdir()
@@ -208,7 +210,7 @@ def services(
 
 
 @pytest.fixture
-def mounted(services: TestCluster) -> TestCluster:
+def mounted(services: ServiceCluster) -> ServiceCluster:
     """These services with nine DAGs in force, in ten files."""
     for name in NAMES:
         (services.dags / f"{name}.py").write_text(dag(name))
@@ -217,7 +219,7 @@ def mounted(services: TestCluster) -> TestCluster:
     return services
 
 
-def look_around(members: TestCluster) -> None:
+def look_around(members: ServiceCluster) -> None:
     """Edit a file: whoever has noticed that has noticed all that was done before it."""
     word = secrets.token_hex(4)
     (members.dags / "probe.py").write_text(f"raise Exception('no headway, no dag, {word}')\n")
@@ -282,7 +284,7 @@ def turn(link: Path, target: Path) -> None:
     ],
 )
 def test_a_folder_that_vanishes_takes_nothing_along(
-    mounted: TestCluster, vanish: Callable[[Path], None], return_: Callable[[Path], None]
+    mounted: ServiceCluster, vanish: Callable[[Path], None], return_: Callable[[Path], None]
 ) -> None:
     parser, disk = mounted.member("parser-1"), mounted.dags.with_name("disk")
     said, before = parser.logged().count("action=keep bundle=dags"), versions(mounted)
@@ -304,7 +306,7 @@ def test_a_folder_that_vanishes_takes_nothing_along(
 
 @pytest.mark.parametrize("count", [5, 8])
 def test_files_that_are_lost_together_for_a_moment_keep_their_dags(
-    mounted: TestCluster, count: int
+    mounted: ServiceCluster, count: int
 ) -> None:
     parser, before = mounted.member("parser-1"), versions(mounted)
     lost = {mounted.dags / f"{name}.py": dag(name) for name in NAMES[:count]}
@@ -321,7 +323,7 @@ def test_files_that_are_lost_together_for_a_moment_keep_their_dags(
     assert versions(mounted) == before
 
 
-def test_files_that_are_lost_together_for_good_lose_their_dags(mounted: TestCluster) -> None:
+def test_files_that_are_lost_together_for_good_lose_their_dags(mounted: ServiceCluster) -> None:
     with mounted.member("parser-1").paused():
         for name in NAMES[:6]:
             (mounted.dags / f"{name}.py").unlink()
@@ -332,7 +334,7 @@ def test_files_that_are_lost_together_for_good_lose_their_dags(mounted: TestClus
     wait_until_active(mounted, *NAMES)
 
 
-def test_a_file_that_an_editor_empties_first_keeps_its_dag(mounted: TestCluster) -> None:
+def test_a_file_that_an_editor_empties_first_keeps_its_dag(mounted: ServiceCluster) -> None:
     file, before = mounted.dags / "dag_2.py", versions(mounted)
     file.write_text("")
     look_around(mounted)

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.testing.processes.faketime import WrongClock, wrong_clock
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -76,7 +76,7 @@ STARTS = text("""
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """No service, but DAGs that a parser has put in force."""
     with crew(database_url, tmp_path) as members:
         with members.engine.connect() as conn:
@@ -103,7 +103,7 @@ def early(conn: Connection) -> int:
     return sum(conn.scalars(EARLY))
 
 
-def until_runs(staff: TestCluster, dag_id: str, number: int) -> None:
+def until_runs(staff: ServiceCluster, dag_id: str, number: int) -> None:
     """Wait until the DAG has so many runs; none may be there before its time."""
 
     def there(conn: Connection) -> bool:
@@ -117,7 +117,7 @@ def process(conn: Connection, number: int) -> tuple[datetime, float | None]:
     return tuple(conn.execute(PROCESS, {"id": number}).one())
 
 
-def until_compared(staff: TestCluster, number: int, seconds: float) -> None:
+def until_compared(staff: ServiceCluster, number: int, seconds: float) -> None:
     """Wait until the process says by how much its clock differs."""
 
     def compared(conn: Connection) -> bool:
@@ -140,7 +140,7 @@ def metric(port: int) -> float:
     return next(float(it.split()[1]) for it in lines if it.startswith("headway_clock_skew_seconds"))
 
 
-def rows(staff: TestCluster) -> dict[str, dict[str, Any]]:
+def rows(staff: ServiceCluster) -> dict[str, dict[str, Any]]:
     """What `headway doctor` finds, by check."""
     return {row["check"]: row for row in json.loads(staff.headway("doctor", "-o", "json").stdout)}
 
@@ -148,7 +148,7 @@ def rows(staff: TestCluster) -> dict[str, dict[str, Any]]:
 @pytest.mark.regression
 @pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
 def test_a_scheduler_with_a_wrong_clock_runs_what_is_due_by_the_database(
-    staff: TestCluster, clock: WrongClock, seconds: float
+    staff: ServiceCluster, clock: WrongClock, seconds: float
 ) -> None:
     """Run every second, on time: neither the next ten minutes now, nor nothing for ten minutes."""
     clock.set(seconds)
@@ -163,7 +163,7 @@ def test_a_scheduler_with_a_wrong_clock_runs_what_is_due_by_the_database(
 
 @pytest.mark.regression
 def test_a_scheduler_beyond_the_bound_schedules_nothing_until_its_clock_is_right(
-    staff: TestCluster, clock: WrongClock
+    staff: ServiceCluster, clock: WrongClock
 ) -> None:
     port = free_port()
     shown = {"HEADWAY_SCHEDULER_HTTP_PORT": str(port)}
@@ -201,7 +201,7 @@ def test_a_scheduler_beyond_the_bound_schedules_nothing_until_its_clock_is_right
 
 @pytest.mark.regression
 def test_no_clock_of_a_service_makes_a_time_negative_or_a_retry_early(
-    staff: TestCluster, clock: WrongClock, tmp_path: Path
+    staff: ServiceCluster, clock: WrongClock, tmp_path: Path
 ) -> None:
     """A scheduler ahead, a worker behind, and a user who is ahead as well."""
     behind = wrong_clock(tmp_path / "home", -AHEAD)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -67,7 +67,7 @@ with DAG("evil"):
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     with crew(database_url, tmp_path) as found:
         (found.dags / "library").mkdir()
         (found.dags / "library" / "late.py").write_text(HELPER)
@@ -81,14 +81,14 @@ def members(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
         yield found
 
 
-def rewrite(members: TestCluster) -> None:
+def rewrite(members: ServiceCluster) -> None:
     """Have a task of another DAG change the code wherever the worker has it on disk."""
     run = members.run("evil", {"home": str(members.home)})
     assert run.state == "success"
     assert run.xcom("rewrite"), "there was nothing to change"
 
 
-def started(members: TestCluster, folder: Path, number: int) -> tuple[StackRun, Path]:
+def started(members: ServiceCluster, folder: Path, number: int) -> tuple[StackRun, Path]:
     flags = {name: str(folder / f"{name}-{number}") for name in ("started", "go")}
     run = members.trigger("victim", flags)
     members.until(lambda _: Path(flags["started"]).exists(), "the task under way")
@@ -97,7 +97,7 @@ def started(members: TestCluster, folder: Path, number: int) -> tuple[StackRun, 
 
 @pytest.mark.regression
 def test_code_that_another_attempt_rewrites_is_not_run(
-    members: TestCluster, tmp_path: Path
+    members: ServiceCluster, tmp_path: Path
 ) -> None:
     first, go = started(members, tmp_path, 1)
     rewrite(members)  # what the attempt under way has checked, and is about to import

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.data.marks import Marks
 from headway.testing.processes.task_processes import find
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -31,7 +31,7 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
     with crew(database_url, tmp_path / "root", LEASE) as members:
         members.start("parser")
@@ -54,7 +54,7 @@ def go_on(seconds: float) -> None:
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attempt(
-    staff: TestCluster, marks: Marks
+    staff: ServiceCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     run = staff.trigger("marks", {"folder": str(marks.folder)})
@@ -76,7 +76,7 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attem
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_callback_before_it_is_called_again(
-    staff: TestCluster, marks: Marks
+    staff: ServiceCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     staff.trigger("marks_in_callback", {"folder": str(marks.folder)})
@@ -94,7 +94,7 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_callback_before_it_is_call
 
 @pytest.mark.regression
 def test_with_the_nanny_stopped_the_fork_server_ends_a_task_before_its_next_attempt(
-    staff: TestCluster, marks: Marks
+    staff: ServiceCluster, marks: Marks
 ) -> None:
     worker = staff.start("worker")
     run = staff.trigger("marks", {"folder": str(marks.folder)})

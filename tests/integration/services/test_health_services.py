@@ -21,7 +21,7 @@ from sqlalchemy.engine import make_url
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.database.logins import PASSWORD
 from headway.testing.database.relay import relay
-from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
 from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
@@ -45,7 +45,7 @@ def is_left(engine: Engine) -> bool:
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     with crew(database_url, tmp_path) as members:
         yield members
 
@@ -61,7 +61,7 @@ def variable(kind: str) -> str:
 
 
 def launch(
-    staff: TestCluster, kind: str, given: dict[str, str] | None = None
+    staff: ServiceCluster, kind: str, given: dict[str, str] | None = None
 ) -> tuple[ClusterMember, int]:
     """Start a service, and do not wait until the database knows it; return where it answers."""
     port = free_port()
@@ -101,7 +101,7 @@ def wrong(port: int) -> dict[str, str]:
     return {name: found for name, (ok, found) in checks.items() if not ok}
 
 
-def launch_behind(staff: TestCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
+def launch_behind(staff: ServiceCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
     """Launch one of each kind, whose database is found at that port; return where they answer."""
     members, ports = [], []
     for kind in KINDS:
@@ -128,7 +128,7 @@ def until_away(ports: list[int], found: str) -> None:
 
 
 def test_a_database_that_is_away_makes_no_service_dead(
-    staff: TestCluster, database_url: str
+    staff: ServiceCluster, database_url: str
 ) -> None:
     """It is refused at first, then there, then silent, then there, then refused again."""
     with relay(database_url) as way:
@@ -157,7 +157,7 @@ def test_a_database_that_is_away_makes_no_service_dead(
 
 
 def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
-    staff: TestCluster, engine: Engine
+    staff: ServiceCluster, engine: Engine
 ) -> None:
     with engine.begin() as conn:
         conn.execute(OLD_PROCESS)
@@ -177,7 +177,7 @@ def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
         assert staff.end(member) == 0
 
 
-def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: TestCluster) -> None:
+def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: ServiceCluster) -> None:
     worker, port = launch(staff, "worker")
     until_ready(port)
     given = {variable("worker"): str(port)}
@@ -202,7 +202,7 @@ def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: TestCluste
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
-    staff: TestCluster, kind: str
+    staff: ServiceCluster, kind: str
 ) -> None:
     with socket() as other:
         other.bind(("", 0))
@@ -217,7 +217,9 @@ def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
     assert "Traceback" not in member.logged()
 
 
-def test_a_worker_without_its_fork_server_is_not_ready(staff: TestCluster, tmp_path: Path) -> None:
+def test_a_worker_without_its_fork_server_is_not_ready(
+    staff: ServiceCluster, tmp_path: Path
+) -> None:
     path = tmp_path / "socket"
     _, port = launch(staff, "worker", {"HEADWAY_WORKER_FORKER": str(path)})
     until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a worker without one")
@@ -230,7 +232,7 @@ def test_a_worker_without_its_fork_server_is_not_ready(staff: TestCluster, tmp_p
     assert probe(port, "/healthz")[0] == 200
 
 
-def test_a_parser_waits_for_its_fork_server(staff: TestCluster, tmp_path: Path) -> None:
+def test_a_parser_waits_for_its_fork_server(staff: ServiceCluster, tmp_path: Path) -> None:
     """Containers of a pod start side by side."""
     path = tmp_path / "socket"
     parser, port = launch(staff, "parser", {"HEADWAY_PARSER_FORKER": str(path)})

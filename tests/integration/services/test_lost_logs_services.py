@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
@@ -38,7 +38,7 @@ def test_what_a_killed_worker_has_not_copied_the_next_one_copies(
         (tmp_path / "go2").touch()
 
 
-def started(members: TestCluster, folder: Path, more: int = 0) -> StackRun:
+def started(members: ServiceCluster, folder: Path, more: int = 0) -> StackRun:
     """Start the services with the DAGs, and a run of the task that waits."""
     for path in DAGS.glob("*.py"):
         (members.dags / path.name).write_text(path.read_text())

@@ -20,7 +20,7 @@ from headway.testing.database.postgres import ThrowawayPostgres
 from headway.testing.metrics.alerts import RULES, impatient
 from headway.testing.metrics.prometheus import Prometheus, prometheus
 from headway.testing.metrics.scraping import Page, free_port, missing, scrape
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -48,7 +48,7 @@ ENDED = text(
 class Works:
     """Services that have done all that is counted, and where they show it."""
 
-    staff: TestCluster
+    staff: ServiceCluster
     folder: Path
     ports: dict[ServiceKind, int]
 

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -63,7 +63,7 @@ UNPAUSED = text("SELECT scheduled_since FROM dag WHERE dag_id = :dag")
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """Two schedulers that have begun to create runs."""
     with crew(database_url, tmp_path) as members:
         with members.engine.connect() as conn:
@@ -85,7 +85,7 @@ def dealt_with(conn: Connection, dag_id: str) -> datetime | None:
     return date
 
 
-def until_dealt_with(staff: TestCluster, dag_id: str, moment: datetime) -> None:
+def until_dealt_with(staff: ServiceCluster, dag_id: str, moment: datetime) -> None:
     """Wait until the DAG has come past that moment."""
 
     def past(conn: Connection) -> bool:
@@ -95,14 +95,14 @@ def until_dealt_with(staff: TestCluster, dag_id: str, moment: datetime) -> None:
     staff.until(past, f"{dag_id} going on")
 
 
-def last_of_each(staff: TestCluster) -> dict[str, datetime]:
+def last_of_each(staff: ServiceCluster) -> dict[str, datetime]:
     """Return the last date of each DAG that was dealt with."""
     with staff.engine.connect() as conn:
         found = {mode: dealt_with(conn, mode) for mode in MODES}
     return {mode: date for mode, date in found.items() if date is not None}
 
 
-def wait(staff: TestCluster, moment: datetime) -> None:
+def wait(staff: ServiceCluster, moment: datetime) -> None:
     """Wait until that moment has come."""
     staff.until(lambda conn: bool(conn.execute(NOW).scalar_one() > moment), f"{moment:%T}")
 
@@ -128,7 +128,7 @@ REASON: Final = {
 }
 
 
-def check(staff: TestCluster, mode: str, last: datetime, since: datetime) -> None:
+def check(staff: ServiceCluster, mode: str, last: datetime, since: datetime) -> None:
     """Check the runs after `last`: of what was missed until `since`, and of what came then."""
     until_dealt_with(staff, mode, since + 3 * SECOND)
     with staff.engine.connect() as conn:
@@ -149,7 +149,7 @@ def check(staff: TestCluster, mode: str, last: datetime, since: datetime) -> Non
     assert [row.interval_end for row in rows] == dates
 
 
-def test_what_falls_due_while_no_scheduler_lives(staff: TestCluster) -> None:
+def test_what_falls_due_while_no_scheduler_lives(staff: ServiceCluster) -> None:
     for scheduler in list(staff.on_duty):
         assert staff.end(scheduler, SIGKILL) == -SIGKILL
     with staff.engine.connect() as conn:
@@ -171,7 +171,7 @@ def test_what_falls_due_while_no_scheduler_lives(staff: TestCluster) -> None:
         check(staff, mode, last[mode], since)
 
 
-def test_what_falls_due_while_a_dag_is_paused(staff: TestCluster) -> None:
+def test_what_falls_due_while_a_dag_is_paused(staff: ServiceCluster) -> None:
     for mode in MODES:
         assert staff.headway("dags", "pause", mode).returncode == 0
     last = last_of_each(staff)

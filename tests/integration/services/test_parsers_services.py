@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.integration.services.test_changing_dag_files_services import dag
 
-from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -81,7 +81,7 @@ def flag(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[TestCluster]:
+def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[ServiceCluster]:
     """A crew without members, whose parses are noted."""
     readable = {"HEADWAY_PARSER_READABLE": str(flag.parent)}
     with crew(database_url, tmp_path, {**SETTINGS, **SOON_DEAD, **readable}) as members:
@@ -91,7 +91,7 @@ def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[TestClust
         yield members
 
 
-def put(members: TestCluster, flag: Path, count: int) -> list[str]:
+def put(members: ServiceCluster, flag: Path, count: int) -> list[str]:
     """Have this many slow files appear in the folder, all at once; return their paths."""
     folder = members.dags / "many"
     draft = members.home / "many"
@@ -108,25 +108,25 @@ def claims(conn: Connection) -> Mapping[str, int]:
     return {row.relative_path: row.parser_id for row in conn.execute(CLAIMED)}
 
 
-def noted(members: TestCluster) -> list[tuple[str, int]]:
+def noted(members: ServiceCluster) -> list[tuple[str, int]]:
     """The parses that were stored, and by whom; those of the probe do not count here."""
     with members.engine.connect() as conn:
         return [(row.path, row.parser_id) for row in conn.execute(NOTED)]
 
 
-def versions(members: TestCluster) -> list[tuple[str, int, str]]:
+def versions(members: ServiceCluster) -> list[tuple[str, int, str]]:
     with members.engine.connect() as conn:
         return [(row.dag_id, row.number, row.tasks) for row in conn.execute(VERSIONS)]
 
 
-def wait_until_parsing(members: TestCluster, *parsers: ClusterMember) -> None:
+def wait_until_parsing(members: ServiceCluster, *parsers: ClusterMember) -> None:
     """Wait until each of these is parsing something."""
     expected = {parser.id for parser in parsers}
     members.until(lambda conn: expected <= set(claims(conn).values()), f"{parsers} parsing")
 
 
 def have_looked(
-    members: TestCluster, parser: ClusterMember, word: str, other: ClusterMember
+    members: ServiceCluster, parser: ClusterMember, word: str, other: ClusterMember
 ) -> None:
     """Have this parser, and not the other one, notice a change: it has seen all before that."""
     with other.paused():
@@ -138,7 +138,9 @@ def _probes(conn: Connection) -> set[tuple[str, int]]:
     return {(row.word, row.parser_id) for row in conn.execute(PROBES)}
 
 
-def test_two_parsers_share_the_files(database_url: str, parsers: TestCluster, flag: Path) -> None:
+def test_two_parsers_share_the_files(
+    database_url: str, parsers: ServiceCluster, flag: Path
+) -> None:
     slow_to_die = {"HEADWAY_PARSER_HEALTH_CHECK_THRESHOLD": "600"}
     first, second = (parsers.start("parser", number, slow_to_die) for number in (1, 2))
     paths = put(parsers, flag, 60)
@@ -172,7 +174,9 @@ def test_two_parsers_share_the_files(database_url: str, parsers: TestCluster, fl
     }
 
 
-def test_what_a_killed_parser_was_parsing_is_taken_over(parsers: TestCluster, flag: Path) -> None:
+def test_what_a_killed_parser_was_parsing_is_taken_over(
+    parsers: ServiceCluster, flag: Path
+) -> None:
     first, second = parsers.start("parser", 1), parsers.start("parser", 2)
     paths = put(parsers, flag, 8)
     wait_until_parsing(parsers, first, second)
@@ -189,7 +193,7 @@ def test_what_a_killed_parser_was_parsing_is_taken_over(parsers: TestCluster, fl
 
 
 def test_a_parser_that_is_told_to_stop_leaves_its_files_at_once(
-    parsers: TestCluster, flag: Path
+    parsers: ServiceCluster, flag: Path
 ) -> None:
     first = parsers.start("parser", 1)
     paths = put(parsers, flag, 4)
@@ -229,7 +233,7 @@ def _parent(pid: int) -> int:
 
 @pytest.mark.parametrize("declared_dead", [False, True])
 def test_what_a_parser_has_slept_over_is_not_stored(
-    parsers: TestCluster, flag: Path, declared_dead: bool
+    parsers: ServiceCluster, flag: Path, declared_dead: bool
 ) -> None:
     first = parsers.start("parser", 1)
     [path] = put(parsers, flag, 1)

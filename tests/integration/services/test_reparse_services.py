@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.db.reads import views
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -53,7 +53,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[TestCluster]:
+def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[ServiceCluster]:
     """Services with a DAG that is parsed for its runs, and else for nothing but an edit."""
     readable = {"HEADWAY_PARSER_READABLE": str(outside.parent)}
     with crew(database_url, tmp_path, {**SELDOM, **SOON_DEAD, **readable}) as members:
@@ -64,12 +64,12 @@ def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[Test
         yield members
 
 
-def put(members: TestCluster, dag_id: str, outside: Path, options: str) -> None:
+def put(members: ServiceCluster, dag_id: str, outside: Path, options: str) -> None:
     source = CLIENTS.format(dag_id=dag_id, outside=str(outside), options=options)
     (members.dags / f"{dag_id}.py").write_text(source)
 
 
-def wait_until_settled(members: TestCluster, dag_id: str) -> None:
+def wait_until_settled(members: ServiceCluster, dag_id: str) -> None:
     """Wait until a file that has just changed was looked at a second time."""
     path = {"path": f"{dag_id}.py"}
     members.until(lambda conn: conn.scalar(IS_SETTLED, path), f"{dag_id} left alone")
@@ -86,7 +86,7 @@ def clients(*names: str) -> dict[str, str]:
 
 
 def test_each_run_is_of_the_outside_as_it_is_when_it_starts(
-    reparsing: TestCluster, outside: Path
+    reparsing: ServiceCluster, outside: Path
 ) -> None:
     assert shape(reparsing.run("at_run")) == (1, clients("ann", "bob"))
 
@@ -103,7 +103,7 @@ def test_each_run_is_of_the_outside_as_it_is_when_it_starts(
 
 
 @contextmanager
-def held_up(members: TestCluster, outside: Path) -> Iterator[None]:
+def held_up(members: ServiceCluster, outside: Path) -> Iterator[None]:
     """Have a parse of the DAG, which has read the outside already, wait for the context's end."""
     with gate_of(outside) as gate:
         assert members.headway("dags", "reparse", "at_run").returncode == 0
@@ -131,7 +131,7 @@ def _open_for_writing(gate: Path) -> int | None:
 
 
 def test_a_parse_that_began_before_the_run_was_asked_for_does_not_count(
-    reparsing: TestCluster, outside: Path
+    reparsing: ServiceCluster, outside: Path
 ) -> None:
     with held_up(reparsing, outside):
         outside.write_text("ann bob cyd")
@@ -145,14 +145,14 @@ def test_a_parse_that_began_before_the_run_was_asked_for_does_not_count(
     assert shape(run.wait()) == (2, clients("ann", "bob", "cyd"))
 
 
-def wait_for_a_look(members: TestCluster) -> None:
+def wait_for_a_look(members: ServiceCluster) -> None:
     """Wait until a file that is new has its error: the parser has looked since."""
     put(members, "probe", Path("/nowhere"), "")
     members.wait_for_import_error("probe.py")
 
 
 def test_a_run_whose_parse_fails_has_the_last_version_that_was_good(
-    reparsing: TestCluster, outside: Path
+    reparsing: ServiceCluster, outside: Path
 ) -> None:
     file = reparsing.dags / "at_run.py"
     source = file.read_text()
@@ -177,7 +177,7 @@ def _not_reparsed(conn: Connection) -> list[views.Row]:
     return [it for it in views.events(conn, "at_run") if it["action"] == "run.not_reparsed"]
 
 
-def test_a_run_waits_for_a_parser(reparsing: TestCluster, outside: Path) -> None:
+def test_a_run_waits_for_a_parser(reparsing: ServiceCluster, outside: Path) -> None:
     assert reparsing.end(reparsing.member("parser-1")) == 0
     outside.write_text("ann bob cyd")
     run = reparsing.trigger("at_run")
@@ -196,7 +196,7 @@ def test_a_run_waits_for_a_parser(reparsing: TestCluster, outside: Path) -> None
 
 
 def test_a_run_whose_parser_dies_over_the_parse_is_parsed_for_by_another(
-    reparsing: TestCluster, outside: Path
+    reparsing: ServiceCluster, outside: Path
 ) -> None:
     with gate_of(outside) as gate:
         run = reparsing.trigger("at_run")

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 from sqlalchemy import text
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 
 pytestmark = pytest.mark.services
 
@@ -31,7 +31,7 @@ STUCK = {"headway status", "headway doctor"}
 @pytest.fixture(scope="module")
 def staff_at_work(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[TestCluster]:
+) -> Iterator[ServiceCluster]:
     postgres, template = (request.getfixturevalue(it) for it in ("postgres", "template"))
     url = request.getfixturevalue("address")(
         postgres.create_database("headway_test_runbook", template)
@@ -56,7 +56,7 @@ def test_the_pages_have_commands() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_runbook_does_what_it_is_for(
-    staff_at_work: TestCluster, command: str
+    staff_at_work: ServiceCluster, command: str
 ) -> None:
     staff = staff_at_work
     run = (staff.runs("fails") or [staff.trigger("fails")])[0]
@@ -72,6 +72,6 @@ def test_a_command_of_the_runbook_does_what_it_is_for(
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_a_statement_of_the_runbook_is_one(staff_at_work: TestCluster, statement: str) -> None:
+def test_a_statement_of_the_runbook_is_one(staff_at_work: ServiceCluster, statement: str) -> None:
     with staff_at_work.engine.begin() as conn:
         assert conn.execute(text(statement)).all()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import TestCluster, crew
+from headway.testing.services.cluster import ServiceCluster, crew
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -69,7 +69,7 @@ GONE = ("second_hold", "check")
 class Shop:
     """The DAG's services, and its first run, which waits for a flag."""
 
-    crew: TestCluster
+    crew: ServiceCluster
     flag: Path
     run: StackRun
 

@@ -19,7 +19,7 @@ from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.database.relay import relay
 from headway.testing.processes import task_processes
 from headway.testing.processes.live_attempts import LiveAttempts
-from headway.testing.services.cluster import ClusterMember, TestCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import PATIENCE, until
 
@@ -41,7 +41,7 @@ LEASE_END = text("""
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[TestCluster]:
+def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """A parser and a scheduler, with the DAGs in force; workers are the tests' to start."""
     copytree(DAGS, tmp_path / "root" / "dags")
     with crew(database_url, tmp_path / "root", LEASE) as members:
@@ -59,14 +59,14 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def start(staff: TestCluster, notes: Path, dag_id: str = "waits") -> StackRun:
+def start(staff: ServiceCluster, notes: Path, dag_id: str = "waits") -> StackRun:
     """Start a run, and return it when its task has noted its processes."""
     run = staff.trigger(dag_id, {"folder": str(notes)})
     noted(staff, notes, 1)
     return run
 
 
-def noted(staff: TestCluster, notes: Path, attempt: int) -> None:
+def noted(staff: ServiceCluster, notes: Path, attempt: int) -> None:
     staff.until(lambda _: read(notes / f"self-{attempt}") or None, f"attempt {attempt}")
 
 
@@ -89,7 +89,7 @@ def lease_holds(conn: Connection) -> bool:
     return bool(conn.scalar(LEASE_END))
 
 
-def test_a_worker_that_is_killed_takes_its_trees_along(staff: TestCluster, notes: Path) -> None:
+def test_a_worker_that_is_killed_takes_its_trees_along(staff: ServiceCluster, notes: Path) -> None:
     worker = staff.start("worker")
     run = start(staff, notes)
     with LiveAttempts.recorded(staff.home / "scratch") as seen:
@@ -111,7 +111,7 @@ def test_a_worker_that_is_killed_takes_its_trees_along(staff: TestCluster, notes
 
 
 def test_a_worker_that_slept_too_long_says_nothing_of_what_it_had(
-    staff: TestCluster, notes: Path
+    staff: ServiceCluster, notes: Path
 ) -> None:
     worker = staff.start("worker")
     run = start(staff, notes, "asks_nothing")
@@ -131,7 +131,7 @@ def test_a_worker_that_slept_too_long_says_nothing_of_what_it_had(
 
 
 def test_a_worker_without_the_database_kills_its_attempts_before_their_leases_end(
-    staff: TestCluster, notes: Path, database_url: str
+    staff: ServiceCluster, notes: Path, database_url: str
 ) -> None:
     with relay(database_url) as way:
         worker = staff.start("worker", given={"HEADWAY_DATABASE_URL": through(staff, way.through)})
@@ -150,7 +150,7 @@ def test_a_worker_without_the_database_kills_its_attempts_before_their_leases_en
 
 
 def test_a_report_outlasts_a_while_without_the_database(
-    staff: TestCluster, notes: Path, database_url: str
+    staff: ServiceCluster, notes: Path, database_url: str
 ) -> None:
     with relay(database_url) as way:
         url = through(staff, way.through)
@@ -168,12 +168,12 @@ def test_a_report_outlasts_a_while_without_the_database(
         assert staff.end(worker) == 0
 
 
-def through(staff: TestCluster, way: object) -> str:
+def through(staff: ServiceCluster, way: object) -> str:
     assert callable(way)
     return str(way(staff.urls["worker"]))
 
 
-def test_a_worker_drains_when_a_user_says_so(staff: TestCluster, notes: Path) -> None:
+def test_a_worker_drains_when_a_user_says_so(staff: ServiceCluster, notes: Path) -> None:
     worker = staff.start("worker")
     run = start(staff, notes)
 
@@ -197,7 +197,7 @@ def test_a_worker_drains_when_a_user_says_so(staff: TestCluster, notes: Path) ->
     assert waiting.wait().state == "success"
 
 
-def test_a_list_of_workers_says_what_their_machines_have_left(staff: TestCluster) -> None:
+def test_a_list_of_workers_says_what_their_machines_have_left(staff: ServiceCluster) -> None:
     staff.start("worker")
     staff.until(lambda _: listed(staff)[0]["report"] is not None or None, "a report")
 
@@ -211,14 +211,14 @@ def test_a_list_of_workers_says_what_their_machines_have_left(staff: TestCluster
     assert " MB" in staff.headway("worker", "list").stdout
 
 
-def test_only_a_worker_that_runs_can_be_told_to_drain(staff: TestCluster) -> None:
+def test_only_a_worker_that_runs_can_be_told_to_drain(staff: ServiceCluster) -> None:
     told = staff.headway("worker", "drain", "4711")
 
     assert told.returncode == 4
     assert told.stderr == "Error: There is no worker 4711 running; see `headway worker list`.\n"
 
 
-def listed(staff: TestCluster) -> list[dict[str, Any]]:
+def listed(staff: ServiceCluster) -> list[dict[str, Any]]:
     told = staff.headway("worker", "list", "-o", "json")
     assert told.returncode == 0, told.stderr
     found: list[dict[str, Any]] = json.loads(told.stdout)
@@ -227,7 +227,7 @@ def listed(staff: TestCluster) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("dag_id", "status"), [("shows_itself", 0), ("fails", 1)])
 def test_once_means_until_nothing_is_left_to_do(
-    staff: TestCluster, dag_id: str, status: int
+    staff: ServiceCluster, dag_id: str, status: int
 ) -> None:
     run = staff.trigger(dag_id)
     ended = subprocess.run(
@@ -259,7 +259,7 @@ def fork_server(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
-    staff: TestCluster, notes: Path, tmp_path: Path
+    staff: ServiceCluster, notes: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "socket"
     worker = staff.start("worker", given={"HEADWAY_WORKER_FORKER": str(path)})
@@ -291,7 +291,7 @@ def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
 
 
 def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
-    staff: TestCluster, tmp_path: Path
+    staff: ServiceCluster, tmp_path: Path
 ) -> None:
     """Otherwise it would be there, claim nothing, and look as if it had nothing to do."""
     broken = tmp_path / "broken" / "sitecustomize.py"
@@ -310,6 +310,6 @@ def read(note: Path) -> str:
     return note.read_text() if note.exists() else ""
 
 
-def assert_same(worker: ClusterMember, staff: TestCluster) -> None:
+def assert_same(worker: ClusterMember, staff: ServiceCluster) -> None:
     assert worker in staff.on_duty
     assert worker.process.poll() is None

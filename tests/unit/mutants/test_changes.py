@@ -91,7 +91,7 @@ def test_the_tests_that_import_a_module_come_before_the_others() -> None:
     assert Path("tests/unit/timetables/wall_clock/test_cron_pattern.py") in others
 
     near, others = mirrors(ROOT, TARGETS["db"], Path("shared/headway/db/execution/leases.py"))
-    assert near[0] == Path("tests/integration/test_db_leases.py")
+    assert near[0] == Path("tests/integration/db/execution/test_leases.py")
     assert not any("services" in path.parts for path in near)
     assert {path.parts[:3] for path in others} == {("tests", "unit", "db")}
 
@@ -100,4 +100,4 @@ def test_who_imports_what_imports_a_module_stands_for_its_tests() -> None:
     near, _ = mirrors(
         ROOT, TARGETS["db"], Path("shared/headway/db/scheduling/skipped_intervals.py")
     )
-    assert Path("tests/integration/test_catchup.py") in near
+    assert Path("tests/integration/scheduler/passes/test_catchup.py") in near

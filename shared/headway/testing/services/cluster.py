@@ -61,7 +61,7 @@ class ClusterMember:
 
 
 @dataclass(frozen=True, slots=True)
-class TestCluster(Services):
+class ServiceCluster(Services):
     """Services that a test starts and ends; all that it has not ended must be alive."""
 
     urls: Mapping[str, str] = field(repr=False)
@@ -144,7 +144,7 @@ class TestCluster(Services):
 
 
 @contextmanager
-def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[TestCluster]:
+def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[ServiceCluster]:
     """Give a crew without members, for the owner's database at `url` and the folder `root`/dags.
 
     The folder is the parsers' only where none of the settings names bundles.
@@ -157,7 +157,7 @@ def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterat
     environment["HEADWAY_DATABASE_URL"] = logins.address(url, Login.USER)
     urls = {kind: logins.address(url, login) for kind, login in _LOGIN_OF.items()}
     engine = engines.connect(url, name="test", pool_size=5)
-    members = TestCluster(home, dags, environment, engine, urls)
+    members = ServiceCluster(home, dags, environment, engine, urls)
     try:
         yield members
         members.end_all()

@@ -26,7 +26,7 @@ from headway.domain.errors import DatabaseError
 from headway.testing.database.logins import bare_connection, logged_in
 from headway.testing.database.postgres import ThrowawayPostgres
 
-DOCS: Final = Path(__file__).parents[2] / "docs" / "grants.md"
+DOCS: Final = Path(__file__).parents[4] / "docs" / "grants.md"
 REFUSED: Final = "42501"
 CALLABLE: Final = {
     (Login.WORKER, delivery.SIGNATURE),

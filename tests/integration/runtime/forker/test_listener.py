@@ -24,7 +24,7 @@ from headway.runtime.sandbox import Sandbox
 from headway.testing.processes.sandboxes import LONG, outcomes, spawn
 from headway.testing.time.clock import until
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
 COMMAND = [sys.executable, "-m", "headway.cli", "forker"]
 

@@ -26,7 +26,7 @@ from headway.sdk.running.task_runtime import LocalRuntime
 
 pytestmark = pytest.mark.spark
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "flights"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "flights"
 NEW_YORK = ZoneInfo("America/New_York")
 NEW_YEAR = "2013-01-01"
 LONG_DAY = "2013-11-03"  # the clock goes back: 25 hours, and 01:00 twice in the weather

@@ -15,7 +15,7 @@ from headway.testing.time.clock import until
 from headway_worker.spark.figures.event_log import EventLog, EventLogTally
 from headway_worker.spark.figures.watch import ALL, DriverWatch, DriverWatcher
 
-ANSWERS = Path(__file__).parents[1] / "unit" / "worker" / "spark" / "figures" / "answers"
+ANSWERS = Path(__file__).parents[3] / "unit" / "worker" / "spark" / "figures" / "answers"
 APPLICATION = "/api/v1/applications"
 OF_IT = f"{APPLICATION}/local-1"
 DRIVER = {

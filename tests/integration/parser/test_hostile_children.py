@@ -21,7 +21,7 @@ BOUNDS = Bounds(seconds=30.0, output_bytes=2**20, answer_bytes=2**20)
 
 def start(layers: frozenset[Layer]) -> Forker:
     environment = {"PATH": os.environ["PATH"]}
-    return sandboxes.start(layers, Path(__file__).parent, environment, Sandbox())
+    return sandboxes.start(layers, Path(__file__).parents[1], environment, Sandbox())
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from headway.testing.processes.task_processes import find
 
 LONG = 30.0
 SHORT = 1.5
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
 CLOCK = SystemClock()
 PASSED = Exit(lost="Its deadline passed without being moved; it was killed.")

@@ -20,7 +20,7 @@ from headway.runtime.sandbox.trial import can_live_apart
 from headway.testing.processes.task_processes import find
 
 LONG = 20.0
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
 
 

@@ -55,7 +55,7 @@ def narrow() -> Iterator[Path]:
 
 def ends(cgroup: Path, *children: tuple[str, dict[str, int]]) -> list[dict[str, object]]:
     """Start children one after the other below a supervisor in the cgroup; return their ends."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", SUPERVISOR, str(cgroup), json.dumps(children)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

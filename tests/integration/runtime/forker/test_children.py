@@ -21,7 +21,7 @@ Run = Callable[[ChildSpec], Child]
 
 @pytest.fixture(scope="module")
 def forker() -> Iterator[Forker]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
     with Forker.start(["forker_targets"], environment) as started:
         yield started
 
@@ -61,7 +61,7 @@ def test_sets_have_one_order_in_all_forkers(log: Path) -> None:
     """Whatever the environment says of hashes; six names have 720 orders."""
     found = []
     for seed in ("1", "2", "random"):
-        environment = {"PYTHONPATH": str(Path(__file__).parent), "PYTHONHASHSEED": seed}
+        environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": seed}
         with (
             Forker.start(["forker_targets"], environment) as forker,
             log.open("ab") as output,
@@ -238,7 +238,7 @@ def ended_in(selector: selectors.BaseSelector) -> Iterator[Exit]:
 
 def test_what_a_preloaded_module_prints_is_in_no_childs_output(tmp_path: Path, log: Path) -> None:
     (tmp_path / "talks.py").write_text("print('Loading the model ...', end='')\n")
-    folders = f"{tmp_path}:{Path(__file__).parent}"
+    folders = f"{tmp_path}:{Path(__file__).parents[2]}"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folders}
     with (
         Forker.start(["talks", "forker_targets"], environment) as forker,

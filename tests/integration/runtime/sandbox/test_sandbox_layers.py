@@ -20,7 +20,7 @@ from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing.processes import sandboxes
 from headway.testing.processes.sandboxes import EVERY, LONG, WEAK, outcomes, spawn
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 

@@ -20,7 +20,7 @@ CLOSING = 4.0
 
 def start(layers: Iterable[Layer]) -> Forker:
     environment = {"PATH": os.environ["PATH"]}
-    return sandboxes.start(layers, Path(__file__).parent, environment, Sandbox())
+    return sandboxes.start(layers, Path(__file__).parents[2], environment, Sandbox())
 
 
 @pytest.fixture(scope="module", params=["all", "weak"])

@@ -9,7 +9,7 @@ import pytest
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.harness.loading import load_dag_file
 
-DAGS = Path(__file__).parents[2] / "examples" / "flights" / "dags"
+DAGS = Path(__file__).parents[3] / "examples" / "flights" / "dags"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 from sqlalchemy import Engine, text
-from tests.integration.test_git_bundle import Remote
+from tests.integration.parser.test_git_bundle import Remote
 
 from headway.db.core.processes import Identity
 from headway.domain.errors import FencedError
