@@ -35,6 +35,10 @@ CALLS = ("text", "hot", "sqlalchemy.text")
 MOST_LINES = 400
 USUAL_LINES = 250
 MOST_LINES_OF_A_FUNCTION = 40
+MOST_MODULES = 18
+FOLDERS_AT_LEAST = 70
+DOORS = {"services/scheduler/headway_scheduler"}
+"""Folders with one module, which lies beside folders."""
 
 
 def each(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
@@ -81,6 +85,29 @@ def test_a_file_has_at_most_400_lines_and_nine_of_ten_have_at_most_250() -> None
 
     assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
     assert sum(length > USUAL_LINES for length in lengths.values()) < len(lengths) / 10
+
+
+def test_a_folder_has_at_most_18_modules_and_more_than_one() -> None:
+    modules: dict[str, int] = {}
+    for path in TREES:
+        folder, _, name = path.rpartition("/")
+        if name != "__init__.py" and "/migrations" not in folder:
+            modules[folder] = modules.get(folder, 0) + 1
+
+    assert len(modules) >= FOLDERS_AT_LEAST
+    assert {folder: number for folder, number in modules.items() if number > MOST_MODULES} == {}
+    assert {folder for folder, number in modules.items() if number == 1} <= DOORS
+
+
+def test_no_two_classes_share_a_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+
+    assert len(found) >= 720
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
 def test_a_function_has_at_most_40_lines() -> None:
