@@ -63,42 +63,42 @@ def assembled(
         asked.set()
         bell.ring()
 
-    kit = ParserParts(process, given, around, parsing.clock, ask)
+    parts = ParserParts(process, given, around, parsing.clock, ask)
     with process.engine.begin() as conn:
         processes.serve(conn, process.me, sorted(given.sources))
     process.listen({PARSER: ask})
     with ExitStack() as ending:
-        sources = dict(_sources(kit))
+        sources = dict(_sources(parts))
         for source in sources.values():
             ending.callback(source.close)
-        manager = _manager(kit, sources, parsing, asked)
+        manager = _manager(parts, sources, parsing, asked)
         if given.watch:
             watcher = FileWatcher(ask)
             ending.callback(watcher.close)
-            manager.survey.watch = watcher.watch
+            manager.scan.watch = watcher.watch
         ending.callback(manager.close)
         yield manager
 
 
-def _sources(kit: ParserParts) -> Iterator[tuple[str, BundleSource]]:
-    around, process = kit.around, kit.process
-    if any(it.git is not None for it in kit.given.sources.values()):
-        settings.make_home(around.home, shared=kit.given.forker is not None)
-    for bundle in open_bundles(kit.given, around.home, around.environment):
+def _sources(parts: ParserParts) -> Iterator[tuple[str, BundleSource]]:
+    around, process = parts.around, parts.process
+    if any(it.git is not None for it in parts.given.sources.values()):
+        settings.make_home(around.home, shared=parts.given.forker is not None)
+    for bundle in open_bundles(parts.given, around.home, around.environment):
         if isinstance(bundle, FolderBundle):
             yield bundle.name, FolderSource(bundle)
         else:
-            refresher = Refresher(process.engine, process.me, bundle, kit.clock, kit.ask)
+            refresher = Refresher(process.engine, process.me, bundle, parts.clock, parts.ask)
             refresher.start()
             yield bundle.name, refresher
 
 
 def _manager(
-    kit: ParserParts, sources: Mapping[str, BundleSource], parsing: ProcessorPool, asked: Event
+    parts: ParserParts, sources: Mapping[str, BundleSource], parsing: ProcessorPool, asked: Event
 ) -> DagFileProcessorManager:
-    process, given, clock = kit.process, kit.given, kit.clock
+    process, given, clock = parts.process, parts.given, parts.clock
     contents, release = FileContents(clock), release_of()
-    shelves = {
+    states = {
         name: BundleState(
             name,
             process.me.id,
@@ -106,7 +106,7 @@ def _manager(
             contents,
             release,
             clock,
-            BundleReader(clock, kit.around.hidden, as_other=is_other_user(given)),
+            BundleReader(clock, parts.around.hidden, as_other=is_other_user(given)),
         )
         for name in sources
     }
@@ -116,15 +116,15 @@ def _manager(
     }
     paused = given.dags_are_paused_at_creation
     store = Publisher(process.engine, process.me, pace, paused, notifiers)
-    survey = BundleScan(
-        process.engine, process.me, store.forget, given.health_check_threshold, sources, shelves
+    scan = BundleScan(
+        process.engine, process.me, store.forget, given.health_check_threshold, sources, states
     )
     return DagFileProcessorManager(
         process.engine,
         process.me,
         given,
         clock,
-        survey,
+        scan,
         parsing,
         ResultWriter(store.files, release, clock),
         VersionRetention(process.engine, process.me, given, clock),

@@ -69,9 +69,9 @@ class DagFileProcessorManager:
     me: Identity
     settings: ParserSettings
     clock: Clock
-    survey: BundleScan
+    scan: BundleScan
     parsing: ProcessorPool
-    clerk: ResultWriter
+    writer: ResultWriter
     retention: VersionRetention
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
@@ -90,7 +90,7 @@ class DagFileProcessorManager:
     _next_beat: float = 0.0
 
     def __post_init__(self) -> None:
-        self.survey.beat = self._beat
+        self.scan.beat = self._beat
         self.theirs = DatabaseClock(self.clock)
         self._backlog = ParseBacklog(self.clock)
         self._backlog.show()
@@ -104,7 +104,7 @@ class DagFileProcessorManager:
         if self.parsing.running:
             self.parsing.wait(MOMENT)
         else:
-            self.clerk.wait(MOMENT)
+            self.writer.wait(MOMENT)
         finished = self.parsing.finished()
         try:
             self._start()  # no place stands empty while answers are checked
@@ -114,12 +114,12 @@ class DagFileProcessorManager:
         self._settle()
         self.retention.step()
         waiting = self._due or self._claimed or self._once_more
-        return bool(waiting or self.parsing.running or self.clerk.busy)
+        return bool(waiting or self.parsing.running or self.writer.busy)
 
     def close(self) -> None:
         """Stop the children, and give up what was claimed."""
         self.parsing.close()
-        self.clerk.close()
+        self.writer.close()
         self.retention.close()
         try:
             with self.engine.begin() as conn:
@@ -156,11 +156,11 @@ class DagFileProcessorManager:
             return
         self.asked.clear()
         try:
-            jobs, self._others = self.survey.take()
+            jobs, self._others = self.scan.take()
         except BaseException:
             self.asked.set()
             raise
-        begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.clerk.jobs
+        begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.writer.jobs
         lost = (job for job, _ in self._lost.values())
         waiting = {job.key: job for job in (*self._claimed, *self._once_more, *lost)}
         self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
@@ -200,7 +200,7 @@ class DagFileProcessorManager:
 
     def _settle(self) -> None:
         """Have what is new stored, and see what became of what was."""
-        stored = self.clerk.collect(more=bool(self._due or self._claimed or self._once_more))
+        stored = self.writer.collect(more=bool(self._due or self._claimed or self._once_more))
         for result, taken in stored:
             self._conclude(result, taken)
         if stored:
@@ -223,14 +223,14 @@ class DagFileProcessorManager:
                 self._once_more.append(replace(job, tries=job.tries + 1))
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
-        self.clerk.add(ParseResult(job, result, finished.seconds))
+        self.writer.add(ParseResult(job, result, finished.seconds))
 
     def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
         """Tell whether a file holds what it held before the parse, but another content is claimed.
 
         It would seem to have changed for ever.  Patterns are looked for in the next look.
         """
-        contents = self.survey.shelves[job.key.bundle].contents
+        contents = self.scan.states[job.key.bundle].contents
         return any(
             said != job.hashes.get(path, said)
             and not is_pattern(path)
@@ -246,7 +246,7 @@ class DagFileProcessorManager:
         if taken is not None and taken.doubtful:
             self._once_more.append(replace(job, first=result.parsed))
         elif taken is not None:
-            self.survey.shelves[job.key.bundle].conclude(job.key.path, result.read, job.hashes)
+            self.scan.states[job.key.bundle].conclude(job.key.path, result.read, job.hashes)
         if job.key in self._outdated or (taken is not None and taken.freed):
             self.asked.set()
 

@@ -75,9 +75,9 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         if given.forker is None:
             forkers.warm_up()
         launcher = AttemptLauncher(forkers, given, logs, ScratchFolders(scratch))
-        means = _means(process, given, home, spark, launcher)
-        _trace(process, means)
-        worker = Worker(means, given, clock)
+        parts = _parts(process, given, home, spark, launcher)
+        _trace(process, parts)
+        worker = Worker(parts, given, clock)
         with closing(logs), closing(worker):
             process.health.others.append(forkers.check)
             process.listen(worker.rings)
@@ -115,7 +115,7 @@ def _registered(
     )
 
 
-def _means(
+def _parts(
     process: registration.Registered,
     given: WorkerSettings,
     home: Path,
@@ -127,23 +127,25 @@ def _means(
     code = CodeCache(home / "cache" / "code")
     show_disk(home)
     look = _reporter(home, clock)
-    clerk = WorkerDatabase(process.engine, process.me, given, code, process.notifier.notify, look)
-    process.show_skew(clerk.clock)
-    vault = SecretResolver(process.engine, secret_keys.provided_here())
-    spark = SparkService(given, environment, spark_folder, vault.connection)
-    questions = Questions(clerk, vault, spark, clock, stop=Event())
+    worker_database = WorkerDatabase(
+        process.engine, process.me, given, code, process.notifier.notify, look
+    )
+    process.show_skew(worker_database.clock)
+    resolver = SecretResolver(process.engine, secret_keys.provided_here())
+    spark = SparkService(given, environment, spark_folder, resolver.connection)
+    questions = Questions(worker_database, resolver, spark, clock, stop=Event())
     # Who hears notices looks by itself only for what may be lost of them.
     pace = Pace(idle=given.poll_interval, first=0.05 if process.wakes else 0.002)
-    return WorkerParts(clerk, questions, spark, launcher, pace)
+    return WorkerParts(worker_database, questions, spark, launcher, pace)
 
 
-def _trace(process: registration.Registered, means: WorkerParts) -> None:
+def _trace(process: registration.Registered, parts: WorkerParts) -> None:
     """Have the attempts traced, if the environment asks for it."""
     if process.traces is not None:
         from headway_worker.attempts.tracing import AttemptTraces
 
-        tracing = AttemptTraces(process.traces, process.engine, means.clerk.clock)
-        means.launcher.traced, means.clerk.traced = tracing.begin, tracing.end
+        tracing = AttemptTraces(process.traces, process.engine, parts.database.clock)
+        parts.launcher.traced, parts.database.traced = tracing.begin, tracing.end
 
 
 def _present(engine: Engine, runs: Collection[Run]) -> Collection[Run]:

@@ -53,7 +53,7 @@ TICK = 0.1  # seconds after which deadlines are looked at, even when nothing hap
 class WorkerParts:
     """What a worker works with."""
 
-    clerk: WorkerDatabase
+    database: WorkerDatabase
     questions: Questions
     spark: SparkService
     launcher: AttemptLauncher
@@ -69,8 +69,8 @@ class WorkerParts:
 class Worker:
     """One worker.  Call `step` again and again, always from the same thread."""
 
-    def __init__(self, means: WorkerParts, settings: WorkerSettings, clock: Clock) -> None:
-        self._means, self._settings, self._clock = means, settings, clock
+    def __init__(self, parts: WorkerParts, settings: WorkerSettings, clock: Clock) -> None:
+        self._parts, self._settings, self._clock = parts, settings, clock
         self._attempts: dict[AttemptKey, Attempt[AttemptWork]] = {}
         self._ending: dict[AttemptKey, tuple[Attempt[AttemptWork], Result]] = {}
         self._draining, self._counts = False, Counts(clock)
@@ -80,27 +80,27 @@ class Worker:
         self._selector.register(self._button, selectors.EVENT_READ)
         self._threads = [ThreadPoolExecutor(1, it) for it in ("claim", "renew", "report", "tell")]
         claims, renewals, reports, tellings = self._threads
-        self._answering = Answering(means.questions, settings.slots, self._button.press)
+        self._answering = Answering(parts.questions, settings.slots, self._button.press)
         claiming: BackgroundCall[list[AttemptWork]] = BackgroundCall(
             "claim", claims, self._button.press, clock
         )
-        self._claims = Claims(means.clerk, claiming, clock, means.pace)
+        self._claims = Claims(parts.database, claiming, clock, parts.pace)
         renewal: BackgroundCall[Renewal[AttemptKey]] = BackgroundCall(
             "renew", renewals, self._button.press, clock
         )
-        self._tenure = LeaseKeeper(means.clerk, settings, clock, renewal)
-        self._awaiting = AwaitingSpark(means.spark, self._tenure)
-        self._leftovers = SessionCleanup(means.spark, self._tenure, settings, clock)
+        self._leases = LeaseKeeper(parts.database, settings, clock, renewal)
+        self._awaiting = AwaitingSpark(parts.spark, self._leases)
+        self._cleanup = SessionCleanup(parts.spark, self._leases, settings, clock)
         reporting: BackgroundCall[None] = BackgroundCall(
             "report", reports, self._button.press, clock
         )
-        self._reporter = Reporter(means.clerk, reporting, self._reported)
+        self._reporter = Reporter(parts.database, reporting, self._reported)
         telling: BackgroundCall[list[AttemptKey]] = BackgroundCall(
             "tell", tellings, self._button.press, clock
         )
-        self._telling = FiguresWriter(means.clerk, means.spark, telling, clock)
-        around = WorkerHost(settings, clock, means.pace, self._selector, self._button.press)
-        self._callbacks = CallbackCrew(CallbackDatabase(means.clerk), means.callbacks, around)
+        self._figures = FiguresWriter(parts.database, parts.spark, telling, clock)
+        around = WorkerHost(settings, clock, parts.pace, self._selector, self._button.press)
+        self._callbacks = CallbackCrew(CallbackDatabase(parts.database), parts.callbacks, around)
         self._pass_down()
         self.rings: Mapping[Notice, Callable[[], None]] = {
             WORKER: claiming.hurry,
@@ -111,7 +111,7 @@ class Worker:
     def step(self) -> None:
         """Do all that can be done now, then wait a moment for something to happen."""
         waiting = self._awaiting.keys
-        if self._tenure.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()]):
+        if self._leases.step([*self._attempts, *self._ending, *waiting, *self._reporter.keys()]):
             self._pass_down()
         self._take_work()
         self._reporter.step(flood=self._claims.is_flood(len(self._attempts)))
@@ -125,22 +125,22 @@ class Worker:
             self._enforce(attempt)
             if attempt.child.exit is not None:
                 self._finish(attempt, attempt.child.exit)
-        self._leftovers.step()
-        for key in [key for key in self._ending if not self._leftovers.under_way(key)]:
+        self._cleanup.step()
+        for key in [key for key in self._ending if not self._cleanup.under_way(key)]:
             self._conclude(*self._ending.pop(key))
-        self._telling.step()
-        self._means.spark.tend()
+        self._figures.step()
+        self._parts.spark.tend()
         self._callbacks.step(draining=self._draining)
 
     @property
     def told_to_drain(self) -> bool:
         """Whether a user has asked that it takes no more, finishes, and ends."""
-        return self._tenure.drain
+        return self._leases.drain
 
     def drain(self) -> bool:
         """Claim no more; return whether all that was claimed has ended and been reported."""
         if not self._draining:
-            self._draining = self._means.clerk.draining = True
+            self._draining = self._parts.database.draining = True
             self.rings[STOP]()  # so that the database knows of it at once
         return not self._claims.pending and not self._busy() and self._callbacks.at_rest
 
@@ -157,7 +157,7 @@ class Worker:
         return len(self._attempts) + len(self._ending) + len(self._awaiting.keys)
 
     def _busy(self) -> bool:
-        return bool(self._taken() or self._reporter.keys() or self._telling.pending)
+        return bool(self._taken() or self._reporter.keys() or self._figures.pending)
 
     def hand_back(self) -> None:
         """Stop every attempt, so that another worker may begin it again."""
@@ -173,9 +173,9 @@ class Worker:
             attempt.child.kill()
         self._callbacks.close()
         self._answering.stop()
-        self._leftovers.close()
-        self._means.launcher.forkers.close()
-        self._means.spark.close()
+        self._cleanup.close()
+        self._parts.launcher.forkers.close()
+        self._parts.spark.close()
         self._answering.close()
         for threads in self._threads:
             threads.shutdown(wait=True, cancel_futures=True)
@@ -185,9 +185,9 @@ class Worker:
     def _take_work(self) -> None:
         for work in self._claims.collect():
             self._counts.claimed(work.claimed)
-            self._tenure.grant(work.claimed.key, self._claims.asked_at)
-            if self._tenure.has_ended(work.claimed.key):
-                self._tenure.forget(work.claimed.key)  # preparing it has taken too long
+            self._leases.grant(work.claimed.key, self._claims.asked_at)
+            if self._leases.has_ended(work.claimed.key):
+                self._leases.forget(work.claimed.key)  # preparing it has taken too long
             elif work.task.needs_spark:
                 self._awaiting.add(work)
             else:
@@ -197,7 +197,7 @@ class Worker:
     def _free_slots(self) -> int:
         free = self._settings.slots - self._taken()
         free = (
-            free if free > 0 and not self._draining and self._means.launcher.forkers.ready() else 0
+            free if free > 0 and not self._draining and self._parts.launcher.forkers.ready() else 0
         )
         show_slots(self._settings.slots, self._taken(), free)
         return free
@@ -205,8 +205,8 @@ class Worker:
     def _start(self, work: AttemptWork) -> None:
         key = work.claimed.key
         try:
-            forker = self._means.spark.forker() if work.task.needs_spark else None
-            attempt = self._means.launcher.launch(work, self._tenure.until(key), forker)
+            forker = self._parts.spark.forker() if work.task.needs_spark else None
+            attempt = self._parts.launcher.launch(work, self._leases.until(key), forker)
         except (EmbeddedError, SerializationError) as error:
             minds = work.claimed.handle is not None
             outcome = Outcome.LOST if minds else Outcome.FAILED
@@ -225,8 +225,8 @@ class Worker:
     def _pass_down(self) -> None:
         """Tell the nannies until when attempts may live; they enforce it without this process."""
         for key, attempt in self._attempts.items():
-            attempt.child.hold_until(self._tenure.until(key))
-        self._means.spark.hold(self._tenure.until)
+            attempt.child.hold_until(self._leases.until(key))
+        self._parts.spark.hold(self._leases.until)
 
     def _watch(self) -> None:
         seconds = min(TICK, self._claims.due_in(self._free_slots()), self._reporter.due_in())
@@ -249,7 +249,7 @@ class Worker:
         questions: list[Frame] = []
         open_still = attempt.receive(questions)
         while attempt.spark_news:
-            self._telling.note(attempt.work.claimed.key, attempt.spark_news.pop(0))
+            self._figures.note(attempt.work.claimed.key, attempt.spark_news.pop(0))
         for question in questions:
             attempt.note(question)
             self._answering.ask(attempt, question)
@@ -257,9 +257,9 @@ class Worker:
 
     def _enforce(self, attempt: Attempt[AttemptWork]) -> None:
         claimed = attempt.work.claimed
-        if self._tenure.has_ended(claimed.key):
+        if self._leases.has_ended(claimed.key):
             attempt.fence()
-        elif self._tenure.is_stopping(claimed.key) and not claimed.is_called_off:
+        elif self._leases.is_stopping(claimed.key) and not claimed.is_called_off:
             attempt.cancel(self._settings.kill_grace)
         else:
             attempt.enforce_timeout(self._clock.monotonic(), self._settings.kill_grace)
@@ -285,21 +285,21 @@ class Worker:
         """Begin to end what an attempt has in Spark, without waiting for it."""
         if attempt.spark_session is not None:
             key = attempt.work.claimed.key
-            self._leftovers.begin(key, attempt.spark_session, patience)
+            self._cleanup.begin(key, attempt.spark_session, patience)
 
     def _conclude(self, attempt: Attempt[AttemptWork], result: Result) -> None:
         """Report an attempt of which nothing runs any more, in its process or in Spark."""
         work, key = attempt.work, attempt.work.claimed.key
-        if problem := self._leftovers.problem(key):
+        if problem := self._cleanup.problem(key):
             error = attempt.masker.mask(f"{result.error or result.outcome} {problem}")
             result = replace(result, error=error)
-        self._leftovers.forget(key)
-        self._telling.end(key, attempt.spark_session)
-        lost = attempt.fenced or self._tenure.has_ended(key)
+        self._cleanup.forget(key)
+        self._figures.end(key, attempt.spark_session)
+        lost = attempt.fenced or self._leases.has_ended(key)
         attempt.close(None if lost else result)
         if lost:
             self._counts.given_away(key)
-            self._tenure.forget(key)
+            self._leases.forget(key)
         else:
             self._report(work, result, left=attempt.outlived_by)
 
@@ -313,5 +313,5 @@ class Worker:
         self._reporter.add(report)
 
     def _reported(self, key: AttemptKey) -> None:
-        self._tenure.forget(key)
+        self._leases.forget(key)
         self._claims.reported()

@@ -91,10 +91,10 @@ def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_t
     write(tmp_path / "dags" / "d.py", "d")
     clock, looks, take = FakeClock(), list[float](), BundleScan.take
 
-    def slow(survey: BundleScan) -> tuple[list[Job], frozenset[int]]:
+    def slow(scan: BundleScan) -> tuple[list[Job], frozenset[int]]:
         looks.append(clock.monotonic())
         clock.advance(0.25)
-        return take(survey)
+        return take(scan)
 
     with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=20) as manager:
         until(manager, lambda: dag_ids(engine) == ["d"])
@@ -115,10 +115,10 @@ def test_a_slow_look_puts_off_none_of_the_listings(
     (tmp_path / "dags").mkdir()
     clock, looks, take = FakeClock(), list[float](), BundleScan.take
 
-    def slow(survey: BundleScan) -> tuple[list[Job], frozenset[int]]:
+    def slow(scan: BundleScan) -> tuple[list[Job], frozenset[int]]:
         looks.append(clock.monotonic())
         clock.advance(4)
-        return take(survey)
+        return take(scan)
 
     monkeypatch.setattr(BundleScan, "take", slow)
     with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=1) as manager:

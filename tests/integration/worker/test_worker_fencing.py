@@ -37,8 +37,8 @@ WRITTEN = text("""
 @pytest.fixture
 def desk(engine: Engine, tmp_path: Path) -> Desk:
     me = seed.register(engine, "worker")
-    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
-    return clerk, me
+    database = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
+    return database, me
 
 
 def written(engine: Engine) -> list[str]:
@@ -128,10 +128,10 @@ def test_who_was_declared_dead_reports_no_callback(engine: Engine, desk: Desk) -
 def test_who_is_alive_does_all_of_it(engine: Engine, desk: Desk) -> None:
     """So what is refused above is refused for that reason alone."""
     end_a_task(engine)
-    clerk = CallbackDatabase(desk[0])
+    database = CallbackDatabase(desk[0])
     with engine.begin() as conn:
         [claimed] = callback_claims.claim(conn, desk[1], [DEFAULT_QUEUE], 5, 30)
-    clerk.report([CallbackReport(claimed.key, CallbackState.SUCCESS)])
+    database.report([CallbackReport(claimed.key, CallbackState.SUCCESS)])
     seed.queued(engine, seed.dag(dag_id="other"))
     [attempt] = seed.claim(engine, desk[1])
     desk[0].report([reported(attempt.key, None)])

@@ -17,7 +17,7 @@ from headway_worker.database.worker_database import WorkerDatabase
 
 
 @pytest.fixture
-def clerk(engine: Engine, tmp_path: Path) -> WorkerDatabase:
+def database(engine: Engine, tmp_path: Path) -> WorkerDatabase:
     me = seed.register(engine, "worker")
     return WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
@@ -47,34 +47,36 @@ def statements(engine: Engine) -> Iterator[list[str]]:
 
 
 @pytest.mark.regression
-def test_a_claim_loads_all_its_versions_at_once(engine: Engine, clerk: WorkerDatabase) -> None:
+def test_a_claim_loads_all_its_versions_at_once(engine: Engine, database: WorkerDatabase) -> None:
     queued(engine, 5)
 
     with statements(engine) as noted:
-        works = clerk.claim(5)
+        works = database.claim(5)
 
     assert [work.dag.dag_id for work in works] == [f"dag_{number}" for number in range(5)]
     assert len(noted) == 2, "the versions, and their manifests"
 
 
-def test_a_version_that_is_known_is_not_loaded_again(engine: Engine, clerk: WorkerDatabase) -> None:
+def test_a_version_that_is_known_is_not_loaded_again(
+    engine: Engine, database: WorkerDatabase
+) -> None:
     seed.queued(engine, seed.wide(2))
-    clerk.claim(1)
+    database.claim(1)
 
     with statements(engine) as noted:
-        assert len(clerk.claim(1)) == 1
+        assert len(database.claim(1)) == 1
 
     assert noted == []
 
 
 def test_a_version_that_cannot_be_read_fails_its_own_attempt_alone(
-    engine: Engine, clerk: WorkerDatabase
+    engine: Engine, database: WorkerDatabase
 ) -> None:
     queued(engine, 3)
     with engine.begin() as conn:
         conn.execute(text("ALTER TABLE dag_version DISABLE TRIGGER USER"))
         conn.execute(text("UPDATE dag_version SET serialized = 'nothing' WHERE dag_id = 'dag_0'"))
 
-    works = clerk.claim(3)
+    works = database.claim(3)
 
     assert [work.dag.dag_id for work in works] == ["dag_1", "dag_2"]

@@ -16,17 +16,17 @@ ROW = text("SELECT drain_asked_at, CAST(xmin AS text) AS version FROM process WH
 def test_that_it_drains_is_written_once(engine: Engine, tmp_path: Path) -> None:
     with engine.begin() as conn:
         me = processes.register(conn, "worker", ("here", 1), "1", ["default"], 1)
-    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
+    database = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
     def renewed() -> Row[tuple[object, str]]:
-        drains = clerk.renew([]).drain
+        drains = database.renew([]).drain
         with engine.connect() as conn:
             row = conn.execute(ROW, {"id": me.id}).one()
-        assert drains is (row.drain_asked_at is not None) is clerk.draining
+        assert drains is (row.drain_asked_at is not None) is database.draining
         return row
 
     before = renewed()
-    clerk.draining = True
+    database.draining = True
     first, second = renewed(), renewed()
 
     assert before.version != first.version

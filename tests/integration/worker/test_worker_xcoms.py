@@ -30,10 +30,10 @@ def test_instances_of_a_mapped_task_are_read_one_by_one_and_all_together(
         for it in claimed:
             xcoms.push(conn, it.key, "rows", it.map_index * 10)
     seed.report(engine, [it.key for it in claimed])
-    clerk = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
+    database = WorkerDatabase(engine, me, configuration.read(WorkerSettings), CodeCache(tmp_path))
 
-    assert clerk.pull_xcom(claimed[0], "m", "rows", 2) == (20,)
-    assert clerk.pull_xcom(claimed[0], "m", "cells", 2) is None
-    assert clerk.pull_xcoms(claimed[0], "m", "rows", -1) == {0: 0, 1: 10, 2: 20}
-    assert clerk.pull_xcoms(claimed[0], "m", "rows", 1) == {2: 20}
-    assert clerk.pull_xcoms(claimed[0], "m", "cells", -1) == {}
+    assert database.pull_xcom(claimed[0], "m", "rows", 2) == (20,)
+    assert database.pull_xcom(claimed[0], "m", "cells", 2) is None
+    assert database.pull_xcoms(claimed[0], "m", "rows", -1) == {0: 0, 1: 10, 2: 20}
+    assert database.pull_xcoms(claimed[0], "m", "rows", 1) == {2: 20}
+    assert database.pull_xcoms(claimed[0], "m", "cells", -1) == {}

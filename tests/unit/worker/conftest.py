@@ -57,14 +57,14 @@ def worker_settings() -> WorkerSettings:
 
 
 @pytest.fixture
-def clerk(worker_settings: WorkerSettings, tmp_path: Path) -> WorkerDatabase:
+def database(worker_settings: WorkerSettings, tmp_path: Path) -> WorkerDatabase:
     engine = engines.connect("postgresql://nobody@nowhere.invalid/none")
     return WorkerDatabase(engine, Identity(1, 1), worker_settings, CodeCache(tmp_path))
 
 
 @pytest.fixture
-def vault(clerk: WorkerDatabase) -> SecretResolver:
-    return SecretResolver(clerk.engine, Provided({}, None))
+def resolver(database: WorkerDatabase) -> SecretResolver:
+    return SecretResolver(database.engine, Provided({}, None))
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ class BundleScan:
     forget: Callable[[str, Sequence[str], Sequence[int]], None]
     threshold: float
     sources: Mapping[str, BundleSource]
-    shelves: Mapping[str, BundleState]
+    states: Mapping[str, BundleState]
     watch: Callable[[Iterable[Path]], None] = _nothing
     beat: Callable[[], None] = nothing
     _warned: set[str] = field(default_factory=set)
@@ -74,11 +74,11 @@ class BundleScan:
         """
         stored = self._stored()
         self.watch(source.watched for source in self.sources.values() if source.watched)
-        jobs = [job for name in self.shelves for job in self._compare(name, stored)]
+        jobs = [job for name in self.states for job in self._compare(name, stored)]
         return jobs, stored.others
 
     def _stored(self) -> StoredBundles:
-        names = list(self.shelves)
+        names = list(self.states)
         rows: dict[str, dict[str, FileRow]] = {name: {} for name in names}
         with reader(self.engine).connect() as conn:
             for key, row in files.board(conn, names).items():
@@ -96,12 +96,12 @@ class BundleScan:
 
     def _compare(self, name: str, stored: StoredBundles) -> Iterator[Job]:
         self.beat()
-        place, shelf = self._place(name, stored), self.shelves[name]
+        place, state = self._place(name, stored), self.states[name]
         if place is None:
             return
-        listing, rows = shelf.listed(place), stored.rows[name]
-        self._forget(shelf, place, listing, stored)
-        yield from shelf.jobs(place, listing, rows, stored.others, stored.wanted[name])
+        listing, rows = state.listed(place), stored.rows[name]
+        self._forget(state, place, listing, stored)
+        yield from state.jobs(place, listing, rows, stored.others, stored.wanted[name])
 
     def _place(self, name: str, stored: StoredBundles) -> BundlePlace | None:
         """Return where the bundle is; None while it is not at the commit that it is to be at."""
@@ -113,19 +113,19 @@ class BundleScan:
         return place
 
     def _forget(
-        self, shelf: BundleState, place: BundlePlace, listing: Listing, stored: StoredBundles
+        self, state: BundleState, place: BundlePlace, listing: Listing, stored: StoredBundles
     ) -> None:
-        gone = shelf.gone(place, listing, stored.rows[shelf.name], stored.others)
+        gone = state.gone(place, listing, stored.rows[state.name], stored.others)
         if gone:
-            self.forget(shelf.name, gone, sorted(stored.others))
+            self.forget(state.name, gone, sorted(stored.others))
         if gone is not None:
-            self._warned.discard(shelf.name)
-        elif shelf.name not in self._warned:
-            self._warned.add(shelf.name)
+            self._warned.discard(state.name)
+        elif state.name not in self._warned:
+            self._warned.add(state.name)
             log.warning(
                 "action=keep bundle=%s: %s is empty, missing or not readable as a whole, or lacks "
                 "a volume, as an empty folder in it may; the DAGs that are missing stay in force. "
                 "`headway dags delete` removes one for good.",
-                shelf.name,
+                state.name,
                 place.root,
             )

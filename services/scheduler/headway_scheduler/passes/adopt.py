@@ -36,7 +36,7 @@ def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
     with replica.engine.begin() as conn:
         processes.confirm(conn, replica.me)
         dead = _fence(conn, replica)
-        runs, attempts = _take_charges(conn, replica)
+        runs, attempts = _take_ownership(conn, replica)
         lost = _take_lost(conn, replica)
         before_commit()
     replica.tracing.attempts_lost([it.key for it in lost])
@@ -69,7 +69,7 @@ def _fence(conn: Connection, replica: Replica) -> Sequence[DeadProcess]:
     return dead
 
 
-def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
+def _take_ownership(conn: Connection, replica: Replica) -> tuple[int, int]:
     owners = ownership.abandoned(conn)
     if not owners:
         return 0, 0
@@ -83,12 +83,12 @@ def _take_charges(conn: Connection, replica: Replica) -> tuple[int, int]:
 
 def _take_lost(conn: Connection, replica: Replica) -> Sequence[LostAttempt]:
     grace = replica.settings.lease_grace
-    survey = lost_attempts.count_silent(conn, grace)
-    if survey.expired + survey.orphaned == 0:
+    silence = lost_attempts.count_silent(conn, grace)
+    if silence.expired + silence.orphaned == 0:
         return ()
-    storm = is_storm(survey.expired, survey.running)
+    storm = is_storm(silence.expired, silence.running)
     if storm:
-        _tell_of_storm(conn, replica, "attempts", survey.expired, survey.running)
+        _tell_of_storm(conn, replica, "attempts", silence.expired, silence.running)
     lost = lost_attempts.take_expired(conn, grace, LIMIT, storm=storm)
     if lost:
         _end_lost(conn, replica, lost)

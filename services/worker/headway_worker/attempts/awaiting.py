@@ -13,7 +13,7 @@ class AwaitingSpark:
     """They hold their slots, and their leases are renewed meanwhile."""
 
     spark: SparkService
-    tenure: LeaseKeeper[AttemptKey]
+    leases: LeaseKeeper[AttemptKey]
     _waiting: list[AttemptWork] = field(default_factory=list)
 
     @property
@@ -28,7 +28,7 @@ class AwaitingSpark:
 
     def cancelled(self) -> list[AttemptWork]:
         """Return those that need not start any more: they were told to stop, and mind nothing."""
-        told = [work for work in self._waiting if self.tenure.is_stopping(work.claimed.key)]
+        told = [work for work in self._waiting if self.leases.is_stopping(work.claimed.key)]
         stopping = [work for work in told if not work.claimed.handle]
         self._waiting = [work for work in self._waiting if work not in stopping]
         return stopping
@@ -43,8 +43,8 @@ class AwaitingSpark:
         """Return those that are still this worker's, and wait for nothing more."""
         waiting, self._waiting = self._waiting, []
         for key in [work.claimed.key for work in waiting if self._is_lost(work)]:
-            self.tenure.forget(key)  # another worker's by now
+            self.leases.forget(key)  # another worker's by now
         return [work for work in waiting if not self._is_lost(work)]
 
     def _is_lost(self, work: AttemptWork) -> bool:
-        return self.tenure.has_ended(work.claimed.key)
+        return self.leases.has_ended(work.claimed.key)

@@ -47,8 +47,8 @@ class Questions:
     knows nothing of it, and its lease decides.
     """
 
-    clerk: WorkerDatabase
-    vault: SecretResolver
+    database: WorkerDatabase
+    resolver: SecretResolver
     spark: SparkService
     clock: Clock
     stop: Event
@@ -83,10 +83,10 @@ class Questions:
             case "pull_xcom" | "pull_xcoms" | "xcom_length" | "xcom_item":
                 return self._patiently(lambda: self._read_xcom(claimed, question))
             case "last_success":
-                return prior_to_frame(self._patiently(lambda: self.clerk.last_success(claimed)))
+                return prior_to_frame(self._patiently(lambda: self.database.last_success(claimed)))
             case "push_xcom":
                 key, left = str(question["key"]), question["value"]
-                self._patiently(lambda: self.clerk.push_xcom(claimed, key, left))
+                self._patiently(lambda: self.database.push_xcom(claimed, key, left))
                 return {"saved": True}
             case "save_handle" | "prior_handle":
                 return self._handle(claimed, question)
@@ -96,9 +96,9 @@ class Questions:
     def _handle(self, claimed: Claimed, question: Frame) -> Frame:
         if question["ask"] == "save_handle":
             handle: dict[str, JsonValue] = dict(question["handle"])
-            self._patiently(lambda: self.clerk.save_handle(claimed, handle))
+            self._patiently(lambda: self.database.save_handle(claimed, handle))
             return {"saved": True}
-        prior = prior_of(self._patiently(lambda: self.clerk.earlier(claimed)))
+        prior = prior_of(self._patiently(lambda: self.database.earlier(claimed)))
         if prior is None:
             return {"found": False}
         outcome = None if prior.outcome is None else str(prior.outcome)
@@ -109,7 +109,7 @@ class Questions:
             case "pull_xcom" | "pull_xcoms":
                 return self._patiently(lambda: self._pull_xcom(claimed, question))
             case "last_success":
-                return prior_to_frame(self._patiently(lambda: self.clerk.last_success(claimed)))
+                return prior_to_frame(self._patiently(lambda: self.database.last_success(claimed)))
             case other:
                 return {"error": f"The worker has no answer to {other!r} for a callback."}
 
@@ -117,15 +117,15 @@ class Questions:
         task_id, key = str(question["task_id"]), str(question["key"])
         if question["ask"] == "pull_xcom":
             map_index = int(question["map_index"])
-            value = self.clerk.pull_xcom(claimed, task_id, key, map_index)
+            value = self.database.pull_xcom(claimed, task_id, key, map_index)
             return {"found": False} if value is None else {"found": True, "value": value[0]}
-        page = self.clerk.pull_xcoms(claimed, task_id, key, int(question["after"]))
+        page = self.database.pull_xcoms(claimed, task_id, key, int(question["after"]))
         return {"values": list(page.values()), "last": max(page, default=None)}
 
     def _tell_of_spark(self, claimed: Claimed, question: Frame) -> TaskAnswer:
         conn_id, session = str(question["conn_id"]), bool(question["session"])
         if session:
-            before = PriorApps(self.clerk, self.spark, self.clock)
+            before = PriorApps(self.database, self.spark, self.clock)
             uncertain = self._patiently(lambda: before.settle(claimed))
             if uncertain is not None:
                 return TaskAnswer({"wait": uncertain})
@@ -134,7 +134,7 @@ class Questions:
 
     def _read_secret(self, claimed: Reader, question: Frame) -> TaskAnswer:
         kind, name = SecretKind(question["ask"]), check_key(question["ask"], question["name"])
-        found = self._patiently(lambda: self.vault.read(claimed, kind, name))
+        found = self._patiently(lambda: self.resolver.read(claimed, kind, name))
         match found:
             case None:
                 return TaskAnswer({"text": None})
@@ -151,18 +151,18 @@ class Questions:
             case "pull_xcom" | "pull_xcoms":
                 return self._pull_xcom(claimed, question)
             case "xcom_length":
-                return {"length": self.clerk.items.length(claimed, task_id, key)}
+                return {"length": self.database.items.length(claimed, task_id, key)}
             case _:
-                item = self.clerk.items.item(claimed, task_id, key, int(question["index"]))
+                item = self.database.items.item(claimed, task_id, key, int(question["index"]))
                 return {"item": item, "pair": isinstance(item, tuple)}
 
     def _read_code(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
         if question["ask"] == "bundle":
-            return {"hash": self.clerk.bundle(claimed.version_id)}
+            return {"hash": self.database.bundle(claimed.version_id)}
         if question["ask"] == "contents":
-            self.clerk.provide(claimed, [str(it) for it in question["hashes"]])
+            self.database.provide(claimed, [str(it) for it in question["hashes"]])
             return {}
-        found = self.clerk.piece(claimed, str(question["hash"]), int(question["start"]))
+        found = self.database.piece(claimed, str(question["hash"]), int(question["start"]))
         return {"piece": found.piece, "size": found.size}
 
     def _patiently(self, call: Callable[[], T]) -> T:

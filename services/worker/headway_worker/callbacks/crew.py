@@ -58,12 +58,12 @@ class WorkerHost:
 class CallbackCrew:
     """Call `step` again and again, always from the thread that owns the fork servers."""
 
-    clerk: CallbackDatabase
+    database: CallbackDatabase
     launcher: CallbackLauncher
     around: WorkerHost
     claiming: BackgroundCall[list[CallWork]] = field(init=False)
     _claims: Claims[CallWork] = field(init=False)
-    _tenure: LeaseKeeper[CallbackKey] = field(init=False)
+    _leases: LeaseKeeper[CallbackKey] = field(init=False)
     _reporter: Reporter[CallbackKey] = field(init=False)
     _threads: list[Executor] = field(init=False)
     _running: dict[CallbackKey, Attempt[CallWork]] = field(default_factory=dict)
@@ -76,15 +76,15 @@ class CallbackCrew:
         self._threads = [around.new_thread(name) for name in names]
         claims, renewals, reports = self._threads
         self.claiming = BackgroundCall("claim callbacks", claims, around.ring, clock)
-        self._claims = Claims(self.clerk, self.claiming, clock, around.pace)
+        self._claims = Claims(self.database, self.claiming, clock, around.pace)
         renewal: BackgroundCall[Renewal[CallbackKey]] = BackgroundCall(
             "renew callbacks", renewals, around.ring, clock
         )
-        self._tenure = LeaseKeeper(self.clerk, around.settings, clock, renewal)
+        self._leases = LeaseKeeper(self.database, around.settings, clock, renewal)
         reporting: BackgroundCall[None] = BackgroundCall(
             "report callbacks", reports, around.ring, clock
         )
-        self._reporter = Reporter(self.clerk, reporting, self._tenure.forget)
+        self._reporter = Reporter(self.database, reporting, self._leases.forget)
 
     @property
     def busy(self) -> bool:
@@ -99,9 +99,9 @@ class CallbackCrew:
     def step(self, *, draining: bool) -> None:
         """Do all that can be done now."""
         claimed = [*self._running, *self._reporter.keys()]
-        if claimed and self._tenure.step(claimed):
+        if claimed and self._leases.step(claimed):
             for key, callback in self._running.items():
-                callback.child.hold_until(self._tenure.until(key))
+                callback.child.hold_until(self._leases.until(key))
         self._take(draining=draining)
         for key, callback in list(self._running.items()):
             self._enforce(key, callback)
@@ -128,8 +128,8 @@ class CallbackCrew:
 
     def _take(self, *, draining: bool) -> None:
         for work in self._claims.collect():
-            self._tenure.grant(work.claimed.key, self._claims.asked_at)
-            if self._tenure.has_ended(work.claimed.key):
+            self._leases.grant(work.claimed.key, self._claims.asked_at)
+            if self._leases.has_ended(work.claimed.key):
                 self._hand_back(work, "preparing it has taken too long")
             else:
                 self._start(work)
@@ -145,7 +145,7 @@ class CallbackCrew:
     def _start(self, work: CallWork) -> None:
         claimed = work.claimed
         try:
-            callback = self.launcher.launch(work, self._tenure.until(claimed.key))
+            callback = self.launcher.launch(work, self._leases.until(claimed.key))
         except SerializationError as error:  # nobody can start it
             why = f"It could not be begun: {error}"
             self._reporter.add(CallbackReport(claimed.key, CallbackState.FAILED, why))
@@ -179,7 +179,7 @@ class CallbackCrew:
         self._reporter.add(CallbackReport(key, CallbackState.QUEUED))
 
     def _enforce(self, key: CallbackKey, callback: Attempt[CallWork]) -> None:
-        if self._tenure.has_ended(key):
+        if self._leases.has_ended(key):
             callback.fence()
         else:
             now, grace = self.around.clock.monotonic(), self.around.settings.kill_grace
@@ -198,7 +198,7 @@ class CallbackCrew:
         self._claims.ended()
         if report is None:
             callback.shut()
-            self._tenure.forget(key)
+            self._leases.forget(key)
         else:
             if report.error is not None:
                 report = replace(report, error=callback.masker.mask(report.error))

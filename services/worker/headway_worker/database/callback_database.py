@@ -50,27 +50,27 @@ class CallbackDatabase:
     What a look has found tells the claim that follows it what to claim.
     """
 
-    clerk: WorkerDatabase
+    database: WorkerDatabase
     _due: DueWork = field(init=False, default=DueWork(callbacks=True, notifications=True))
 
     @property
     def slots(self) -> int:
         """How many callbacks may run at a time."""
-        return self.clerk.settings.callback_slots
+        return self.database.settings.callback_slots
 
     def any_queued(self) -> bool:
         """Whether there is anything to claim; it may be another worker's in a moment."""
-        with reader(self.clerk.engine).connect() as conn:
-            self._due = callback_claims.due(conn, self.clerk.settings.queues)
+        with reader(self.database.engine).connect() as conn:
+            self._due = callback_claims.due(conn, self.database.settings.queues)
         return self._due.callbacks or self._due.notifications
 
     def claim(self, free_slots: int) -> list[CallbackWork | NotificationWork]:
         """Take callbacks that are due into free slots, and notifications into what is left."""
-        me, settings = self.clerk.me, self.clerk.settings
+        me, settings = self.database.me, self.database.settings
         seconds = settings.lease_duration
         claimed: list[ClaimedCallback] = []
         messages: list[ClaimedNotification] = []
-        with self.clerk.engine.begin() as conn:
+        with self.database.engine.begin() as conn:
             processes.confirm(conn, me)
             if self._due.callbacks:
                 claimed = callback_claims.claim(conn, me, settings.queues, free_slots, seconds)
@@ -85,8 +85,8 @@ class CallbackDatabase:
         """Extend claims; return those that are still this worker's: none is told to stop."""
         if not keys:
             return Renewal({})
-        with self.clerk.engine.begin() as conn:
-            seconds = self.clerk.settings.lease_duration
+        with self.database.engine.begin() as conn:
+            seconds = self.database.settings.lease_duration
             messages = [key for key in keys if isinstance(key, NotificationKey)]
             others = [key for key in keys if not isinstance(key, NotificationKey)]
             mine: set[CallbackKey] = set()
@@ -98,10 +98,10 @@ class CallbackDatabase:
 
     def report(self, reports: Sequence[CallbackReport]) -> None:
         """End callbacks.  One that was given away meanwhile is refused, which is only logged."""
-        with self.clerk.engine.begin() as conn:
-            processes.confirm(conn, self.clerk.me)
+        with self.database.engine.begin() as conn:
+            processes.confirm(conn, self.database.me)
             for report in sorted(reports, key=lambda its: its.key.id):
-                if not _report(conn, self.clerk.me, report):
+                if not _report(conn, self.database.me, report):
                     log.warning(
                         "action=refused callback=%d state=%s: it is no longer this worker's",
                         report.key.id,
@@ -111,7 +111,7 @@ class CallbackDatabase:
     def _prepare(self, claimed: ClaimedCallback) -> CallbackWork | None:
         """Return the work; without it the claim runs out, and another worker has its try."""
         try:
-            dag, code = self.clerk.fetch(claimed.version_id, claimed.manifest_hash)
+            dag, code = self.database.fetch(claimed.version_id, claimed.manifest_hash)
         except (HeadwayError, OSError, SQLAlchemyError, KeyError):
             log.exception("action=not_prepared callback=%d", claimed.key.id)
             return None

@@ -41,7 +41,7 @@ class Claims(Generic[W]):
     free until then are filled by one transaction.
     """
 
-    clerk: Queue[W]
+    database: Queue[W]
     chore: BackgroundCall[list[W]]
     clock: Clock
     pace: Pace
@@ -86,7 +86,7 @@ class Claims(Generic[W]):
         self.asked_at, self._asked = self.clock.monotonic(), free_slots
         if self.chore.hurried or self._plenty:
             self._in_vain = 0
-            self.chore.begin(lambda: self.clerk.claim(free_slots))
+            self.chore.begin(lambda: self.database.claim(free_slots))
         else:
             self.chore.begin(lambda: self._look(free_slots))
 
@@ -95,7 +95,7 @@ class Claims(Generic[W]):
         if free_slots <= 0:
             return inf
         begins_in = self.chore.begins_in()
-        if 2 * free_slots > self.clerk.slots:
+        if 2 * free_slots > self.database.slots:
             return begins_in
         return max(begins_in, self._gathers_until - self.clock.monotonic())
 
@@ -117,8 +117,8 @@ class Claims(Generic[W]):
         in vain and fewer than half of the slots are `running`, what follows from them is
         waited for.
         """
-        starving = not self._unbroken and 2 * running < self.clerk.slots
+        starving = not self._unbroken and 2 * running < self.database.slots
         return (max(self._brought) > 1 or self._unbroken > 1) and not starving
 
     def _look(self, free_slots: int) -> list[W]:
-        return self.clerk.claim(free_slots) if self.clerk.any_queued() else []
+        return self.database.claim(free_slots) if self.database.any_queued() else []

@@ -41,7 +41,7 @@ class LeaseKeeper(Generic[K]):
     brings which attempts were told to stop, and whether the worker was told to `drain`.
     """
 
-    clerk: Renews[K]
+    database: Renews[K]
     settings: WorkerSettings
     clock: Clock
     chore: BackgroundCall[Renewal[K]]
@@ -86,7 +86,7 @@ class LeaseKeeper(Generic[K]):
             asked = self.clock.monotonic(), tuple(keys)
             self._asked = asked
             self.chore.begin(
-                lambda: self.clerk.renew(asked[1]), every=self.settings.heartbeat_interval
+                lambda: self.database.renew(asked[1]), every=self.settings.heartbeat_interval
             )
         return renewed
 

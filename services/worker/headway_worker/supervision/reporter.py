@@ -39,7 +39,7 @@ class Reporter(Generic[K]):
     being renewed, so that a long outage of the database turns no success into a loss.
     """
 
-    clerk: Reports
+    database: Reports
     chore: BackgroundCall[None]
     on_reported: Callable[[K], None]
     _waiting: list[Keyed[K]] = field(default_factory=list)
@@ -71,4 +71,4 @@ class Reporter(Generic[K]):
         if self._waiting and not self._sent and self.chore.may_begin():
             sent, self._waiting = self._waiting, []
             self._sent = sent
-            self.chore.begin(lambda: self.clerk.report(sent), every=GATHER)
+            self.chore.begin(lambda: self.database.report(sent), every=GATHER)

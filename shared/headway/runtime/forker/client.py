@@ -144,11 +144,13 @@ class Forker:
                 deadline = Deadline.new(spec.limits.until)
                 unless_started.callback(deadline.close)
                 files.append(deadline.fileno())
-            reins = self._ask_idle_nanny(
+            child_control = self._ask_idle_nanny(
                 request, files, sandboxed=sandboxed
             ) or self._ask_new_nanny(request, files, sandboxed=sandboxed)
             unless_started.pop_all()
-        return Child(channel, reins, partial(self._take_back, sandboxed=sandboxed), deadline)
+        return Child(
+            channel, child_control, partial(self._take_back, sandboxed=sandboxed), deadline
+        )
 
     def close(self) -> None:
         """End the forker and all its children; return when none of them is left."""
@@ -209,40 +211,40 @@ class Forker:
         idle = self._idle[sandboxed]
         while idle:
             try:
-                reins = idle.pop()
+                child_control = idle.pop()
             except IndexError:  # another thread was faster
                 return None
             try:
-                send_message(reins, request, files)
+                send_message(child_control, request, files)
             except OSError:  # it has died while idle
-                reins.close()
+                child_control.close()
             else:
-                return reins
+                return child_control
         return None
 
     def _ask_new_nanny(self, request: bytes, files: list[int], *, sandboxed: bool) -> socket.socket:
-        reins, theirs = socket.socketpair()
+        child_control, theirs = socket.socketpair()
         try:
             with theirs, self._sending:
                 send_message(self._control, encode_frame({"sandbox": sandboxed}), [theirs.fileno()])
-            reins.settimeout(_SEND_SECONDS)
+            child_control.settimeout(_SEND_SECONDS)
             with suppress(BrokenPipeError):  # it could not be forked: the child will say so
-                send_message(reins, request, files)
+                send_message(child_control, request, files)
         except OSError as error:
-            reins.close()
+            child_control.close()
             self._kill()  # half a message may be on its way: nothing can follow it
             raise ForkerError(
                 f"The fork server has died ({error}); its children are lost. Start a new one."
             ) from error
-        reins.settimeout(None)
-        return reins
+        child_control.settimeout(None)
+        return child_control
 
-    def _take_back(self, reins: socket.socket, *, sandboxed: bool) -> None:
+    def _take_back(self, child_control: socket.socket, *, sandboxed: bool) -> None:
         """Keep the nanny of a child that has ended for the next one."""
         if self._control.fileno() == -1:
-            reins.close()
+            child_control.close()
         else:
-            self._idle[sandboxed].append(reins)
+            self._idle[sandboxed].append(child_control)
 
     def _kill(self) -> None:
         self._peer.kill(self._control)

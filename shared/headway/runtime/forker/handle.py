@@ -26,13 +26,13 @@ class Child:
     def __init__(
         self,
         channel: socket.socket,
-        reins: socket.socket,
+        child_control: socket.socket,
         give_back: Callable[[socket.socket], None],
         deadline: Deadline | None = None,
     ) -> None:
         self.channel = channel
         self.pid: int | None = None
-        self._reins = reins
+        self._child_control = child_control
         self._give_back = give_back
         self._deadline = deadline
         self._closed = False
@@ -41,7 +41,7 @@ class Child:
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when there is news."""
-        return self._reins.fileno()
+        return self._child_control.fileno()
 
     @property
     def exit(self) -> Exit | None:
@@ -63,7 +63,7 @@ class Child:
         """Wait at most so long for the child's end; None if it still lives then."""
         deadline = _CLOCK.monotonic() + seconds
         news = select.poll()
-        news.register(self._reins, select.POLLIN)
+        news.register(self._child_control, select.POLLIN)
         while self.poll() is None:
             left = deadline - _CLOCK.monotonic()
             if left <= 0:
@@ -93,19 +93,19 @@ class Child:
         if self._deadline is not None:
             self._deadline.close()
         if self.is_gone:
-            self._give_back(self._reins)
+            self._give_back(self._child_control)
         else:
-            self._reins.close()
+            self._child_control.close()
 
     def _order(self, order: Mapping[str, object]) -> None:
         if self._exit is not None:
             return
         with suppress(OSError):  # its nanny is gone, which `poll` will tell
-            send_frame(self._reins, order)
+            send_frame(self._child_control, order)
 
     def _read_news(self) -> None:
         try:
-            data = self._reins.recv(4096, socket.MSG_DONTWAIT)
+            data = self._child_control.recv(4096, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except ConnectionResetError:

@@ -33,7 +33,7 @@ _OF_CHILD: Final = 3
 
 
 def run_nanny(
-    reins: int, lifeline: int, room: SandboxRoom | None = None, *, apart: bool = False
+    child_control: int, lifeline: int, room: SandboxRoom | None = None, *, apart: bool = False
 ) -> NoReturn:
     """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
 
@@ -43,7 +43,7 @@ def run_nanny(
     """
     code = 1
     try:
-        close_all_but([0, 1, 2, reins, lifeline])
+        close_all_but([0, 1, 2, child_control, lifeline])
         become_subreaper()
         go_on_without_parent()  # to find the lifeline cut
         kill: Kill = kill_namespace if apart else kill_tree
@@ -52,7 +52,7 @@ def run_nanny(
         if room is not None:
             room.settle()
             kill = room.kill
-        _Nanny(socket.socket(fileno=reins), lifeline, room, kill).serve()
+        _Nanny(socket.socket(fileno=child_control), lifeline, room, kill).serve()
         if room is not None:
             room.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
         code = 0
@@ -64,9 +64,9 @@ def run_nanny(
 
 class _Nanny:
     def __init__(
-        self, reins: socket.socket, lifeline: int, room: SandboxRoom | None, kill: Kill
+        self, child_control: socket.socket, lifeline: int, room: SandboxRoom | None, kill: Kill
     ) -> None:
-        self._reins = reins
+        self._child_control = child_control
         self._lifeline = lifeline
         self._room = room
         self._kill = kill
@@ -81,12 +81,12 @@ class _Nanny:
         """Return the next request to start a child; None when there will be none."""
         events = select.poll()
         events.register(self._lifeline, select.POLLIN)
-        events.register(self._reins, select.POLLIN)
+        events.register(self._child_control, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in events.poll()}
             if self._lifeline in ready:
                 return None
-            message = receive_message(self._reins)
+            message = receive_message(self._child_control)
             # An order to stop may come too late, when its child has just ended.
             if message is None or "start" in message[0]:
                 return message
@@ -115,11 +115,13 @@ class _Nanny:
 
     def _watch(self, spec: ChildSpec) -> ChildWatch:
         if self._room is None:
-            return ChildWatch(self._reins, self._lifeline, self._wakeup, self._kill, spec.limits)
+            return ChildWatch(
+                self._child_control, self._lifeline, self._wakeup, self._kill, spec.limits
+            )
         processes = spec.sandbox.processes if spec.sandbox else None
         limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
         return ChildWatch(
-            self._reins, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy
+            self._child_control, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy
         )
 
     def _confinement(self, spec: ChildSpec) -> Confinement | None:

@@ -78,21 +78,21 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
         return
     ready: Frame = {"ready": native_threads(), "isolation": None}
     apart = hello[0]["apart"] and can_live_apart()
-    nest = None
+    home = None
     if hello[0]["sandbox"] is not None:
         become_undumpable()
-        nest, ready["isolation"] = _make_nest(hello[0])
+        home, ready["isolation"] = _make_home(hello[0])
     try:
-        server = _Server(control, nest, lifeline, apart=apart)
+        server = _Server(control, home, lifeline, apart=apart)
         with suppress(OSError):  # the supervisor has gone, as the next look at the control tells
             send_frame(control, {**ready, "clock": SystemClock().monotonic()})
         server.run()
     finally:
-        if nest is not None:
-            scratch.remove(nest.folder)
+        if home is not None:
+            scratch.remove(home.folder)
 
 
-def _make_nest(hello: Frame) -> tuple[SandboxHome, Frame]:
+def _make_home(hello: Frame) -> tuple[SandboxHome, Frame]:
     """Find out which layers of the sandbox hold here; return what nannies must know of it."""
     folder = make_folder()
     without = frozenset(map(Layer, hello["without"]))
@@ -103,17 +103,17 @@ def _make_nest(hello: Frame) -> tuple[SandboxHome, Frame]:
 class _NannyRecord(NamedTuple):
     """What is kept of a nanny: the reins, to be told its end, and its scratch folder."""
 
-    reins: int
+    child_control: int
     folder: Path | None
 
 
 class _Server:
     def __init__(
-        self, control: socket.socket, nest: SandboxHome | None, watched: int | None, *, apart: bool
+        self, control: socket.socket, home: SandboxHome | None, watched: int | None, *, apart: bool
     ) -> None:
         become_subreaper()
         self._control = control
-        self._nest = nest
+        self._home = home
         self._apart = apart
         self._watched = watched
         self._wakeup = Wakeup()
@@ -143,38 +143,42 @@ class _Server:
         message = receive_message(self._control)
         if message is None:
             return False
-        for reins in message[1]:
-            self._fork(reins, self._nest if message[0]["sandbox"] else None)
+        for child_control in message[1]:
+            self._fork(child_control, self._home if message[0]["sandbox"] else None)
         return True
 
-    def _fork(self, reins: int, nest: SandboxHome | None) -> None:
+    def _fork(self, child_control: int, home: SandboxHome | None) -> None:
         self._born += 1
-        folder = None if nest is None else nest.folder / str(self._born)
+        folder = None if home is None else home.folder / str(self._born)
         try:
-            pid = self._fork_plain(reins) if nest is None else self._fork_nested(reins, nest)
+            pid = (
+                self._fork_plain(child_control)
+                if home is None
+                else self._fork_nested(child_control, home)
+            )
         except OSError as error:
-            _report_lost(reins, f"The system refused to fork: {error.strerror}.")
+            _report_lost(child_control, f"The system refused to fork: {error.strerror}.")
             return
-        self._nannies[pid] = _NannyRecord(reins, folder)
+        self._nannies[pid] = _NannyRecord(child_control, folder)
 
-    def _fork_plain(self, reins: int) -> int:
+    def _fork_plain(self, child_control: int) -> int:
         if self._apart:
             return fork_first(
                 namespaces.enter_privileged,
-                lambda _entered: run_nanny(reins, self._lifeline, apart=True),
+                lambda _entered: run_nanny(child_control, self._lifeline, apart=True),
             )
         pid = os.fork()
         if pid == 0:
-            run_nanny(reins, self._lifeline)
+            run_nanny(child_control, self._lifeline)
         return pid
 
-    def _fork_nested(self, reins: int, nest: SandboxHome) -> int:
-        folder = nest.folder / str(self._born)
+    def _fork_nested(self, child_control: int, home: SandboxHome) -> int:
+        folder = home.folder / str(self._born)
 
-        def run(nest: SandboxHome) -> NoReturn:
-            run_nanny(reins, self._lifeline, SandboxRoom(nest, folder))
+        def run(home: SandboxHome) -> NoReturn:
+            run_nanny(child_control, self._lifeline, SandboxRoom(home, folder))
 
-        return fork_nanny(nest, run)
+        return fork_nanny(home, run)
 
     def _look_after_nannies(self) -> None:
         """Bury nannies; where one was killed, kill what it had been looking after.
@@ -189,14 +193,14 @@ class _Server:
             nanny = self._fallen.pop()
             if nanny.folder is not None:
                 scratch.remove(nanny.folder)
-            _report_lost(nanny.reins, "Its nanny died, and the child was killed.")
+            _report_lost(nanny.child_control, "Its nanny died, and the child was killed.")
 
     def _bury(self, pid: int, status: int) -> None:
         nanny = self._nannies.pop(pid, None)
         if nanny is None:
             return
         if status == 0:
-            os.close(nanny.reins)
+            os.close(nanny.child_control)
         else:
             self._fallen.append(nanny)
 
@@ -207,6 +211,6 @@ class _Server:
         kill_descendants(self._bury)
 
 
-def _report_lost(reins: int, why: str) -> None:
-    with socket.socket(fileno=reins) as sock, suppress(OSError):
+def _report_lost(child_control: int, why: str) -> None:
+    with socket.socket(fileno=child_control) as sock, suppress(OSError):
         send_frame(sock, {"exit": Exit(lost=why).to_frame()})

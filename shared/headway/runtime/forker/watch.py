@@ -29,14 +29,14 @@ class ChildWatch:
 
     def __init__(
         self,
-        reins: socket.socket,
+        child_control: socket.socket,
         lifeline: int,
         wakeup: Wakeup,
         kill: Kill = kill_tree,
         limits: ChildLimits = UNLIMITED,
         tidy: Callable[[], None] = lambda: None,
     ) -> None:
-        self._reins = reins
+        self._child_control = child_control
         self._lifeline = lifeline
         self._wakeup = wakeup
         self._kill = kill
@@ -60,7 +60,7 @@ class ChildWatch:
         if self._kill is kill_tree:
             self._tell({"pid": child})
         events = select.poll()
-        for source in (self._reins.fileno(), self._lifeline, self._wakeup.fileno()):
+        for source in (self._child_control.fileno(), self._lifeline, self._wakeup.fileno()):
             events.register(source, select.POLLIN)
         while self._exit is None and not self._too_late():
             self._attend({descriptor for descriptor, _ in events.poll(self._patience())})
@@ -80,12 +80,12 @@ class ChildWatch:
             reap(self._bury)
         if self._lifeline in ready:
             self._exit = Exit(lost="The forker died, and the child was killed.")
-        elif self._reins.fileno() in ready and self._exit is None:
+        elif self._child_control.fileno() in ready and self._exit is None:
             self._obey()
 
     def _obey(self) -> None:
         """Do as the supervisor says; its death is an order to kill."""
-        message = receive_message(self._reins)
+        message = receive_message(self._child_control)
         grace = message[0]["stop"] if message else None
         if grace is None:
             self._kill_at = _CLOCK.monotonic()
@@ -135,4 +135,4 @@ class ChildWatch:
 
     def _tell(self, frame: dict[str, object]) -> None:
         with suppress(OSError):  # the supervisor is gone; there is nobody to tell
-            send_frame(self._reins, frame)
+            send_frame(self._child_control, frame)

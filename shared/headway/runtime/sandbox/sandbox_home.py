@@ -32,19 +32,19 @@ class SandboxHome:
 class SandboxRoom:
     """A nanny's own part: where its children write, and the sandboxes that it has prepared."""
 
-    def __init__(self, nest: SandboxHome, folder: Path) -> None:
-        self._nest = nest
+    def __init__(self, home: SandboxHome, folder: Path) -> None:
+        self._home = home
         self._folder = folder
         self._prepared: dict[Sandbox, Confinement] = {}
 
     @property
     def kill(self) -> Kill:
         """By what all that is left of a child is killed."""
-        return kill_namespace if Layer.NAMESPACE in self._nest.layers else kill_tree
+        return kill_namespace if Layer.NAMESPACE in self._home.layers else kill_tree
 
     def settle(self) -> None:
         """Make this process, a new nanny, safe from its children."""
-        settle(self._nest.layers)
+        settle(self._home.layers)
         self._folder.mkdir(mode=0o700)
 
     def confinement(self, sandbox: Sandbox) -> Confinement:
@@ -52,7 +52,7 @@ class SandboxRoom:
         found = self._prepared.get(sandbox)
         if found is None or not found.holds():
             self._forget(sandbox)
-            layers, own = self._nest.layers, self._nest.own_users
+            layers, own = self._home.layers, self._home.own_users
             found = prepare(sandbox, layers, self._folder, own_users=own)
             self._prepared[sandbox] = found
         found.claim_scratch()
@@ -85,19 +85,19 @@ def make_folder() -> Path:
     return folder
 
 
-def fork_nanny(nest: SandboxHome, run: Callable[[SandboxHome], NoReturn]) -> int:
+def fork_nanny(home: SandboxHome, run: Callable[[SandboxHome], NoReturn]) -> int:
     """Fork a process that calls `run`, the first of a new PID namespace if that is in force.
 
     Only children of a process that has asked for it are born in the namespace, so a
     process in between asks, forks, tells the id and ends.  The caller, a subreaper,
     inherits the nanny.
     """
-    if Layer.NAMESPACE not in nest.layers:
+    if Layer.NAMESPACE not in home.layers:
         pid = os.fork()
         if pid == 0:
-            run(nest)
+            run(home)
         return pid
-    return fork_first(namespaces.enter, lambda own_users: run(replace(nest, own_users=own_users)))
+    return fork_first(namespaces.enter, lambda own_users: run(replace(home, own_users=own_users)))
 
 
 def fork_first(enter: Callable[[], T], run: Callable[[T], NoReturn]) -> int:

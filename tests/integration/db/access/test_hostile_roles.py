@@ -317,22 +317,22 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
     seed.queued(world.engine, seed.dag(*spec.tasks, dag_id="mine"))
     given = configuration.read(WorkerSettings)
     with entered(world.url, Login.WORKER, "worker") as (own, me):
-        clerk = WorkerDatabase(own, me, given, CodeCache(tmp_path))
-        claimed = clerk.claim(9)
+        database = WorkerDatabase(own, me, given, CodeCache(tmp_path))
+        claimed = database.claim(9)
         keys = [it.claimed.key for it in claimed]
         assert len(keys) == 2
-        assert clerk.renew(keys).stopping == dict.fromkeys(keys, False)
-        assert clerk.renew(keys).stopping == dict.fromkeys(keys, False)
+        assert database.renew(keys).stopping == dict.fromkeys(keys, False)
+        assert database.renew(keys).stopping == dict.fromkeys(keys, False)
         for work in claimed:
-            clerk.push_xcom(work.claimed, "k", 1)
-            clerk.push_xcom(work.claimed, "k", 2)
-            clerk.save_handle(work.claimed, {"app": 1})
+            database.push_xcom(work.claimed, "k", 1)
+            database.push_xcom(work.claimed, "k", 2)
+            database.save_handle(work.claimed, {"app": 1})
         half = SparkProgress(stages=1, tasks=4, tasks_done=2)
         said = [SparkNews(key=key, progress=half) for key in keys]
-        clerk.tell(said)
-        clerk.report([_success(key) for key in keys])
-        clerk.tell(said)
-        calls = CallbackDatabase(clerk)
+        database.tell(said)
+        database.report([_success(key) for key in keys])
+        database.tell(said)
+        calls = CallbackDatabase(database)
         with own.begin() as conn:
             mine = callback_claims.claim(conn, me, [DEFAULT_QUEUE], 9, 30)
         assert len(mine) == 2

@@ -245,26 +245,26 @@ def test_who_looks_in_vain_asks_once_and_claims_only_what_there_is(
     engine: Engine, replica: Replica, worker: Identity, tmp_path: Path
 ) -> None:
     desk = WorkerDatabase(engine, worker, configuration.read(WorkerSettings), CodeCache(tmp_path))
-    clerk = CallbackDatabase(desk)
+    database = CallbackDatabase(desk)
     seen: list[object] = []
     for each in (engine, reader(engine)):
         event.listen(each, "before_execute", lambda _c, statement, *_: seen.append(statement))
-    assert not clerk.any_queued()
+    assert not database.any_queued()
     assert seen == [callback_claims.DUE]
     fail(engine, having(seed.dag(), OPS))
     gather_notifications(replica)
     seen.clear()
 
-    assert clerk.any_queued()
-    [work] = clerk.claim(5)
+    assert database.any_queued()
+    [work] = database.claim(5)
 
     assert isinstance(work, NotificationWork)
     assert {callback_claims.CLAIM, callback_claims.GIVE_UP}.isdisjoint(seen)
     other = replace(callbacks.caring(CallbackEvent.SUCCESS), dag_id="other")
     callbacks.report(engine, seed.running(engine, other)[0])
     seen.clear()
-    assert clerk.any_queued()
-    clerk.claim(5)
+    assert database.any_queued()
+    database.claim(5)
     assert callback_claims.CLAIM in seen
     assert {notification_claims.CLAIM, notification_claims.GIVE_UP}.isdisjoint(seen)
 

@@ -68,10 +68,10 @@ def as_driver(request: BaseHTTPRequestHandler) -> None:
 class Told:
     """What a watch has told, and the watch."""
 
-    def __init__(self, ledger: EventLog | None = None) -> None:
+    def __init__(self, events: EventLog | None = None) -> None:
         self.progress: list[SparkProgress] = []
         self.figures: list[SparkFigures] = []
-        self.watch = DriverWatch(DriverWatcher(self.progress.append, self.figures.append), ledger)
+        self.watch = DriverWatch(DriverWatcher(self.progress.append, self.figures.append), events)
 
 
 def test_a_driver_tells_progress_while_it_runs_and_figures_at_its_end() -> None:

@@ -23,7 +23,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def shelf(clock: FakeClock) -> BundleState:
+def state(clock: FakeClock) -> BundleState:
     lister, reader = Lister(safe_mode=False), BundleReader(clock)
     return BundleState("dags", 1, lister, FileContents(clock), "release", clock, reader)
 
@@ -35,52 +35,52 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reasons(shelf: BundleState, root: Path, **different: object) -> dict[str, ParseReason]:
+def reasons(state: BundleState, root: Path, **different: object) -> dict[str, ParseReason]:
     """Return why the file is parsed, which has not changed, and whose version lacks files."""
-    signature = signature_of({"a.py": shelf.contents.hash(root / "a.py")}, shelf.release)
+    signature = signature_of({"a.py": state.contents.hash(root / "a.py")}, state.release)
     row = FileRow(signature, ("a.py",), False, False, False, 1, 0, True)
     rows, place = {"a.py": replace(row, **different)}, BundlePlace(root)  # type: ignore[arg-type]
-    jobs = shelf.jobs(place, shelf.listed(place), rows, (), {})
+    jobs = state.jobs(place, state.listed(place), rows, (), {})
     return {job.key.path: job.reason for job in jobs}
 
 
 @pytest.mark.regression
 def test_a_file_is_parsed_again_when_the_listing_has_become_complete(
-    shelf: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch
+    state: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(listing, "LONGEST", -1.0)
-        assert reasons(shelf, root) == {}
+        assert reasons(state, root) == {}
 
-    assert reasons(shelf, root) == {"a.py": ParseReason.INCOMPLETE}
+    assert reasons(state, root) == {"a.py": ParseReason.INCOMPLETE}
 
 
 @pytest.mark.parametrize(
     ("module", "limit"), [(listing, "MOST_FILES"), (bundle_files, "MOST_BYTES")]
 )
 def test_beyond_a_limit_no_file_is_parsed_again(
-    shelf: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str
+    state: BundleState, root: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str
 ) -> None:
     monkeypatch.setattr(module, limit, 1)
 
-    assert reasons(shelf, root) == {}
+    assert reasons(state, root) == {}
 
 
-def test_a_file_whose_versions_are_complete_is_left_alone(shelf: BundleState, root: Path) -> None:
-    assert reasons(shelf, root, incomplete=False) == {}
+def test_a_file_whose_versions_are_complete_is_left_alone(state: BundleState, root: Path) -> None:
+    assert reasons(state, root, incomplete=False) == {}
 
 
 def test_a_file_that_fails_or_is_parsed_already_is_left_alone(
-    shelf: BundleState, root: Path
+    state: BundleState, root: Path
 ) -> None:
-    assert reasons(shelf, root, failures=1) == {}
-    assert reasons(shelf, root, claimed=True) == {"a.py": ParseReason.ABANDONED}
+    assert reasons(state, root, failures=1) == {}
+    assert reasons(state, root, claimed=True) == {"a.py": ParseReason.ABANDONED}
 
 
 def test_what_is_still_incomplete_is_tried_again_after_a_while(
-    shelf: BundleState, root: Path, clock: FakeClock
+    state: BundleState, root: Path, clock: FakeClock
 ) -> None:
-    shelf.conclude("a.py", {}, {})
-    assert reasons(shelf, root) == {}
+    state.conclude("a.py", {}, {})
+    assert reasons(state, root) == {}
     clock.advance(COMPLETED_AFTER)
-    assert reasons(shelf, root) == {"a.py": ParseReason.INCOMPLETE}
+    assert reasons(state, root) == {"a.py": ParseReason.INCOMPLETE}

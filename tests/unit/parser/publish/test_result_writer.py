@@ -54,69 +54,69 @@ def store() -> Store:
 
 
 @pytest.fixture
-def clerk(store: Store, clock: FakeClock) -> ResultWriter:
+def writer(store: Store, clock: FakeClock) -> ResultWriter:
     return ResultWriter(store.files, "release", clock)
 
 
-def settle(clerk: ResultWriter) -> list[str]:
+def settle(writer: ResultWriter) -> list[str]:
     """Store all that waits; return what was stored."""
     stored: list[str] = []
-    while clerk.busy:
-        stored += [one.job.key.path for one, _ in clerk.collect(more=False)]
-        clerk.wait(10)
+    while writer.busy:
+        stored += [one.job.key.path for one, _ in writer.collect(more=False)]
+        writer.wait(10)
     return stored
 
 
 def test_what_comes_while_others_are_stored_goes_together(
-    clerk: ResultWriter, store: Store
+    writer: ResultWriter, store: Store
 ) -> None:
     store.may.clear()
-    clerk.add(result("a"))
-    clerk.collect(more=False)
+    writer.add(result("a"))
+    writer.collect(more=False)
     for name in "bc":
-        clerk.add(result(name))
-        assert clerk.collect(more=False) == []
-    assert set(clerk.jobs) == {FileKey("dags", name) for name in "abc"}
+        writer.add(result(name))
+        assert writer.collect(more=False) == []
+    assert set(writer.jobs) == {FileKey("dags", name) for name in "abc"}
     store.may.set()
 
-    assert settle(clerk) == ["a", "b", "c"]
+    assert settle(writer) == ["a", "b", "c"]
     assert store.batches == [["a"], ["b", "c"]]
 
 
 def test_few_results_wait_for_more_but_not_for_long(
-    clerk: ResultWriter, store: Store, clock: FakeClock
+    writer: ResultWriter, store: Store, clock: FakeClock
 ) -> None:
-    clerk.add(result("a"))
-    clerk.collect(more=True)
-    assert not clerk._under_way
+    writer.add(result("a"))
+    writer.collect(more=True)
+    assert not writer._under_way
     clock.advance(GATHERING)
-    clerk.collect(more=True)
-    assert clerk._under_way
+    writer.collect(more=True)
+    assert writer._under_way
 
 
 def test_a_batch_is_bounded_by_number_and_by_size(
-    clerk: ResultWriter, store: Store, monkeypatch: pytest.MonkeyPatch
+    writer: ResultWriter, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 100)
     for name, size in {"a": 60, "b": 40, "c": 1, "d": 500, "e": 1}.items():
-        clerk.add(result(name, size))
-    settle(clerk)
+        writer.add(result(name, size))
+    settle(writer)
     for number in range(MOST_AT_ONCE + 1):
-        clerk.add(result(f"{number}"))
-    settle(clerk)
+        writer.add(result(f"{number}"))
+    settle(writer)
 
     assert store.batches[:3] == [["a", "b"], ["c"], ["d"]]
     assert [len(batch) for batch in store.batches[-2:]] == [MOST_AT_ONCE, 1]
 
 
 def test_what_could_not_be_stored_is_stored_the_next_time(
-    clerk: ResultWriter, store: Store
+    writer: ResultWriter, store: Store
 ) -> None:
     store.failures = 1
-    clerk.add(result("a"))
-    clerk.collect(more=False)
-    clerk.wait(10)
+    writer.add(result("a"))
+    writer.collect(more=False)
+    writer.wait(10)
     with pytest.raises(ConnectionError):
-        clerk.collect(more=False)
+        writer.collect(more=False)
 
-    assert settle(clerk) == ["a"]
+    assert settle(writer) == ["a"]

@@ -235,9 +235,9 @@ def rung() -> Event:
 
 @pytest.fixture
 def answering(
-    clerk: WorkerDatabase, vault: SecretResolver, spark: Any, clock: FakeClock, rung: Event
+    database: WorkerDatabase, resolver: SecretResolver, spark: Any, clock: FakeClock, rung: Event
 ) -> Iterator[Answering]:
-    questions = Questions(clerk, vault, spark, clock, Event())
+    questions = Questions(database, resolver, spark, clock, Event())
     made = Answering(questions, slots=1, ring=rung.set)
     yield made
     made.close()

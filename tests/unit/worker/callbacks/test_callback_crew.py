@@ -84,7 +84,7 @@ def test_its_nanny_is_told_until_when_it_may_live_and_again_with_each_renewal(to
 
     moved = town.children[1].until
     assert first < moved <= town.clock.monotonic() + held
-    assert moved == town.crew._tenure.until(CallbackKey(1, UUID(int=1)))
+    assert moved == town.crew._leases.until(CallbackKey(1, UUID(int=1)))
 
 
 def test_a_report_that_is_not_taken_yet_keeps_its_claim(town: Any) -> None:

@@ -35,9 +35,9 @@ MANIFESTS = {manifest_hash(hashes(it)): hashes(it) for it in (OWN, BUNDLE)}
 class Channel:
     """A worker as an attempt of version 7 reaches it; the database has all contents."""
 
-    def __init__(self, clerk: WorkerDatabase, bundle: str | None) -> None:
-        self.clerk = clerk
-        self.questions = Questions(clerk, Mock(), Mock(), FakeClock(), Event())
+    def __init__(self, database: WorkerDatabase, bundle: str | None) -> None:
+        self.database = database
+        self.questions = Questions(database, Mock(), Mock(), FakeClock(), Event())
         self.work = Mock()
         self.work.claimed.manifest_hash = manifest_hash(hashes(OWN))
         self.work.claimed.version_id = 7
@@ -55,12 +55,12 @@ class Channel:
 
 
 @pytest.fixture
-def channel(clerk: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channel:
-    found = Channel(clerk, manifest_hash(hashes(BUNDLE)))
+def channel(database: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channel:
+    found = Channel(database, manifest_hash(hashes(BUNDLE)))
     monkeypatch.setattr(
-        headway_worker.database.worker_database, "reader", lambda _engine: clerk.engine
+        headway_worker.database.worker_database, "reader", lambda _engine: database.engine
     )
-    monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(Mock(spec=Connection)))
+    monkeypatch.setattr(database.engine, "connect", lambda: nullcontext(Mock(spec=Connection)))
     monkeypatch.setattr(stored_versions, "manifest", lambda _conn, key: MANIFESTS[key])
     monkeypatch.setattr(stored_versions, "bundle_hash", lambda *_: found.bundle)
     monkeypatch.setattr(
@@ -77,11 +77,11 @@ def channel(clerk: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channel:
 
 
 def supply(channel: Channel) -> WorkerSupply:
-    return WorkerSupply(channel.clerk.code.folder, channel.ask)
+    return WorkerSupply(channel.database.code.folder, channel.ask)
 
 
 def there(channel: Channel) -> int:
-    return len(list(channel.clerk.code.folder.iterdir()))
+    return len(list(channel.database.code.folder.iterdir()))
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_what_is_there_is_not_asked_for_again(channel: Channel, place: Path) -> 
 def test_a_manifest_that_was_rewritten_comes_from_the_worker(channel: Channel) -> None:
     supply(channel).others()
     assert channel.bundle is not None
-    (channel.clerk.code.folder / channel.bundle).write_bytes(b"another")
+    (channel.database.code.folder / channel.bundle).write_bytes(b"another")
 
     assert supply(channel).others() == hashes(BUNDLE)
     assert channel.asked == ["bundle", "bundle", "code"]
@@ -145,7 +145,7 @@ def test_contents_of_other_versions_are_not_given(channel: Channel) -> None:
 def test_what_the_worker_has_forgotten_of_a_version_is_looked_up_again(channel: Channel) -> None:
     attempt = supply(channel)
     attempt.others()
-    channel.clerk.code._bundles.clear()  # as when versions beyond MOST_KNOWN were asked for
+    channel.database.code._bundles.clear()  # as when versions beyond MOST_KNOWN were asked for
 
     assert attempt.content(content_hash(b"content 7")) == b"content 7"
 

@@ -103,29 +103,31 @@ class Scene:
 
 @pytest.fixture
 def scene(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Scene]:
     found, reported = [work()], list[Report]()
 
-    def claim(_clerk: WorkerDatabase, _free_slots: int) -> list[AttemptWork]:
+    def claim(_database: WorkerDatabase, _free_slots: int) -> list[AttemptWork]:
         return [found.pop()] if found else []
 
-    def renew(_clerk: WorkerDatabase, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
+    def renew(_database: WorkerDatabase, keys: Sequence[AttemptKey]) -> Renewal[AttemptKey]:
         return Renewal(dict.fromkeys(keys, made.stopping))
 
-    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: True)
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _database: True)
     monkeypatch.setattr(WorkerDatabase, "claim", claim)
     monkeypatch.setattr(WorkerDatabase, "renew", renew)
-    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: reported.extend(reports))
+    monkeypatch.setattr(
+        WorkerDatabase, "report", lambda _database, reports: reported.extend(reports)
+    )
     idle: Any = Idle()
     clock = SystemClock()
-    questions = Questions(clerk, vault, idle, clock, Event())
-    means = WorkerParts(clerk, questions, idle, idle, Pace(idle=0.01))
+    questions = Questions(database, resolver, idle, clock, Event())
+    parts = WorkerParts(database, questions, idle, idle, Pace(idle=0.01))
     settings = worker_settings.model_copy(update={"heartbeat_interval": 0.01})
-    made = Scene(Worker(means, settings, clock), reported)
+    made = Scene(Worker(parts, settings, clock), reported)
     yield made
     made.worker.close()
 

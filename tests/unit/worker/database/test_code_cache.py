@@ -87,21 +87,21 @@ def test_the_manifest_that_was_remembered_first_makes_room(
 
 
 def test_a_content_that_was_changed_is_mended_when_somebody_asks_for_it(
-    clerk: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
+    database: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        headway_worker.database.worker_database, "reader", lambda _engine: clerk.engine
+        headway_worker.database.worker_database, "reader", lambda _engine: database.engine
     )
-    monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
+    monkeypatch.setattr(database.engine, "connect", lambda: nullcontext(conn))
     monkeypatch.setattr(stored_versions, "piece", lambda *_: stored_versions.Piece(b"of-etl", 6))
-    stored = clerk.code.fetch(conn, "etl").store / "of-etl"
+    stored = database.code.fetch(conn, "etl").store / "of-etl"
     stored.write_bytes(b"stolen")
     claimed = Mock(manifest_hash="etl", version_id=7)
 
-    assert clerk.piece(claimed, "of-etl", 0).piece == b"of-etl"
+    assert database.piece(claimed, "of-etl", 0).piece == b"of-etl"
     assert stored.read_bytes() == b"of-etl"
     with pytest.raises(PermissionError, match="is none of this version's"):
-        clerk.piece(claimed, "of-another", 0)
+        database.piece(claimed, "of-another", 0)
 
 
 CONTENT = b"print('as it was')\n"
@@ -149,16 +149,16 @@ def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:
 
 
 def test_a_clerk_holds_so_many_dags_at_most(
-    clerk: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
+    database: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         stored_versions, "load", lambda _conn, ids: {number: number for number in ids}
     )
     monkeypatch.setattr(codec, "decode", lambda number: f"dag {number}")
-    monkeypatch.setattr(clerk.engine, "connect", lambda: nullcontext(conn))
+    monkeypatch.setattr(database.engine, "connect", lambda: nullcontext(conn))
     monkeypatch.setattr(headway_worker.database.worker_database, "MOST_DAGS", 2)
 
-    dags = [str(clerk.fetch(number, "hash")[0]) for number in (1, 2, 3, 1)]
+    dags = [str(database.fetch(number, "hash")[0]) for number in (1, 2, 3, 1)]
 
     assert dags == ["dag 1", "dag 2", "dag 3", "dag 1"]
-    assert list(clerk._dags) == [3, 1]
+    assert list(database._dags) == [3, 1]

@@ -44,10 +44,12 @@ def test_who_asks_is_told(kind: type, prior: PriorRun | None, clock: FakeClock) 
     claimed: Any = SimpleNamespace(dag_run_id=1)
     work: Any = object.__new__(kind)
     object.__setattr__(work, "claimed", claimed)
-    clerk: Any = Records(prior)
+    database: Any = Records(prior)
     nobody: Any = None
 
-    answer = Questions(clerk, nobody, nobody, clock, Event()).answer(work, {"ask": "last_success"})
+    answer = Questions(database, nobody, nobody, clock, Event()).answer(
+        work, {"ask": "last_success"}
+    )
 
     assert prior_from_frame(answer.frame) == prior
-    assert clerk.asked == [claimed, claimed]
+    assert database.asked == [claimed, claimed]

@@ -92,15 +92,15 @@ WORK = AttemptWork(
     ],
 )
 def test_what_is_no_question_gets_an_error_for_an_answer(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     question: Frame,
     tmp_path: Path,
 ) -> None:
-    spark = SparkService(worker_settings, {}, tmp_path, vault.connection)
-    questions = Questions(clerk, vault, spark, clock, stop=Event())
+    spark = SparkService(worker_settings, {}, tmp_path, resolver.connection)
+    questions = Questions(database, resolver, spark, clock, stop=Event())
 
     answer = questions.answer(WORK, question)
 

@@ -45,8 +45,8 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
 def read(environment: dict[str, str]) -> object:
     engine: Any = NoDatabase()
-    vault = SecretResolver(engine, Provided(environment, None), lambda: KEYS)
-    return vault.read(CLAIMED, SecretKind.VARIABLE, "v")
+    resolver = SecretResolver(engine, Provided(environment, None), lambda: KEYS)
+    return resolver.read(CLAIMED, SecretKind.VARIABLE, "v")
 
 
 HERE = {"HEADWAY_VAR_V": "here"}

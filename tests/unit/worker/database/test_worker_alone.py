@@ -78,9 +78,9 @@ def nothing_listens() -> Any:
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     """What the worker has taken to the database."""
     found: list[Report] = []
-    monkeypatch.setattr(WorkerDatabase, "report", lambda _clerk, reports: found.extend(reports))
+    monkeypatch.setattr(WorkerDatabase, "report", lambda _database, reports: found.extend(reports))
     monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
-    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _clerk: False)
+    monkeypatch.setattr(WorkerDatabase, "any_queued", lambda _database: False)
     return found
 
 
@@ -95,8 +95,8 @@ def launcher(worker_settings: WorkerSettings, clock: FakeClock, tmp_path: Path) 
 
 @pytest.fixture
 def worker(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     launcher: AttemptLauncher,
@@ -104,9 +104,9 @@ def worker(
 ) -> Iterator[Worker]:
     outside = MagicMock()
     outside.logs.return_value = []
-    questions = Questions(clerk, vault, outside, clock, Event())
+    questions = Questions(database, resolver, outside, clock, Event())
     worker = Worker(
-        WorkerParts(clerk, questions, outside, launcher, Pace()), worker_settings, clock
+        WorkerParts(database, questions, outside, launcher, Pace()), worker_settings, clock
     )
     yield worker
     worker.close()
@@ -140,7 +140,7 @@ def test_the_spark_server_is_tended_with_the_worker(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tended: list[bool] = []
-    monkeypatch.setattr(worker._means.spark, "tend", lambda: tended.append(True))
+    monkeypatch.setattr(worker._parts.spark, "tend", lambda: tended.append(True))
 
     worker.step()
 
@@ -161,7 +161,7 @@ def test_an_attempt_that_finds_no_fork_server_is_left_to_other_workers(
         Claims,
         "collect",
         lambda claims: (
-            brought.pop() if isinstance(claims.clerk, WorkerDatabase) and brought else []
+            brought.pop() if isinstance(claims.database, WorkerDatabase) and brought else []
         ),
     )
     clock.advance(1)
@@ -189,7 +189,7 @@ def test_an_attempt_is_not_reported_when_its_lease_is_over(
 ) -> None:
     """It has ended by itself, just before; the database may have given it away by then."""
     attempt = MagicMock(work=WORK, fenced=False, spark_session=None, outlived_by=None)
-    worker._tenure.grant(WORK.claimed.key, clock.monotonic())
+    worker._leases.grant(WORK.claimed.key, clock.monotonic())
     worker._ending[WORK.claimed.key] = attempt, Result(outcome=Outcome.SUCCESS)
     clock.advance(3600 if over else 1)
 
@@ -203,8 +203,8 @@ def test_an_attempt_is_not_reported_when_its_lease_is_over(
 @pytest.mark.regression
 @pytest.mark.parametrize("work", [WORK, CALLBACK], ids=["attempt", "callback"])
 def test_values_of_a_mapped_task_are_handed_on_page_by_page(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
     work: AttemptWork | CallbackWork,
@@ -212,13 +212,13 @@ def test_values_of_a_mapped_task_are_handed_on_page_by_page(
     left = {0: "a", 2: "b", 5: "c"}
 
     def page(
-        _clerk: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
+        _database: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
     ) -> dict[int, Any]:
         assert (claimed, task_id, key) == (work.claimed, "m", "k")
         return dict([it for it in left.items() if it[0] > after][:2])
 
     monkeypatch.setattr(WorkerDatabase, "pull_xcoms", page)
-    questions = Questions(clerk, vault, MagicMock(), clock, Event())
+    questions = Questions(database, resolver, MagicMock(), clock, Event())
 
     def ask(after: int) -> Frame:
         asked = {"ask": "pull_xcoms", "task_id": "m", "key": "k", "after": after}

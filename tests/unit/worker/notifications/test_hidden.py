@@ -18,8 +18,8 @@ NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 def test_whom_a_mail_was_for_is_not_hidden_and_secrets_are() -> None:
     extra: dict[str, Any] = {"to": ["a@example.com"], "security": "starttls", "token": "canary"}
-    vault = Mock()
-    vault.read.return_value = Connection(
+    resolver = Mock()
+    resolver.read.return_value = Connection(
         conn_id="ops", conn_type="smtp", password="canary-password", extra=extra
     )
     claimed = ClaimedNotification(
@@ -36,7 +36,7 @@ def test_whom_a_mail_was_for_is_not_hidden_and_secrets_are() -> None:
         events=1,
         told=(),
     )
-    questions = Questions(Mock(), vault, Mock(), FakeClock(), Event())
+    questions = Questions(Mock(), resolver, Mock(), FakeClock(), Event())
 
     answer = questions.answer(NotificationWork(claimed), {"ask": "connection", "name": "ops"})
 

@@ -36,9 +36,9 @@ def chore(threads: Executor, clock: FakeClock) -> BackgroundCall[list[AttemptWor
 
 @pytest.fixture
 def claims(
-    clerk: WorkerDatabase, chore: BackgroundCall[list[AttemptWork]], clock: FakeClock
+    database: WorkerDatabase, chore: BackgroundCall[list[AttemptWork]], clock: FakeClock
 ) -> Claims[AttemptWork]:
-    return Claims(clerk, chore, clock, Pace(first=1, idle=4))
+    return Claims(database, chore, clock, Pace(first=1, idle=4))
 
 
 def wait(claims: Claims[AttemptWork], clock: FakeClock, threads: Threads) -> float:
@@ -162,11 +162,11 @@ def test_a_look_claims_only_what_is_there_and_a_notice_claims_unseen(
     asked: list[str] = []
     queued = [False]
 
-    def any_queued(_clerk: WorkerDatabase) -> bool:
+    def any_queued(_database: WorkerDatabase) -> bool:
         asked.append("look")
         return queued[0]
 
-    def claim(_clerk: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
+    def claim(_database: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
         asked.append(f"claim {free_slots}")
         return []
 
@@ -193,11 +193,11 @@ def test_it_claims_unseen_while_claims_bring_all_that_they_ask_for(
 ) -> None:
     asked: list[str] = []
 
-    def any_queued(_clerk: WorkerDatabase) -> bool:
+    def any_queued(_database: WorkerDatabase) -> bool:
         asked.append("look")
         return True
 
-    def claim(_clerk: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
+    def claim(_database: WorkerDatabase, free_slots: int) -> list[AttemptWork]:
         asked.append(f"claim {free_slots}")
         return WORK
 

@@ -31,10 +31,10 @@ def reported() -> list[AttemptKey]:
 
 @pytest.fixture
 def reporter(
-    clerk: WorkerDatabase, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
+    database: WorkerDatabase, clock: FakeClock, threads: Executor, reported: list[AttemptKey]
 ) -> Reporter[AttemptKey]:
     sending: BackgroundCall[None] = BackgroundCall("report", threads, lambda: None, clock)
-    return Reporter(clerk, sending, reported.append)
+    return Reporter(database, sending, reported.append)
 
 
 def test_with_nothing_to_report_nothing_is_sent(

@@ -51,7 +51,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[SparkNews]:
     """What the clerk was given, in the order of the attempts."""
     found: list[SparkNews] = []
 
-    def tell(_clerk: WorkerDatabase, said: Sequence[SparkNews]) -> None:
+    def tell(_database: WorkerDatabase, said: Sequence[SparkNews]) -> None:
         found.extend(sorted(said, key=lambda it: it.key.task_instance_id))
 
     monkeypatch.setattr(WorkerDatabase, "tell", tell)
@@ -79,7 +79,7 @@ class Desk:
 
 @pytest.fixture
 def desk(
-    threads: Any, clerk: WorkerDatabase, clock: FakeClock, tmp_path: Path, said: list[SparkNews]
+    threads: Any, database: WorkerDatabase, clock: FakeClock, tmp_path: Path, said: list[SparkNews]
 ) -> Desk:
     threads.calls = []
     submit = threads.submit
@@ -91,7 +91,7 @@ def desk(
     threads.submit = submitted
     spark: Any = Spark(tmp_path)
     chore: BackgroundCall[list[AttemptKey]] = BackgroundCall("tell", threads, lambda: None, clock)
-    return Desk(FiguresWriter(clerk, spark, chore, clock), threads, spark, clock)
+    return Desk(FiguresWriter(database, spark, chore, clock), threads, spark, clock)
 
 
 def log(folder: Path, *events: dict[str, Any]) -> None:

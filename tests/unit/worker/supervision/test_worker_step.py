@@ -27,22 +27,24 @@ from headway_worker.worker import Worker, WorkerParts
 
 
 def new_worker(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     given: WorkerSettings,
     clock: FakeClock,
     outside: MagicMock,
     launcher: MagicMock | None = None,
 ) -> Worker:
     """Return a worker whose Spark, and whose launcher unless one is given, is `outside`."""
-    questions = Questions(clerk, vault, outside, clock, Event())
-    return Worker(WorkerParts(clerk, questions, outside, launcher or outside, Pace()), given, clock)
+    questions = Questions(database, resolver, outside, clock, Event())
+    return Worker(
+        WorkerParts(database, questions, outside, launcher or outside, Pace()), given, clock
+    )
 
 
 @pytest.mark.parametrize("flood", [True, False])
 def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -52,12 +54,12 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     done: list[object] = []
 
     def collect(claims: Claims[Any]) -> list[Any]:
-        if claims.clerk is clerk:
+        if claims.database is database:
             done.append("collect")
         return []
 
     def report(reporter: Reporter[Any], *, flood: bool) -> None:
-        if reporter.clerk is clerk:
+        if reporter.database is database:
             done.append({"flood": flood})
 
     def wait(_worker: Worker) -> None:
@@ -68,7 +70,7 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
     monkeypatch.setattr(Reporter, "step", report)
     monkeypatch.setattr(Worker, "_watch", wait)
     outside = MagicMock()
-    worker = new_worker(clerk, vault, worker_settings, clock, outside)
+    worker = new_worker(database, resolver, worker_settings, clock, outside)
     monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
 
     worker.step()
@@ -78,18 +80,18 @@ def test_before_it_waits_it_sends_the_reports_that_what_it_has_found_calls_for(
 
 
 def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     outside, attempt, key = MagicMock(), MagicMock(), AttemptKey(1, 1, UUID(int=1))
-    worker = new_worker(clerk, vault, worker_settings, clock, outside)
-    outside.hold.assert_called_once_with(worker._tenure.until)
+    worker = new_worker(database, resolver, worker_settings, clock, outside)
+    outside.hold.assert_called_once_with(worker._leases.until)
     worker._attempts[key] = attempt
-    worker._tenure.grant(key, since=7)
-    monkeypatch.setattr(LeaseKeeper, "step", lambda _tenure, _keys: True)
+    worker._leases.grant(key, since=7)
+    monkeypatch.setattr(LeaseKeeper, "step", lambda _leases, _keys: True)
     monkeypatch.setattr(Worker, "_watch", MagicMock())
     monkeypatch.setattr(Worker, "_enforce", MagicMock(side_effect=InterruptedError))
 
@@ -102,8 +104,8 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
 
 
 def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -111,8 +113,8 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
     outside, work = MagicMock(), MagicMock()
     work.claimed.key = AttemptKey(1, 1, UUID(int=1))
     work.claimed.waited = (timedelta(seconds=3), None)
-    worker = new_worker(clerk, vault, worker_settings, clock, outside)
-    monkeypatch.setattr(Claims, "collect", lambda it: [work] if it.clerk is clerk else [])
+    worker = new_worker(database, resolver, worker_settings, clock, outside)
+    monkeypatch.setattr(Claims, "collect", lambda it: [work] if it.database is database else [])
     monkeypatch.setattr(Worker, "_watch", MagicMock(side_effect=InterruptedError))
     monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
     before = observed(CLAIM_LATENCY)
@@ -126,14 +128,14 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
 
 @pytest.mark.regression
 def test_what_attempts_print_takes_a_part_of_a_step_only(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
 ) -> None:
     """Masking a flood of output takes time; what is left is read after leases were looked at."""
     outside = MagicMock()
-    worker = new_worker(clerk, vault, worker_settings, clock, outside)
+    worker = new_worker(database, resolver, worker_settings, clock, outside)
     pipes = [os.pipe() for _ in range(5)]
     read: list[int] = []
 
@@ -163,8 +165,8 @@ def test_what_attempts_print_takes_a_part_of_a_step_only(
 
 
 def test_to_read_the_slots_does_not_look_for_a_fork_server(
-    clerk: WorkerDatabase,
-    vault: SecretResolver,
+    database: WorkerDatabase,
+    resolver: SecretResolver,
     worker_settings: WorkerSettings,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -172,7 +174,7 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
     """The page is read in a thread that ends: a fork server begun there would end with it."""
     ready = MagicMock(return_value=True)
     launcher = MagicMock(forkers=MagicMock(ready=ready))
-    worker = new_worker(clerk, vault, worker_settings, clock, MagicMock(), launcher)
+    worker = new_worker(database, resolver, worker_settings, clock, MagicMock(), launcher)
     monkeypatch.setattr(WorkerDatabase, "renew", MagicMock())
     monkeypatch.setattr(Claims, "collect", lambda _claims: [])
     worker.step()

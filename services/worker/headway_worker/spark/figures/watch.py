@@ -53,7 +53,7 @@ class DriverWatch:
     """
 
     watcher: DriverWatcher
-    ledger: EventLog | None = None
+    events: EventLog | None = None
     _book: StageBook = field(default_factory=StageBook)
     _has_answered: bool = False
     _thread: Thread | None = None
@@ -85,10 +85,10 @@ class DriverWatch:
             self.watcher.on_figures(figures)
 
     def _figures(self) -> SparkFigures | None:
-        if self.ledger is not None:
+        if self.events is not None:
             with suppress(*_UNREACHABLE):
-                tally = self.ledger.read()
-                if self.ledger.exists:
+                tally = self.events.read()
+                if self.events.exists:
                     return tally.figures(ALL)
         return self._book.figures() if self._has_answered else None
 
@@ -97,8 +97,8 @@ class DriverWatch:
         while True:
             began = clock.monotonic()
             with suppress(*_UNREACHABLE):
-                if self.ledger is not None:
-                    self.ledger.read()  # so that it takes little room
+                if self.events is not None:
+                    self.events.read()  # so that it takes little room
             try:
                 self._look(address)
                 pause = max(_EVERY, clock.monotonic() - began)

@@ -102,74 +102,74 @@ class ServerFleet:
         """
         with self._lock:
             self._until = until
-            for berth in self._all():
-                self._hold(berth)
+            for slot in self._all():
+                self._hold(slot)
 
     def rest(self, key: AttemptKey) -> None:
         """Take note that nothing of an attempt runs any more on its server."""
         with self._lock:
-            for berth in self._all():
-                if key in berth.working:
-                    berth.working.discard(key)
-                    self._hold(berth)
+            for slot in self._all():
+                if key in slot.working:
+                    slot.working.discard(key)
+                    self._hold(slot)
 
     def leave(self, key: AttemptKey) -> None:
         """Take note that an attempt has ended, and nothing of it is left on its server."""
         self.rest(key)
         with self._lock:
-            for berth in self._all():
-                if key in berth.present:
-                    berth.present.discard(key)
-                    berth.unused_since = self.clock.monotonic()
+            for slot in self._all():
+                if key in slot.present:
+                    slot.present.discard(key)
+                    slot.unused_since = self.clock.monotonic()
 
     def of(self, key: AttemptKey) -> ConnectServer | None:
         """Return the server that an attempt was sent to; None when that is dead or was none."""
         with self._lock:
-            servers = [berth.server for berth in self._all() if key in berth.present]
+            servers = [slot.server for slot in self._all() if key in slot.present]
         return next((server for server in servers if server.is_alive()), None)
 
     def folders(self) -> list[Path]:
         """Return the folder of each server."""
         with self._lock:
-            return [berth.server.scratch for berth in self._all()]
+            return [slot.server.scratch for slot in self._all()]
 
     def tend(self) -> None:
         """Look after each server: replace one that is worn, end one that nobody needs."""
         self._settle_coming()
-        for berth in self._all():
-            match fate(self._condition(berth), self.limits):
+        for slot in self._all():
+            match fate(self._condition(slot), self.limits):
                 case RecyclingDecision.FORGET:
-                    self._forget(berth, "has died")
+                    self._forget(slot, "has died")
                 case RecyclingDecision.KILL:
-                    berth.server.stop(grace=0)
-                    self._forget(berth, "did not answer and was killed")
+                    slot.server.stop(grace=0)
+                    self._forget(slot, "did not answer and was killed")
                 case RecyclingDecision.STOP:
-                    berth.server.stop(_STOP_GRACE)
-                    self._forget(berth, "was not needed any more")
+                    slot.server.stop(_STOP_GRACE)
+                    self._forget(slot, "was not needed any more")
                 case RecyclingDecision.REPLACE if self._coming is None and not self._leaving:
-                    self._replace(berth)
+                    self._replace(slot)
                 case _:
                     pass
 
     def close(self, grace: float) -> None:
         """End every server, and remove what it had written."""
-        for berth in self._all():
-            berth.server.stop(grace)
-            berth.server.clear()
+        for slot in self._all():
+            slot.server.stop(grace)
+            slot.server.clear()
 
     def _all(self) -> list[_ServerSlot]:
-        return [berth for berth in (self._current, self._coming, *self._leaving) if berth]
+        return [slot for slot in (self._current, self._coming, *self._leaving) if slot]
 
-    def _hold(self, berth: _ServerSlot) -> None:
-        moments = [self._until(key) for key in berth.working]
-        berth.server.hold_until(min(filter(None, moments), default=inf))
+    def _hold(self, slot: _ServerSlot) -> None:
+        moments = [self._until(key) for key in slot.working]
+        slot.server.hold_until(min(filter(None, moments), default=inf))
 
     def _new(self) -> _ServerSlot:
         now = self.clock.monotonic()
         return _ServerSlot(self.start(), now, now, now, now)
 
-    def _replace(self, berth: _ServerSlot) -> None:
-        log.info("action=replace_spark pid=%d served=%d", berth.server.pid, berth.served)
+    def _replace(self, slot: _ServerSlot) -> None:
+        log.info("action=replace_spark pid=%d served=%d", slot.server.pid, slot.served)
         try:
             self._coming = self._new()
         except EmbeddedError as error:
@@ -192,42 +192,42 @@ class ServerFleet:
                     self._leaving.append(self._current)
                 self._current, self._coming = self._coming, None
 
-    def _condition(self, berth: _ServerSlot) -> ServerCondition:
+    def _condition(self, slot: _ServerSlot) -> ServerCondition:
         now = self.clock.monotonic()
-        alive = berth.server.is_alive()
-        if alive and now - berth.looked_at >= _LOOK_EVERY:
-            berth.looked_at = now
-            if _is_well(berth, now):
-                berth.answered_at = self.clock.monotonic()
+        alive = slot.server.is_alive()
+        if alive and now - slot.looked_at >= _LOOK_EVERY:
+            slot.looked_at = now
+            if _is_well(slot, now):
+                slot.answered_at = self.clock.monotonic()
         return ServerCondition(
             alive=alive,
-            is_replaced=berth.is_replaced,
-            served=berth.served,
-            present=len(berth.present),
-            memory_bytes=resident_bytes(berth.server.pid),
-            unused=now - berth.unused_since,
-            silent=berth.looked_at - berth.answered_at,
+            is_replaced=slot.is_replaced,
+            served=slot.served,
+            present=len(slot.present),
+            memory_bytes=resident_bytes(slot.server.pid),
+            unused=now - slot.unused_since,
+            silent=slot.looked_at - slot.answered_at,
         )
 
     def _forget_current(self) -> None:
         if self._current is not None:
             self._forget(self._current, "has died")
 
-    def _forget(self, berth: _ServerSlot, why: str) -> None:
-        log.info("action=end_spark pid=%d served=%d: it %s", berth.server.pid, berth.served, why)
+    def _forget(self, slot: _ServerSlot, why: str) -> None:
+        log.info("action=end_spark pid=%d served=%d: it %s", slot.server.pid, slot.served, why)
         with self._lock:
-            if berth is self._current:
+            if slot is self._current:
                 self._current = None
-            elif berth is self._coming:
+            elif slot is self._coming:
                 self._coming = None
             else:
-                self._leaving.remove(berth)
-        berth.server.clear()
+                self._leaving.remove(slot)
+        slot.server.clear()
 
 
-def _is_well(berth: _ServerSlot, now: float) -> bool:
+def _is_well(slot: _ServerSlot, now: float) -> bool:
     """Return whether a server answers; one that is starting need not yet."""
-    port = berth.server.port
+    port = slot.server.port
     if port is None:
-        return now - berth.started_at < _START_SECONDS
+        return now - slot.started_at < _START_SECONDS
     return answers(port, _ANSWER_SECONDS)

@@ -44,7 +44,7 @@ class SessionCleanup:
     """
 
     spark: SparkService
-    tenure: LeaseKeeper[AttemptKey]
+    leases: LeaseKeeper[AttemptKey]
     settings: WorkerSettings
     clock: Clock
     _cases: dict[AttemptKey, _EndingSession] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class SessionCleanup:
     def _enforce(self, key: AttemptKey, case: _EndingSession) -> None:
         """Kill a server of the worker's own that does not obey in time."""
         now = self.clock.monotonic()
-        if self.tenure.has_ended(key):
+        if self.leases.has_ended(key):
             case.kill_at = min(case.kill_at, now + self.settings.kill_grace / 2)
         if now >= case.kill_at and self.spark.is_own(key):
             self.spark.kill_server(key)

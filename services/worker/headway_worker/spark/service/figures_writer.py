@@ -39,7 +39,7 @@ class FiguresWriter:
     An attempt keeps its place on the server until its figures have been saved.
     """
 
-    clerk: WorkerDatabase
+    database: WorkerDatabase
     spark: SparkService
     chore: BackgroundCall[list[AttemptKey]]
     clock: Clock
@@ -98,7 +98,7 @@ class FiguresWriter:
             for key in news.keys() | from_logs.keys()
         ]
         if said:
-            self.clerk.tell(said)
+            self.database.tell(said)
             for its in said:
                 count(its.figures)
         self.spark.end_python(list(figures))
@@ -110,7 +110,7 @@ class FiguresWriter:
         """Read the logs as far as they go; return the figures of whom is over for certain."""
         present = {*self.spark.logs(), *(it.scratch for it in ended.values())}
         self._ledgers = {path: self._ledgers.get(path) or EventLog(path) for path in present}
-        tallies = {path: ledger.read() for path, ledger in self._ledgers.items()}
+        tallies = {path: events.read() for path, events in self._ledgers.items()}
         found = {}
         for key, it in ended.items():
             waited, tally = self.clock.monotonic() - it.since, tallies[it.scratch]

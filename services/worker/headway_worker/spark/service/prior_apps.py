@@ -86,7 +86,7 @@ def _outcome(each: EarlierAttempt) -> Outcome | None:
 class PriorApps:
     """See to it that nothing of the attempts before runs on a Connect server; it takes seconds."""
 
-    clerk: WorkerDatabase
+    database: WorkerDatabase
     spark: SparkService
     clock: Clock
 
@@ -95,7 +95,7 @@ class PriorApps:
 
         Then the task has to wait, and this is to be called again.
         """
-        for each in self.clerk.earlier(claimed):
+        for each in self.database.earlier(claimed):
             match remedy(each):
                 case PriorAppRemedy.KILL:
                     problem = self._kill(each)
@@ -125,7 +125,7 @@ class PriorApps:
             log.info("action=settle task_instance=%d", claimed.key.task_instance_id)
         if problem is None or each.is_long_ago:
             return None
-        seconds = self.clerk.settings.spark_detached_timeout
+        seconds = self.database.settings.spark_detached_timeout
         return (
             f"{problem.rstrip('.')}. This one asks again until that is settled, or {seconds:g} s "
             "have passed since that attempt's end: by then a server has ended what no client "

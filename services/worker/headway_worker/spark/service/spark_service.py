@@ -33,7 +33,7 @@ from headway_worker.spark.server.udf_processes import end_marked
 from headway_worker.spark.target.connection import SparkConnection, SparkKind, spark_connection
 from headway_worker.spark.target.endpoint import RELEASE, ConnectEndpoint, release_argument
 from headway_worker.spark.target.installation import spark_home
-from headway_worker.spark.target.target import SparkTarget, whereabouts
+from headway_worker.spark.target.target import SparkTarget, target
 from headway_worker.supervision.fork_servers import spark_fork_server
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class SparkService:
         """
         connection = self.connection(claimed, conn_id)
         embedded = (lambda: self._endpoint(claimed.key)) if for_session else None
-        where = whereabouts(connection, self._java_home, embedded, self.settings.spark_master)
+        where = target(connection, self._java_home, embedded, self.settings.spark_master)
         if for_session and where.endpoint is not None:
             self._endpoints[claimed.key] = where.endpoint
         return where

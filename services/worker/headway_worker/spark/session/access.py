@@ -36,7 +36,7 @@ from headway_worker.spark.session.session import SERVER_IS_GONE, close_session, 
 from headway_worker.spark.target.connection import SparkConnection, spark_connection
 from headway_worker.spark.target.endpoint import ConnectEndpoint
 from headway_worker.spark.target.errors import SparkError
-from headway_worker.spark.target.target import Locate, SparkTarget, whereabouts
+from headway_worker.spark.target.target import Locate, SparkTarget, target
 
 AnySession: TypeAlias = SparkSession | ConnectSession
 
@@ -197,7 +197,7 @@ class LocalSpark:
 
     def _locate(self, conn_id: str, for_session: bool) -> SparkTarget:
         connection = spark_connection(conn_id, self._connections(conn_id))
-        return whereabouts(
+        return target(
             connection,
             lambda: self._settings.java_home,
             self._endpoint if for_session else None,

@@ -49,7 +49,7 @@ class SparkTarget:
         )
 
 
-def whereabouts(
+def target(
     connection: SparkConnection,
     java_home: Callable[[], Path],
     embedded: Callable[[], ConnectEndpoint] | None,

@@ -149,18 +149,18 @@ def test_a_ledger_goes_on_where_it_was_and_removes_what_is_read(tmp_path: Path) 
     folder.mkdir(parents=True)
     (folder / "appstatus_local-1.inprogress").touch()
     first, second, tenth = (folder / f"events_{number}_local-1" for number in (1, 2, 10))
-    ledger = EventLog(tmp_path)
-    assert ledger.read().figures(ONE) == SparkFigures()
+    events = EventLog(tmp_path)
+    assert events.read().figures(ONE) == SparkFigures()
 
     first.write_bytes(job(0, ONE, 0) + task(0)[:20])
-    assert ledger.read().figures(ONE).tasks == 0  # a line that is still being written
+    assert events.read().figures(ONE).tasks == 0  # a line that is still being written
     first.write_bytes(job(0, ONE, 0) + task(0) + task(0))
-    assert ledger.read().figures(ONE).tasks == 2
-    assert ledger.read().figures(ONE).tasks == 2
+    assert events.read().figures(ONE).tasks == 2
+    assert events.read().figures(ONE).tasks == 2
     second.write_bytes(task(0))
     tenth.write_bytes(task(0))
 
-    assert ledger.read().figures(ONE).tasks == 4
+    assert events.read().figures(ONE).tasks == 4
     assert [first.exists(), second.exists(), tenth.exists()] == [False, False, True]
 
 
@@ -173,7 +173,7 @@ def test_a_ledger_reads_later_what_it_cannot_read_now(
     folder.mkdir(parents=True)
     (folder / "events_1_local-1").write_bytes(job(0, ONE, 0) + task(0))
     (folder / "events_2_local-1").write_bytes(task(0))
-    ledger = EventLog(tmp_path)
+    events = EventLog(tmp_path)
 
     def fail(*_: object) -> None:
         raise error("not now")
@@ -181,6 +181,6 @@ def test_a_ledger_reads_later_what_it_cannot_read_now(
     for what in ("open", "glob"):
         with monkeypatch.context() as patch:
             patch.setattr(Path, what, fail)
-            assert ledger.read().figures(ONE).tasks == 0
+            assert events.read().figures(ONE).tasks == 0
 
-    assert ledger.read().figures(ONE).tasks == 2
+    assert events.read().figures(ONE).tasks == 2

@@ -82,149 +82,147 @@ class Tenure:
 
 
 @pytest.fixture
-def tenure() -> Tenure:
+def leases() -> Tenure:
     return Tenure()
 
 
 @pytest.fixture
-def leftovers(spark: Any, tenure: Any, clock: FakeClock) -> SessionCleanup:
+def cleanup(spark: Any, leases: Any, clock: FakeClock) -> SessionCleanup:
     given = configuration.read(WorkerSettings, spark_detached_timeout=300, kill_grace=5)
-    return SessionCleanup(spark, tenure, given, clock)
+    return SessionCleanup(spark, leases, given, clock)
 
 
 def test_nothing_is_under_way_of_an_attempt_that_has_left_nothing(
-    leftovers: SessionCleanup,
+    cleanup: SessionCleanup,
 ) -> None:
-    assert not leftovers.under_way(KEY)
-    assert leftovers.problem(KEY) is None
+    assert not cleanup.under_way(KEY)
+    assert cleanup.problem(KEY) is None
 
 
-def test_it_is_under_way_until_the_end_is_certain(leftovers: SessionCleanup, spark: Spark) -> None:
-    leftovers.begin(KEY, "s")
-    leftovers.begin(KEY, "s")
-    leftovers.step()
-    assert leftovers.under_way(KEY)
+def test_it_is_under_way_until_the_end_is_certain(cleanup: SessionCleanup, spark: Spark) -> None:
+    cleanup.begin(KEY, "s")
+    cleanup.begin(KEY, "s")
+    cleanup.step()
+    assert cleanup.under_way(KEY)
 
     spark.children[0].exit = Exit(code=0)
-    leftovers.step()
+    cleanup.step()
 
     assert len(spark.children) == 1
     assert spark.children[0].closed
     assert spark.ended == [KEY]
-    assert not leftovers.under_way(KEY)
-    assert leftovers.problem(KEY) is None
+    assert not cleanup.under_way(KEY)
+    assert cleanup.problem(KEY) is None
 
 
 def test_a_server_that_does_not_answer_is_asked_again(
-    leftovers: SessionCleanup, spark: Spark, clock: FakeClock
+    cleanup: SessionCleanup, spark: Spark, clock: FakeClock
 ) -> None:
-    leftovers.begin(KEY, "s")
+    cleanup.begin(KEY, "s")
     spark.children[0].exit = Exit(code=1)
-    leftovers.step()
+    cleanup.step()
     assert len(spark.children) == 1  # not at once
     clock.advance(1)
-    leftovers.step()
+    cleanup.step()
     assert len(spark.children) == 2
-    assert leftovers.under_way(KEY)
+    assert cleanup.under_way(KEY)
 
     spark.children[1].exit = Exit(code=0)
-    leftovers.step()
+    cleanup.step()
 
-    assert not leftovers.under_way(KEY)
+    assert not cleanup.under_way(KEY)
 
 
-def test_what_died_with_its_server_has_ended(leftovers: SessionCleanup, spark: Spark) -> None:
+def test_what_died_with_its_server_has_ended(cleanup: SessionCleanup, spark: Spark) -> None:
     spark.gone = True
-    leftovers.begin(KEY, "s")
+    cleanup.begin(KEY, "s")
 
-    assert not leftovers.under_way(KEY)
+    assert not cleanup.under_way(KEY)
     assert spark.children == []
 
 
 def test_a_server_of_the_workers_own_that_never_obeys_is_killed(
-    leftovers: SessionCleanup, spark: Spark, clock: FakeClock
+    cleanup: SessionCleanup, spark: Spark, clock: FakeClock
 ) -> None:
     spark.down = True
-    leftovers.begin(KEY, "s", patience=5)
+    cleanup.begin(KEY, "s", patience=5)
     clock.advance(19)
-    leftovers.step()
+    cleanup.step()
     assert not spark.killed
-    assert leftovers.under_way(KEY)
+    assert cleanup.under_way(KEY)
     clock.advance(1)
-    leftovers.step()
+    cleanup.step()
     assert spark.killed
 
     spark.gone = True
-    leftovers.step()
+    cleanup.step()
 
-    assert not leftovers.under_way(KEY)
-    assert leftovers.problem(KEY) is None
+    assert not cleanup.under_way(KEY)
+    assert cleanup.problem(KEY) is None
 
 
 @pytest.mark.parametrize(("patience", "seconds"), [(None, 300), (5, 5), (1000, 300)])
 def test_a_server_elsewhere_that_does_not_answer_is_given_up(
-    leftovers: SessionCleanup,
+    cleanup: SessionCleanup,
     spark: Spark,
     clock: FakeClock,
     patience: float | None,
     seconds: float,
 ) -> None:
     spark.own, spark.down = False, True
-    leftovers.begin(KEY, "s", patience)
+    cleanup.begin(KEY, "s", patience)
     clock.advance(seconds - 1)
-    leftovers.step()
-    assert leftovers.under_way(KEY)
+    cleanup.step()
+    assert cleanup.under_way(KEY)
     clock.advance(1)
-    leftovers.step()
+    cleanup.step()
 
-    assert not leftovers.under_way(KEY)
+    assert not cleanup.under_way(KEY)
     assert not spark.killed
-    assert f"session s could not be ended: for {seconds} s" in str(leftovers.problem(KEY))
+    assert f"session s could not be ended: for {seconds} s" in str(cleanup.problem(KEY))
 
 
-def test_a_session_opened_meanwhile_is_ended_as_well(
-    leftovers: SessionCleanup, spark: Spark
-) -> None:
-    leftovers.begin(KEY, "s")
+def test_a_session_opened_meanwhile_is_ended_as_well(cleanup: SessionCleanup, spark: Spark) -> None:
+    cleanup.begin(KEY, "s")
     spark.children[0].exit = Exit(code=0)
-    leftovers.step()
+    cleanup.step()
 
-    leftovers.begin(KEY, "other")
+    cleanup.begin(KEY, "other")
 
-    assert leftovers.under_way(KEY)
+    assert cleanup.under_way(KEY)
     assert len(spark.children) == 2
 
 
 @pytest.mark.parametrize("lost_after", [0, 3, 18])
 def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_out(
-    leftovers: SessionCleanup, spark: Spark, tenure: Tenure, clock: FakeClock, lost_after: float
+    cleanup: SessionCleanup, spark: Spark, leases: Tenure, clock: FakeClock, lost_after: float
 ) -> None:
     """However long the process that asks it to end the session is still waiting for that."""
-    leftovers.begin(KEY, "s")
+    cleanup.begin(KEY, "s")
     clock.advance(lost_after)
-    leftovers.step()
+    cleanup.step()
 
-    tenure.lost.add(KEY)
-    leftovers.step()
+    leases.lost.add(KEY)
+    cleanup.step()
     left = min(5 / 2, 20 - lost_after)  # half of `kill_grace`, as its nanny has it
     clock.advance(left - 0.1)
-    leftovers.step()
+    cleanup.step()
     assert not spark.killed
     clock.advance(0.1)
-    leftovers.step()
+    cleanup.step()
 
     assert spark.killed
     assert spark.children[0].exit is None
 
 
 def test_no_server_elsewhere_is_killed_for_an_attempt_that_was_lost(
-    leftovers: SessionCleanup, spark: Spark, tenure: Tenure, clock: FakeClock
+    cleanup: SessionCleanup, spark: Spark, leases: Tenure, clock: FakeClock
 ) -> None:
     spark.own = False
-    tenure.lost.add(KEY)
-    leftovers.begin(KEY, "s")
+    leases.lost.add(KEY)
+    cleanup.begin(KEY, "s")
     clock.advance(60)
-    leftovers.step()
+    cleanup.step()
 
     assert not spark.killed
-    assert leftovers.under_way(KEY)
+    assert cleanup.under_way(KEY)

@@ -81,7 +81,7 @@ class Clerk:
 
 @dataclass
 class Scene:
-    clerk: Clerk = field(default_factory=lambda: Clerk([FAR]))
+    database: Clerk = field(default_factory=lambda: Clerk([FAR]))
     spark: Spark = field(default_factory=Spark)
     clock: FakeClock = field(default_factory=FakeClock)
     said: list[str] = field(default_factory=list)
@@ -89,12 +89,12 @@ class Scene:
 
     def answer(self) -> Frame:
         """Return what the worker answers an attempt that asks for a session."""
-        clerk: Any = self.clerk
+        database: Any = self.database
         spark: Any = self.spark
         nobody: Any = None
         key = SimpleNamespace(task_instance_id=1, attempt=2)
         work: Any = SimpleNamespace(claimed=SimpleNamespace(key=key))
-        return Questions(clerk, nobody, spark, self.clock, Event()).answer(work, ASKED).frame
+        return Questions(database, nobody, spark, self.clock, Event()).answer(work, ASKED).frame
 
     def wait(self, meanwhile: Callable[[int], None]) -> Frame:
         """Ask as an attempt does; `meanwhile` is called before each question, with its number."""
@@ -131,7 +131,7 @@ def test_it_goes_on_once_that_is_so_long_ago_that_the_session_has_ended_by_itsel
     scene = Scene()
 
     def meanwhile(times: int) -> None:
-        scene.clerk.found = [replace(FAR, is_long_ago=times == 30)]
+        scene.database.found = [replace(FAR, is_long_ago=times == 30)]
 
     assert scene.wait(meanwhile)["master"] == "local[2]"
     assert (scene.asked, len(scene.said)) == (30, 1)

@@ -100,7 +100,7 @@ def claimed(keys: list[AttemptKey]) -> Claimed:
 
 
 @pytest.fixture
-def berths() -> Berths:
+def slots() -> Berths:
     return Berths()
 
 
@@ -108,12 +108,12 @@ def berths() -> Berths:
 def spark(
     worker_settings: WorkerSettings,
     tmp_path: Path,
-    berths: Any,
+    slots: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> SparkService:
     monkeypatch.setattr(module, "find_java_home", lambda *_: Path("/java"))
     made = SparkService(worker_settings, {}, tmp_path, granted)
-    made._fleet = berths
+    made._fleet = slots
     return made
 
 
@@ -141,7 +141,7 @@ def test_its_own_server_is_what_the_settings_say_and_keeps_a_log_that_the_worker
 
 @pytest.mark.regression
 def test_nobody_waits_for_the_end_of_a_server_that_is_killed(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     """The worker's supervisor kills it, which must go on renewing leases."""
     spark.locate(claimed, "spark_default", for_session=True)
@@ -149,66 +149,66 @@ def test_nobody_waits_for_the_end_of_a_server_that_is_killed(
     spark.kill_server(claimed.key)
     spark.kill_server(claimed.key)
 
-    assert (berths.killed, berths.stopped) == (2, 0)
-    berths.may_stop.set()
+    assert (slots.killed, slots.stopped) == (2, 0)
+    slots.may_stop.set()
     spark.close()
-    assert berths.stopped == 1
+    assert slots.stopped == 1
 
 
 def test_the_default_is_a_server_of_the_workers_own(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     where = spark.locate(claimed, "spark_default", for_session=True)
 
-    python = berths.python_of(f"{claimed.key.task_instance_id}-{claimed.key.attempt}")
-    assert where.endpoint == replace(berths.wait_ready(0), python=python)
+    python = slots.python_of(f"{claimed.key.task_instance_id}-{claimed.key.attempt}")
+    assert where.endpoint == replace(slots.wait_ready(0), python=python)
     assert (where.java_home, where.master) == (Path("/java"), "local[2]")
-    assert berths.present == [claimed.key]
+    assert slots.present == [claimed.key]
     assert spark.is_own(claimed.key)
     assert not spark.is_gone(claimed.key)
     spark.leave(claimed.key)
-    assert berths.present == []
+    assert slots.present == []
     assert spark.is_gone(claimed.key)
 
 
 def test_what_was_on_a_server_that_has_died_is_gone(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     spark.locate(claimed, "spark_default", for_session=True)
-    berths.present.clear()
+    slots.present.clear()
 
     assert spark.is_gone(claimed.key)
 
 
 def test_a_server_masks_what_those_on_it_were_given(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     given = Masker()
     given.prepare("canary")
     spark.mask(claimed.key, given)
-    assert berths.masker.mask("canary") == "canary"
+    assert slots.masker.mask("canary") == "canary"
 
     spark.locate(claimed, "spark_default", for_session=True)
     spark.mask(claimed.key, given)
 
-    assert berths.masker.mask("canary") == "***"
+    assert slots.masker.mask("canary") == "***"
 
 
 def test_no_server_starts_for_who_wants_no_session(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     where = spark.locate(claimed, "spark_default", for_session=False)
 
-    assert (where.endpoint, berths.present) == (None, [])
+    assert (where.endpoint, slots.present) == (None, [])
 
 
 def test_a_server_elsewhere_needs_nothing_of_this_machine(
-    spark: SparkService, berths: Berths, claimed: Claimed
+    spark: SparkService, slots: Berths, claimed: Claimed
 ) -> None:
     where = spark.locate(claimed, "lake", for_session=True)
 
     assert where.endpoint == ConnectEndpoint("sc://localhost:7", "t")
-    assert (where.java_home, berths.present) == (None, [])
+    assert (where.java_home, slots.present) == (None, [])
     assert not spark.is_own(claimed.key)
     assert not spark.is_gone(claimed.key)
 
