@@ -71,7 +71,7 @@ def look_early(look: Callable[[], None]) -> None:
     except Exception as error:
         if not _passes(error):
             raise
-        log.warning("action=look The first look failed, and is tried again: %s", cause_of(error))
+        log.warning("action=scan The first look failed, and is tried again: %s", cause_of(error))
 
 
 def _passes(error: BaseException) -> bool:

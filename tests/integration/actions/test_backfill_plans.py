@@ -428,7 +428,7 @@ def test_what_the_schedule_has_gone_past_is_recorded_when_its_backfill_is_cancel
         wanted = ExplainRequest("etl", f"scheduled__{day(3).isoformat()}", "work")
         why = explain(conn, wanted, replica.settings, NOW)
         again = plan(conn, ask_for(0, 4), NOW)
-    assert why.sentence.endswith("and the schedule of etl had gone past them by then.")
+    assert why.sentence.endswith("and the schedule of etl had skipped them by then.")
     assert f"backfill create etl --date {day(3).isoformat()} --no-wait`" in str(why.change)
     assert {str(date.fate) for date in again} == {"create"}
 

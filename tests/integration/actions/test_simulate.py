@@ -166,7 +166,7 @@ def test_the_parallelism_that_a_scheduler_has_said(engine: Engine) -> None:
 
 
 def test_the_pools_share_what_is_not_theirs(engine: Engine, replica: Replica) -> None:
-    """One DAG with tasks in two pools: its places go to the first in the line, wherever."""
+    """One DAG with tasks in two pools: its places go to the first in the queue order, wherever."""
     make_pool(engine, "small", 9)
     spec = seed.wide(4)
     split = [replace(it, pool="small") if it.task_id in {"t0", "t1"} else it for it in spec.tasks]
@@ -278,7 +278,7 @@ def test_explaining_by_command(
         f"extract in {run} of etl is scheduled",
         "It takes 2 slots of the pool small, which has 1 in all.",
         "What changes that: `headway pools set small 2`, or more slots than that.",
-        "Place in the line of the pool small: 1 of 1",
+        "Queue position in the pool small: 1 of 1",
     ]
 
     status, output = command("explain", "etl", run, "load", "-o", "json")

@@ -240,7 +240,7 @@ def test_links_that_lead_out_are_named_on_one_line_each_and_not_without_end(
     assert [path.name for path in root.iterdir()] == ["a"]
     assert len(said) == MOST_SAID + 1
     assert all("\n" not in line for line in said)
-    assert said[-1] == "action=leave_out links=25: they all lead out of the repository"
+    assert said[-1] == "action=skip_links links=25: they all lead out of the repository"
 
 
 def test_hooks_and_submodules_do_nothing(

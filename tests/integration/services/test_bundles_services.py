@@ -110,7 +110,7 @@ def test_a_remote_that_goes_away_takes_nothing_along(
     here, away = remote.folder, remote.folder.with_name("away")
     remote.folder = here.rename(away)
     parser = of_git.member("parser-1")
-    of_git.until(lambda _: "action=keep bundle=team" in parser.logged(), "the remote missed")
+    of_git.until(lambda _: "action=keep_stored bundle=team" in parser.logged(), "the remote missed")
 
     assert active(of_git) == ["first", "second"]
     assert tasks_of_a_run(of_git, "first") == ["one"]
@@ -287,12 +287,12 @@ def test_a_folder_that_vanishes_takes_nothing_along(
     mounted: ServiceCluster, vanish: Callable[[Path], None], return_: Callable[[Path], None]
 ) -> None:
     parser, disk = mounted.member("parser-1"), mounted.dags.with_name("disk")
-    said, before = parser.logged().count("action=keep bundle=dags"), versions(mounted)
+    said, before = parser.logged().count("action=keep_stored bundle=dags"), versions(mounted)
 
     with parser.paused():  # or it might see one file go after the other
         vanish(disk)
     mounted.until(
-        lambda _: parser.logged().count("action=keep bundle=dags") > said, "the loss noticed"
+        lambda _: parser.logged().count("action=keep_stored bundle=dags") > said, "the loss noticed"
     )
     assert active(mounted) == NAMES
     assert tasks_of_a_run(mounted, "dag_3") == ["only"]

@@ -73,6 +73,6 @@ def test_an_emptied_folder_proves_nothing(stack: Stack, tmp_path: Path) -> None:
         file.rename(tmp_path / file.name)
 
     log = stack.home / "services" / "parser.log"
-    stack.until(lambda _: "action=keep" in log.read_text(), "the parser's refusal")
+    stack.until(lambda _: "action=keep_stored" in log.read_text(), "the parser's refusal")
     assert stack.dag("canary")["active"]
     assert stack.run("canary").state == "success"

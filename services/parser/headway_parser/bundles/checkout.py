@@ -193,9 +193,9 @@ def _remove_links_that_lead_out(draft: Path) -> None:
     for link in out:
         link.unlink()
     for link in out[:MOST_SAID]:
-        log.warning("action=leave_out link=%s: it leads out of the repository", _shown(link.name))
+        log.warning("action=skip_links link=%s: it leads out of the repository", _shown(link.name))
     if len(out) > MOST_SAID:
-        log.warning("action=leave_out links=%d: they all lead out of the repository", len(out))
+        log.warning("action=skip_links links=%d: they all lead out of the repository", len(out))
 
 
 def _shown(name: str) -> str:

@@ -129,12 +129,12 @@ class Refresher:
             self.tick()
         except (GitError, OSError) as error:  # a disk that is full is no reason to end, either
             if str(error) != self._failing:
-                log.warning("action=keep bundle=%s reason=%r", self.bundle.name, str(error))
+                log.warning("action=keep_stored bundle=%s reason=%r", self.bundle.name, str(error))
             self._failing = str(error)
         except Exception as error:
             if not is_transient(error):
                 raise
-            log.warning("action=keep bundle=%s: the database is away", self.bundle.name)
+            log.warning("action=keep_stored bundle=%s: the database is away", self.bundle.name)
         else:
             self._failing = None
             return True

@@ -123,8 +123,8 @@ class BundleScan:
         elif state.name not in self._warned:
             self._warned.add(state.name)
             log.warning(
-                "action=keep bundle=%s: %s is empty, missing or not readable as a whole, or lacks "
-                "a volume, as an empty folder in it may; the DAGs that are missing stay in force. "
+                "action=keep_stored bundle=%s: %s is empty, missing or not readable as a whole, or "
+                "lacks a volume, as an empty folder in it may; the DAGs that are missing stay in force. "
                 "`headway dags delete` removes one for good.",
                 state.name,
                 place.root,

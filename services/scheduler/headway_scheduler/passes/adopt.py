@@ -113,7 +113,7 @@ def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -
 
 
 def _tell_of_storm(conn: Connection, replica: Replica, what: str, silent: int, of: int) -> None:
-    log.warning("action=hold what=%s silent=%d of=%d: so many at once", what, silent, of)
+    log.warning("action=hold_storm what=%s silent=%d of=%d: so many at once", what, silent, of)
     _journal(conn, replica, f"{what}.held", {"silent": silent, "of": of})
 
 

@@ -157,7 +157,7 @@ def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decide
         with interrupted(LONGEST_PLAN, f"It takes more than {LONGEST_PLAN:g} s to tell its runs."):
             plan = due(graph.timetable, dag.standing, ScheduleRules.of(graph.dag), now, at_most)
     except TimetableError as error:
-        log.exception("action=unschedulable dag=%s: its timetable fails", dag.dag_id)
+        log.exception("action=timetable_failed dag=%s: its timetable fails", dag.dag_id)
         plan = DueRuns([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])
     return Decided(dag, graph, plan)
 

@@ -78,7 +78,7 @@ class Quarantine(Generic[K]):
         if key in self._told:
             return
         self._told[key] = now
-        log.error("action=poison %s=%s", self.kind, key, exc_info=error)
+        log.error("action=quarantine %s=%s", self.kind, key, exc_info=error)
         with engine.begin() as conn:
             processes.confirm(conn, me)
             dag_id, run_id = self.names(conn, key)

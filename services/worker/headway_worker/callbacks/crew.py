@@ -157,7 +157,7 @@ class CallbackCrew:
         self._running[claimed.key] = callback
         callback.watch(self.around.selector)
         log.info(
-            "action=call dag=%s run=%s task=%s event=%s callback=%d try=%d",
+            "action=callback_start dag=%s run=%s task=%s event=%s callback=%d try=%d",
             claimed.dag_id,
             claimed.run_id,
             claimed.task_id,
@@ -204,5 +204,5 @@ class CallbackCrew:
                 report = replace(report, error=callback.masker.mask(report.error))
             over = None if report.state is CallbackState.QUEUED else str(report.state)
             callback.shut(f"{report.state}: {report.error or 'done.'}", over)
-            log.info("action=called callback=%d state=%s", key.id, report.state)
+            log.info("action=callback_end callback=%d state=%s", key.id, report.state)
             self._reporter.add(report)

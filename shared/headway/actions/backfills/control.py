@@ -20,7 +20,7 @@ from headway.domain.errors import ConflictError, NotFoundError
 class CancelledBackfill:
     """How many runs are gone that had not begun, and how many others are ended.
 
-    The schedule has gone past so many intervals of those that are gone: it leaves them out.
+    The schedule skipped so many intervals of those that are gone: it leaves them out.
     """
 
     dropped: int

@@ -222,7 +222,7 @@ def any_queued(conn: Connection, queues: Sequence[str]) -> bool:
 def claim(
     conn: Connection, me: Identity, queues: Sequence[str], limit: int, lease_seconds: float
 ) -> list[Claimed]:
-    """Take up to `limit` queued attempts, those first in the line, each with a token.
+    """Take up to `limit` queued attempts, those first in the queue order, each with a token.
 
     They are the claimant's for `lease_seconds`, and longer when it renews them.
     """

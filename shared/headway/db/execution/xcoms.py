@@ -99,7 +99,7 @@ class XComSource:
     """Where a task that is expanded finds its items, at this moment.
 
     `winner` is the last attempt of an upstream task that is not mapped.  `rank` is the
-    reader's place in the line: what a mapped upstream has left may have changed since
+    reader's place in the queue: what a mapped upstream has left may have changed since
     another instance read it when this one differs, and only then.
     """
 

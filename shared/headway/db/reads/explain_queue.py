@@ -19,10 +19,10 @@ MOST_HOLDERS: Final = 20
 """How many of those are named that hold something."""
 
 PER_DAG: Final = 1_000
-"""How many tasks of one DAG are looked at in the line of one pool."""
+"""How many tasks of one DAG are looked at in the queue order of one pool."""
 
 PER_POOL: Final = 10_000
-"""How many tasks are looked at in the line of one pool."""
+"""How many tasks are looked at in the queue order of one pool."""
 
 # The tasks of a paused DAG stand in no one's way.  Those under a narrower limit have an
 # index of their own, hence the two halves.
@@ -158,7 +158,7 @@ def ready(conn: Connection, task: int) -> ReadyTask:
 
 
 def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> list[WaitingTask]:
-    """Return who waits in the line of a pool, in order: all of them, or those before a task.
+    """Return who waits in the queue order of a pool, in order: all of them, or those before a task.
 
     At most `PER_DAG` of each DAG, none of a paused one, and at most `PER_POOL` in all.
     """
@@ -176,13 +176,13 @@ def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> lis
 
 
 def length(conn: Connection, pool: str) -> tuple[int, int]:
-    """Return how many tasks wait in the line of a pool, and how many more of paused DAGs."""
+    """Return how many tasks wait in the queue order of a pool, and how many more of paused DAGs."""
     row = conn.execute(PLACE, {"pool": pool, "rank": 0.0, "task": -1}).one()
     return row.waiting, row.paused
 
 
 def place(conn: Connection, task: ReadyTask) -> QueuePlace:
-    """Return the place of a task in the line of its pool."""
+    """Return the place of a task in the queue order of its pool."""
     parameters = {"pool": task.pool, "rank": task.rank, "task": task.id}
     row = conn.execute(PLACE, parameters).one()
     return QueuePlace(f"the pool {task.pool}", row.before + 1, row.waiting)

@@ -18,7 +18,7 @@ from headway.decide.explain.status import (
 MOST: Final = 5_000
 """How many rows of a kind are read: runs in a state, due DAGs, tasks of a pool in either index."""
 
-# When a task was scheduled follows from its place in the line.  Those under a narrower limit
+# When a task was scheduled follows from its queue position.  Those under a narrower limit
 # have an index of their own, hence the two halves.
 WAITING = text("""
     WITH RECURSIVE open AS (

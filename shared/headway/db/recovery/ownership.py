@@ -104,7 +104,7 @@ def revoke(
 ) -> dict[str, int]:
     """End attempts that were queued for longer, and mind nothing; return how many, by queue.
 
-    Their tasks are scheduled anew, with a new place in the line; nothing is counted against
+    Their tasks are scheduled anew, with a new queue position; nothing is counted against
     them.
     """
     parameters = {"now": now, "seconds": seconds, "aging": aging, "limit": limit}

@@ -8,7 +8,7 @@ from headway.db.core.prepared import hot
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 from headway.decide.scheduling.share import BackfillShare, slots_for
 
-# A task that takes more slots than are free is not in the line for them; that it waits is seen
+# A task that takes more slots than are free is not queued for them; that it waits is seen
 # here, unless its DAG is paused or full, or no worker serves its queue.  One that a narrower
 # limit holds is seen too: rather does a backfill wait than a task of a lower lane.
 LANES = hot("""

@@ -247,7 +247,7 @@ def pick(
     choice: Choice[str] = ANY_DAG,
     spent: Collection[int] = (),
 ) -> list[ReadyTask]:
-    """Lock the tasks of a pool that come next and may fit, in their order in the line.
+    """Lock the tasks of a pool that come next and may fit, in their queue order.
 
     At most `limit` without a limit narrower than their DAG's, and as many with one; none of the
     backfills that have `spent` their share.  `free` says how many more tasks each queue may
@@ -276,5 +276,5 @@ def pick(
 
 
 def in_order(tasks: Iterable[ReadyTask]) -> list[ReadyTask]:
-    """Return tasks in their order in the line."""
+    """Return tasks in their queue order."""
     return sorted(tasks, key=lambda task: (task.rank, task.id))

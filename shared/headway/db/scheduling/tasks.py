@@ -9,7 +9,7 @@ from headway.db.core.prepared import hot
 from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import TERMINAL, TaskState
 
-# A task's place in the line is the second in which it was scheduled, earlier by what its
+# A task's queue position is the second in which it was scheduled, earlier by what its
 # priority is worth.  So it gains on others by waiting, and the order never changes.  Each lane is
 # 30,000 years behind the one before it: no task of a backfill ever comes before another task.
 DECIDE = hot("""

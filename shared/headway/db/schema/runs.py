@@ -145,7 +145,7 @@ Table(
     Column("pool_slots", Integer, nullable=False),
     Column("queue", Text, nullable=False),
     Column("priority", Integer, nullable=False),
-    # The place in the line: the second it was scheduled, earlier by its priority's worth.
+    # The queue position: the second it was scheduled, earlier by its priority's worth.
     Column("rank", Double, nullable=False, server_default=text("0")),
     # 0 for what is not of a backfill, else 1, or 2 if that uses spare slots only; what is of a
     # higher lane stands behind all of a lower one.

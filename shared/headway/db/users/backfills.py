@@ -26,7 +26,7 @@ LOCK_RUNS = text("""
 
 
 # Runs that have not begun are as if they had never been: their intervals are free again, and the
-# DAG is planned again.  The schedule does not come back to those that it has gone past: what
+# DAG is planned again.  The schedule does not come back to those that it has skipped: what
 # becomes of each is recorded.
 DROP = text("""
     WITH gone AS (
@@ -80,7 +80,7 @@ WAKE_RUNNING = text("""
 class Dropped:
     """How many runs a cancelled backfill has lost, and which are `left` to be ended.
 
-    The schedule has gone past so many intervals of those that are lost.
+    The schedule skipped so many intervals of those that are lost.
     """
 
     runs: int

@@ -108,7 +108,7 @@ def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
 def _revoked(it: AttemptSituation) -> Iterator[str]:
     if it.revoked_at is not None and (it.attempt is None or it.attempt.left is None):
         yield (
-            "Unclaimed, it goes back into the line of its pool at "
+            "Unclaimed, it goes back into the queue of its pool at "
             f"{timed(it.revoked_at, it.now)}, by task_queued_timeout."
         )
 

@@ -22,7 +22,7 @@ class WaitingTask:
     since: datetime | None = None
 
     def holder(self) -> Holder:
-        """Return it as one that is before another in the line."""
+        """Return it as one that is before another in the queue order."""
         task = self.task
         return Holder(
             dag_id=task.dag_id,
@@ -40,7 +40,7 @@ class ReadySituation:
 
     `limits` say how much each budget has in all, `free` what is left of it; the pool is not
     among them when there is none of that name.  `holders` are the first of those that have
-    the rest.  `ahead` are those before it in the line of its pool; `aging` the seconds
+    the rest.  `ahead` are those before it in the queue order of its pool; `aging` the seconds
     that are worth one unit of priority; `draining` are the workers of its queue that take no more.
     """
 
@@ -89,7 +89,7 @@ def _held(it: ReadySituation) -> Iterator[Explanation]:
 
 
 def _next_in_line(it: ReadySituation) -> Explanation:
-    """Say that it fits: whether those before it in the line leave it enough."""
+    """Say that it fits: whether those before it in the queue order leave it enough."""
     admission = admit([*(each.task for each in it.ahead), it.task], it.free)
     budget = admission.refused.get(it.task.id)
     if budget is None:
@@ -105,7 +105,7 @@ def _next_in_line(it: ReadySituation) -> Explanation:
     units = counted(left, "slot" if budget.limit is Limit.POOL else "place")
     return Explanation(
         reason=Reason.BEHIND,
-        sentence=f"It is the {ordinal(it.place.nth)} of {it.place.of:,} in the line of "
+        sentence=f"It is the {ordinal(it.place.nth)} of {it.place.of:,} in the queue order of "
         f"{it.place.line}, and what is left of {_whose(budget)}, {units}, goes to "
         f"{counted(len(before), 'task')} before it.",
         change=f"Its turn, or more of {_whose(budget)}.",
@@ -251,7 +251,7 @@ def _backfill(it: ReadySituation, budget: Budget) -> Explanation:
         sentence=f"Backfill {number} may take {counted(most, 'slot')} of the pool {pool} by its "
         f"weight, and {counted(max(free, 0), 'slot')} more as things stand: it takes none that "
         "another task waits for.",
-        change="The end of one of its tasks, or of what is before them in the line.",
+        change="The end of one of its tasks, or of what is before them in the queue order.",
         held_by=tuple(it.holders.get(budget, ())),
         place=it.place,
     )

@@ -17,7 +17,7 @@ _WHY: Final[Mapping[SkipReason, str]] = {
     SkipReason.OVERLAP: "they fell due while another run had not ended, and the overlap of {dag} "
     "does not let them wait",
     SkipReason.BACKFILL: "the backfill was cancelled that was to run them, and the schedule of "
-    "{dag} had gone past them by then",
+    "{dag} had skipped them by then",
     SkipReason.CONFLICT: "another run, of a backfill or of a former schedule of {dag}, is about a "
     "part of that time",
 }

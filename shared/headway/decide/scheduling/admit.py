@@ -39,7 +39,7 @@ class Budget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadyTask:
-    """A scheduled task instance and its place in the line: the lower the rank, the sooner.
+    """A scheduled task instance and its queue position: the lower the rank, the sooner.
 
     A limit that is None does not apply to it.  What is of a backfill is in a `lane` above 0.
     """

@@ -68,7 +68,7 @@ def test_a_queued_task_without_a_worker(engine: Engine) -> None:
     assert found.reason is Reason.NO_WORKER
     assert found.facts == (
         (
-            "Unclaimed, it goes back into the line of its pool at 2024-01-01T00:10:00Z (in 10 "
+            "Unclaimed, it goes back into the queue of its pool at 2024-01-01T00:10:00Z (in 10 "
             "min), by task_queued_timeout."
         ),
     )

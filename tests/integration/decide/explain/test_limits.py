@@ -437,8 +437,8 @@ def test_others_before_it_in_the_line_take_what_is_left(engine: Engine, replica:
 
     assert found.reason is Reason.BEHIND
     assert found.sentence == (
-        "It is the 3rd of 3 in the line of the pool small, and what is left of the pool small, "
-        "2 slots, goes to 2 tasks before it."
+        "It is the 3rd of 3 in the queue order of the pool small, and what is left of the pool "
+        "small, 2 slots, goes to 2 tasks before it."
     )
     assert found.change == "Its turn, or more of the pool small."
     assert [(it.task_id, it.state) for it in found.held_by] == [

@@ -1,4 +1,4 @@
-"""Priority and aging: who comes first in the line, and that nobody waits for ever."""
+"""Priority and aging: who comes first in the queue order, and that nobody waits for ever."""
 
 from collections.abc import Callable
 from dataclasses import replace

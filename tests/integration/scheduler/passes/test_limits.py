@@ -256,7 +256,7 @@ def test_parallelism_is_of_each_scheduler(
     first, second = new_replica(parallelism=3), new_replica(parallelism=4)
 
     assert [queue(first), queue(first), queue(second), queue(second)] == [3, 0, 4, 0]
-    for _ in range(3):  # those of the first scheduler: they come first in the line
+    for _ in range(3):  # those of the first scheduler: they come first in the queue order
         end_one(engine, worker)
     assert [queue(second), queue(first)] == [0, 3]
 

@@ -1,4 +1,4 @@
-"""The pass that schedules retries: each once, when it is due, with a new place in the line."""
+"""The pass that schedules retries: each once, when it is due, with a new queue position."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The lanes of backfills in the line: what is of no backfill never waits behind one."""
+"""The lanes of backfills in the queue order: what is of no backfill never waits behind one."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -148,7 +148,7 @@ def test_the_others_go_on_in_the_same_pass_and_it_is_told(
     assert (action, dag_id) == (f"{case.kind}.poison", "poison")
     assert (run_id is None) is (case.kind == "dag")
     assert error.startswith("InternalError: this is poison")
-    [logged] = [it for it in caplog.records if it.message.startswith("action=poison")]
+    [logged] = [it for it in caplog.records if it.message.startswith("action=quarantine")]
     assert logged.levelno == logging.ERROR
     assert logged.exc_info is not None
 

@@ -240,7 +240,7 @@ def test_a_queued_task_that_nobody_serves() -> None:
         "h) for 50 s; draining, and taking no more: worker 7 (pid 9 on h)."
     )
     back = (
-        f"Unclaimed, it goes back into the line of its pool at {span(9)}, by task_queued_timeout."
+        f"Unclaimed, it goes back into the queue of its pool at {span(9)}, by task_queued_timeout."
     )
     assert facts == (back,)
     assert told("queued")[1:] == (

@@ -123,7 +123,7 @@ def cancel(
     )
     if done.passed:
         said += (
-            f"\nThe schedule has gone past {done.passed} of their intervals, and leaves them out: "
+            f"\nThe schedule skipped {done.passed} of their intervals: "
             "only another backfill runs these."
         )
     tell(said, {"id": backfill_id, **asdict(done)}, output)
