@@ -124,8 +124,8 @@ class BundleScan:
             self._warned.add(state.name)
             log.warning(
                 "action=keep_stored bundle=%s: %s is empty, missing or not readable as a whole, or "
-                "lacks a volume, as an empty folder in it may; the DAGs that are missing stay in force. "
-                "`headway dags delete` removes one for good.",
+                "lacks a volume, as an empty folder in it may; the DAGs that are missing stay in "
+                "force. `headway dags delete` removes one for good.",
                 state.name,
                 place.root,
             )
