@@ -53,12 +53,12 @@ def schema(_subject: Examined, conn: Connection) -> Iterator[Finding]:
 
 def service_roles(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Tell which login roles are absent, cannot log in, or may do more than they should."""
-    for standing in roles.standings(conn):
+    for standing in roles.statuses(conn):
         if (remedy := _role_remedy(standing)) is not None:
             found = _role_found(standing)
             wanted = f"may log in, and no more, for: {roles.PURPOSES[standing.login]}"
             yield Finding(f"role {standing.login}", False, found, wanted, remedy)
-    if all(_role_remedy(it) is None for it in roles.standings(conn)):
+    if all(_role_remedy(it) is None for it in roles.statuses(conn)):
         yield Finding("roles", True, ", ".join(Login), "a role for each service, and no more")
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from typer.testing import CliRunner
 
 from headway.actions.dags.pause import set_paused
-from headway.actions.explain.simulate import Simulated, simulate_line
+from headway.actions.explain.simulate import Simulated, simulate_queue
 from headway.actions.installation.pools import set_pool
 from headway.cli.main import app
 from headway.db.core import processes
@@ -35,7 +35,7 @@ def replica(engine: Engine) -> Replica:
 def given(engine: Engine, changes: Changes, parallelism: int = 10_000) -> Simulated:
     settings = read(SchedulerSettings, parallelism=parallelism)
     with engine.begin() as conn:
-        return simulate_line(conn, changes, settings, seed.START)
+        return simulate_queue(conn, changes, settings, seed.START)
 
 
 def queue(replica: Replica, pool: str = DEFAULT_POOL) -> list[int]:

@@ -14,7 +14,7 @@ from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, runs, skipped_intervals
 from headway.db.scheduling.dags import DueDag
 from headway.db.scheduling.runs import NewRuns
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.decide.scheduling.due import MOST_ROLLED, due
 from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, SkippedInterval
 from headway.decide.scheduling.graph import DagGraph
@@ -87,7 +87,7 @@ def create_runs(
     """
     limit, ended = min(replica.settings.max_dagruns_to_create_per_loop, at_most), 0
 
-    def create(choice: Choice[str], taken: list[str]) -> int:
+    def create(choice: KeyFilter[str], taken: list[str]) -> int:
         nonlocal ended
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)

@@ -17,7 +17,7 @@ from headway.db.scheduling import (
     tasks,
 )
 from headway.db.scheduling.pools import LockedPool
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.decide.scheduling.admit import Admission, Budget, Limit, ReadyTask, admit
 from headway.decide.scheduling.share import spent
 from headway.metrics.scheduler import CRITICAL_SECTION_SKIPS, TASKS_QUEUED, TASKS_REFUSED
@@ -55,7 +55,7 @@ def queue_tasks(
     """
     settings, scheduler = replica.settings, replica.me.id
 
-    def queue(choice: Choice[str], taken: list[str]) -> Queued:
+    def queue(choice: KeyFilter[str], taken: list[str]) -> Queued:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
@@ -105,7 +105,7 @@ def _pick(
     pool: LockedPool,
     free: Mapping[Budget, int],
     most: int,
-    choice: Choice[str],
+    choice: KeyFilter[str],
 ) -> tuple[list[ReadyTask], dict[Budget, int]]:
     """Lock the tasks that come next; return them, and what is left to the backfills among them.
 

@@ -11,7 +11,7 @@ from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import run_events, run_snapshots, runs, tasks, wakes
 from headway.db.scheduling.run_snapshots import WokenRun
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.decide.scheduling.settle import Settlement
 from headway.domain.dag.callbacks import CallbackEvent, RunReason, run_event
 from headway.domain.dag.trigger_rules import Tally
@@ -49,7 +49,7 @@ def schedule_tasks(
     limit = settings.max_dagruns_per_loop_to_schedule
     calls: list[int] = []
 
-    def look(choice: Choice[int], taken: list[int]) -> Settled:
+    def look(choice: KeyFilter[int], taken: list[int]) -> Settled:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             woken = run_snapshots.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)

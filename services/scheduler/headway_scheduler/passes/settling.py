@@ -10,7 +10,7 @@ from headway.db.scheduling.run_snapshots import Past, RunSnapshot, WokenRun
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import (
     Lengths,
-    RunStanding,
+    RunCounts,
     Settlement,
     advance,
     arrivals,
@@ -61,7 +61,7 @@ def look_at_whole(
     past = run_snapshots.past(conn, states)
     return {
         run.id: settle(
-            RunStanding(
+            RunCounts(
                 run_id=run.id,
                 graph=graphs[run.version_id],
                 tasks=found[run.id].tasks,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from headway.db.core import processes
 from headway.db.scheduling import queued_runs
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.decide.scheduling.start import startable
 from headway.metrics.scheduler import SCHEDULE_DELAY
 from headway.runtime.daemon.seam import nothing
@@ -34,7 +34,7 @@ def start_runs(
     limit, scope = replica.settings.max_dagruns_per_loop_to_schedule, replica.scope
     parses: list[int] = []
 
-    def start(choice: Choice[str], taken: list[str]) -> int:
+    def start(choice: KeyFilter[str], taken: list[str]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = queued_runs.lock_starting(conn, now, limit, scope, choice)

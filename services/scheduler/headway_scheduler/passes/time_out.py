@@ -12,7 +12,7 @@ from headway.db.core import events, processes
 from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import wakes
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.decide.changes.intervene import end
 from headway.domain.states import Role, RunState, TaskState
 from headway.runtime.daemon.seam import nothing
@@ -30,7 +30,7 @@ def time_out(replica: Replica, now: datetime, before_commit: Callable[[], None] 
     """
     limit = replica.settings.max_dagruns_per_loop_to_schedule
 
-    def end_overdue(choice: Choice[int], taken: list[int]) -> int:
+    def end_overdue(choice: KeyFilter[int], taken: list[int]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me)
             overdue = run_changes.lock_overdue(conn, now, limit, replica.scope, choice)

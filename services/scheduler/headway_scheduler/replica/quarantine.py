@@ -17,14 +17,14 @@ from headway.db.core.engine import is_transient
 from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import runs
-from headway.db.scheduling.scope import Choice
+from headway.db.scheduling.scope import KeyFilter
 from headway.domain.errors import FencedError
 
 log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
-Work: TypeAlias = Callable[[Choice[K], list[K]], T]
+Work: TypeAlias = Callable[[KeyFilter[K], list[K]], T]
 
 ASIDE: Final = timedelta(minutes=10)
 """For how long what fails alone is left alone by this replica."""
@@ -53,7 +53,7 @@ class Quarantine(Generic[K]):
         """
         taken: list[K] = []
         try:
-            return [work(Choice(aside=self._aside_by(now)), taken)]
+            return [work(KeyFilter(aside=self._aside_by(now)), taken)]
         except Exception as error:
             if not taken or _concerns_all(error):
                 raise
@@ -61,7 +61,7 @@ class Quarantine(Generic[K]):
         done = []
         for key in taken:
             try:
-                done.append(work(Choice(only=[key]), []))
+                done.append(work(KeyFilter(only=[key]), []))
             except Exception as error:
                 if _concerns_all(error):
                     raise

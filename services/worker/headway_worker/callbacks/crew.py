@@ -18,8 +18,8 @@ from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError
 from headway.runtime.settings.worker import WorkerSettings
-from headway_worker.callbacks.conclusion import conclude
 from headway_worker.callbacks.launch import CallbackLauncher
+from headway_worker.callbacks.outcome import conclude
 from headway_worker.database.callback_database import (
     CallbackDatabase,
     CallbackWork,

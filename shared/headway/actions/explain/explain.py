@@ -19,10 +19,10 @@ from headway.decide.explain.attempt import explain_attempt
 from headway.decide.explain.explanation import Explanation, Reason, Subject
 from headway.decide.explain.ready import explain_ready
 from headway.decide.explain.run import clocks_that_differ, explain_missing, explain_queued
-from headway.decide.explain.skipped import explain_passed
+from headway.decide.explain.skipped import explain_skipped
 from headway.decide.explain.snapshot import DagRow, RunRow, TaskRow
 from headway.decide.explain.undecided import (
-    UndecidedSituation,
+    UndecidedSnapshot,
     explain_not_run,
     explain_undecided,
     waited_for,
@@ -169,7 +169,7 @@ def _tell_undecided(
     return told, _following(it, told)
 
 
-def _following(it: UndecidedSituation, told: Explanation) -> ExplainRequest | None:
+def _following(it: UndecidedSnapshot, told: Explanation) -> ExplainRequest | None:
     run, task_id = it.run, it.task.task_id
     if told.reason is Reason.DEPENDS_ON_PAST and it.before is not None:
         return ExplainRequest(run.dag_id, it.before.run_id, task_id)
@@ -205,7 +205,7 @@ def _missing(around: SnapshotReader, wanted: ExplainRequest) -> Explanation:
     assert dag is not None
     assert start is not None
     if gone is not None:
-        told = explain_passed(dag, gone, _interval(around.conn, dag, start))
+        told = explain_skipped(dag, gone, _interval(around.conn, dag, start))
     else:
         missing = snapshot.of_missing(around, dag, start)
         told = explain_missing(replace(missing, remarks=_remarks(around.conn, dag)))

@@ -9,7 +9,7 @@ from headway.actions.explain.snapshot import SnapshotReader
 from headway.actions.lookup import current_dag
 from headway.db.reads import explain_queue, explain_task
 from headway.db.scheduling import demand
-from headway.decide.explain.simulate import Changes, Line, Simulation, simulate
+from headway.decide.explain.simulate import Changes, QueueOrder, Simulation, simulate
 from headway.decide.explain.snapshot import ProcessRow, alive
 from headway.decide.scheduling.admit import Budget, Limit
 from headway.runtime.settings.scheduler import SchedulerSettings
@@ -30,7 +30,7 @@ class Simulated:
     assumed: bool
 
 
-def simulate_line(
+def simulate_queue(
     conn: Connection, changes: Changes, settings: SchedulerSettings, now: datetime
 ) -> Simulated:
     """Simulate what is queued of all that waits, in all pools together.
@@ -52,7 +52,7 @@ def simulate_line(
     taken |= _taken(conn, changes)
     assumed = [] if schedulers else [_idle(settings)]
     return Simulated(
-        simulate(Line(waiting, limits, taken, [*schedulers, *assumed]), changes),
+        simulate(QueueOrder(waiting, limits, taken, [*schedulers, *assumed]), changes),
         sum(length for length, _ in lengths) - len(waiting),
         sum(paused for _, paused in lengths),
         bool(assumed),

@@ -11,13 +11,13 @@ from headway.db.reads import explain_queue, explain_run, explain_task
 from headway.db.scheduling import queued_runs, run_snapshots
 from headway.db.scheduling.run_snapshots import Past
 from headway.db.scheduling.scope import Scope
-from headway.decide.explain.attempt import AttemptSituation
-from headway.decide.explain.ready import ReadySituation, short_of
-from headway.decide.explain.run import MissingSituation, QueuedSituation
+from headway.decide.explain.attempt import AttemptSnapshot
+from headway.decide.explain.ready import ReadySnapshot, short_of
+from headway.decide.explain.run import MissingSnapshot, QueuedSnapshot
 from headway.decide.explain.snapshot import DagRow, ProcessRow, RunRow, TaskRow, alive
-from headway.decide.explain.undecided import UndecidedSituation
+from headway.decide.explain.undecided import UndecidedSnapshot
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, TaskStanding
+from headway.decide.scheduling.settle import RunCounts, TaskCounts
 from headway.domain.states import RunState, TaskState
 from headway.runtime.settings.scheduler import SchedulerSettings
 
@@ -47,7 +47,7 @@ class SnapshotReader:
         return next(iter(self.processes(number=number)), None) if number is not None else None
 
 
-def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSituation:
+def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSnapshot:
     """Return how it stands around a queued run."""
     conn = around.conn
     lanes = queued_runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
@@ -55,7 +55,7 @@ def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSituati
     nth, waiting, active = explain_run.lane(conn, run)
     lane = {dag.dag_id: {run.backfill_id: free}}
     coming = queued_runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
-    return QueuedSituation(
+    return QueuedSnapshot(
         dag=dag,
         run=run,
         most=free + active,
@@ -71,10 +71,10 @@ def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSituati
     )
 
 
-def of_missing(around: SnapshotReader, dag: DagRow, start: datetime) -> MissingSituation:
+def of_missing(around: SnapshotReader, dag: DagRow, start: datetime) -> MissingSnapshot:
     """Return how it stands around a run of the schedule that is not there."""
     unfinished, unfinished_runs = explain_run.unfinished_runs(around.conn, dag.dag_id)
-    return MissingSituation(
+    return MissingSnapshot(
         dag=dag,
         start=start,
         unfinished=unfinished,
@@ -86,12 +86,12 @@ def of_missing(around: SnapshotReader, dag: DagRow, start: datetime) -> MissingS
 
 def of_undecided(
     around: SnapshotReader, run: RunRow, task: TaskRow, graph: DagGraph, asked: int | None
-) -> UndecidedSituation:
+) -> UndecidedSnapshot:
     """Return how it stands around a task instance that has no decision, or never ran."""
     conn = around.conn
-    tasks, skips = explain_run.standing(conn, run.id)
+    tasks, skips = explain_run.schedule_state(conn, run.id)
     before = explain_run.run_before(conn, run.id) if graph.holds_back else None
-    standing = RunStanding(
+    standing = RunCounts(
         run_id=run.id,
         graph=graph,
         tasks=tasks,
@@ -101,7 +101,7 @@ def of_undecided(
         end_as=run.end_as,
     )
     earlier = before is not None and before.state is not RunState.QUEUED
-    return UndecidedSituation(
+    return UndecidedSnapshot(
         run=run,
         task=task,
         standing=standing,
@@ -118,14 +118,14 @@ def of_undecided(
     )
 
 
-def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySituation:
+def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySnapshot:
     """Return how it stands around a scheduled task instance."""
     conn, schedulers = around.conn, around.schedulers()
     scheduling = alive(schedulers)
     mine = explain_queue.ready(conn, task.id)
     ahead = explain_queue.waiting(conn, mine.pool, mine)
     free = explain_queue.free(conn, scheduling, [*(it.task for it in ahead), mine])
-    return ReadySituation(
+    return ReadySnapshot(
         dag=dag,
         task=mine,
         limits=explain_queue.limits(conn, scheduling, [mine]),
@@ -139,14 +139,14 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySituati
     )
 
 
-def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSituation:
+def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSnapshot:
     """Return how it stands around a task instance that has been queued, or has ended."""
     conn = around.conn
     attempt = explain_task.attempt(conn, task.id)
     queued = task.state is TaskState.QUEUED
     workers = around.processes("worker", queue=task.queue) if queued else []
     patience = timedelta(seconds=around.settings.task_queued_timeout)
-    return AttemptSituation(
+    return AttemptSnapshot(
         run=run,
         task=task,
         attempt=attempt,
@@ -173,7 +173,7 @@ def _lengths(
     conn: Connection,
     run: RunRow,
     graph: DagGraph,
-    tasks: Mapping[str, TaskStanding],
+    tasks: Mapping[str, TaskCounts],
     wanted: str,
 ) -> dict[tuple[str, str], int | None]:
     """Return what tasks that are to be expanded, and the wanted one, are expanded over."""

@@ -13,7 +13,7 @@ from headway.cli.input.values import parse_date
 from headway.cli.local.dag_test_code import bundle_root, tell_opened, version_code
 from headway.cli.local.secrets import LocalSecrets
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.dag.spec import DagSpec
@@ -78,7 +78,7 @@ class TestRun:
         graph = DagGraph(self.spec)
         while True:
             standings = {name: self._standing(number) for number, name in enumerate(names)}
-            run = RunStanding(0, graph, standings, self.skips, lengths=self._lengths())
+            run = RunCounts(0, graph, standings, self.skips, lengths=self._lengths())
             settlement = settle(run)
             for name, problem in settlement.problems.items():
                 _say(name, problem)
@@ -91,11 +91,11 @@ class TestRun:
                 self._call_for_run(settlement.run_state)
                 return settlement.run_state
 
-    def _standing(self, number: int) -> TaskStanding:
+    def _standing(self, number: int) -> TaskCounts:
         task = self.spec.tasks[number]
         states = self.states[task.task_id]
         undecided = (number,) if TaskState.NONE in states.values() else ()
-        return TaskStanding(Counter(states.values()), undecided, bool(task.mapped_over))
+        return TaskCounts(Counter(states.values()), undecided, bool(task.mapped_over))
 
     def _lengths(self) -> dict[tuple[str, str], int | None]:
         sources = {

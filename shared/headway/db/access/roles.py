@@ -53,7 +53,7 @@ HAVE = text("""
 DATABASE = text("SELECT quote_ident(current_database())")
 
 # Only a superuser may see whether a role has a password.
-STANDINGS = text("""
+STATUSES = text("""
     SELECT name AS login, role.rolname IS NOT NULL AS present,
            coalesce(role.rolcanlogin, false) AS may_log_in,
            coalesce(role.rolsuper OR role.rolbypassrls OR role.rolreplication
@@ -132,9 +132,9 @@ def address(url: str, login: Login, password: str) -> str:
     return own.render_as_string(hide_password=False)
 
 
-def standings(conn: Connection) -> list[RoleStatus]:
+def statuses(conn: Connection) -> list[RoleStatus]:
     """Return how every role stands."""
-    rows = conn.execute(STANDINGS, {"names": list(Login)}).all()
+    rows = conn.execute(STATUSES, {"names": list(Login)}).all()
     known = rows[0].password_known
     having = set(conn.scalars(WITH_PASSWORD, {"names": list(Login)})) if known else set()
     return [

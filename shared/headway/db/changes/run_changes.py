@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, text
 
-from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
+from headway.db.scheduling.scope import ANY_RUN, KeyFilter, Scope
 from headway.decide.changes.intervene import Instance, Intervention
 from headway.domain.spark_work import outliving
 from headway.domain.states import TERMINAL, Phase, Role, RunState, TaskState, sources
@@ -168,7 +168,7 @@ def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun | None:
 
 
 def lock_overdue(
-    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[int] = ANY_RUN
+    conn: Connection, now: datetime, limit: int, scope: Scope, choice: KeyFilter[int] = ANY_RUN
 ) -> list[LockedRun]:
     """Lock up to `limit` runs whose deadline is past, but those that another transaction has."""
     parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}

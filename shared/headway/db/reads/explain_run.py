@@ -9,7 +9,7 @@ from headway.db.reads.explain_queue import MOST_HOLDERS
 from headway.db.scheduling import run_snapshots
 from headway.decide.explain.explanation import Holder
 from headway.decide.explain.snapshot import RunRow
-from headway.decide.scheduling.settle import TaskStanding
+from headway.decide.scheduling.settle import TaskCounts
 from headway.domain.states import TERMINAL, TaskState
 
 STANDING = text("""
@@ -61,9 +61,11 @@ UNFINISHED = text("""
 """)
 
 
-def standing(conn: Connection, run: int) -> tuple[dict[str, TaskStanding], dict[str, list[str]]]:
+def schedule_state(
+    conn: Connection, run: int
+) -> tuple[dict[str, TaskCounts], dict[str, list[str]]]:
     """Return how the tasks of a run stand; and for each that others chose not to run, those."""
-    tasks: dict[str, TaskStanding] = {}
+    tasks: dict[str, TaskCounts] = {}
     skips: dict[str, list[str]] = {}
     counts: dict[str, dict[TaskState, int]] = {}
     for row in conn.execute(STANDING, {"run": run}):
@@ -73,7 +75,7 @@ def standing(conn: Connection, run: int) -> tuple[dict[str, TaskStanding], dict[
         states[TaskState(row.state)] = row.instances
         if row.undecided or row.task_id not in tasks:
             placeholder = bool(row.undecided) and row.first_index < 0
-            tasks[row.task_id] = TaskStanding(states, row.undecided or (), placeholder)
+            tasks[row.task_id] = TaskCounts(states, row.undecided or (), placeholder)
     return tasks, skips
 
 

@@ -7,13 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from headway.decide.explain.status import (
-    OpenWork,
-    PoolStanding,
-    QueueStanding,
-    Trouble,
-    WaitingInPool,
-)
+from headway.decide.explain.status import OpenWork, PoolStatus, QueueStatus, Trouble, WaitingInPool
 
 MOST: Final = 5_000
 """How many rows of a kind are read: runs in a state, due DAGs, tasks of a pool in either index."""
@@ -133,15 +127,15 @@ def waiting(conn: Connection, aging: float) -> list[WaitingInPool]:
     return [WaitingInPool(*row) for row in conn.execute(WAITING, {"aging": aging, "most": MOST})]
 
 
-def pools(conn: Connection) -> list[PoolStanding]:
+def pools(conn: Connection) -> list[PoolStatus]:
     """Return every pool with its slots and those taken, by name."""
-    return [PoolStanding(row.name, *map(int, row[1:])) for row in conn.execute(POOLS)]
+    return [PoolStatus(row.name, *map(int, row[1:])) for row in conn.execute(POOLS)]
 
 
-def queues(conn: Connection) -> list[QueueStanding]:
+def queues(conn: Connection) -> list[QueueStatus]:
     """Return every queue that a worker serves, or that an attempt waits in."""
     return [
-        QueueStanding(name, int(slots), queued, None if longest is None else float(longest))
+        QueueStatus(name, int(slots), queued, None if longest is None else float(longest))
         for name, slots, queued, longest in conn.execute(QUEUES)
     ]
 

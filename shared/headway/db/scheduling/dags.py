@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, text
 
 from headway.db.core.prepared import hot
-from headway.db.scheduling.scope import ANY_DAG, Choice
+from headway.db.scheduling.scope import ANY_DAG, KeyFilter
 from headway.decide.scheduling.backfilled import BackfilledInterval
-from headway.decide.scheduling.due_plan import DueRuns, ScheduleStanding
+from headway.decide.scheduling.due_plan import DueRuns, ScheduleState
 from headway.domain.interval import DataInterval
 
 # A DAG is to be planned when its next run is due and may be created, or when what
@@ -149,7 +149,7 @@ LOCK_PLACES = hot("""
 """)
 
 
-STANDING = text("""
+SCHEDULE_STATE = text("""
     SELECT max_active_runs,
            CASE WHEN paused THEN CAST(:now AS timestamptz) ELSE scheduled_since END
                AS scheduled_since,
@@ -170,7 +170,7 @@ class DueDag:
     version_id: int
     planned_version_id: int | None
     watched_since: datetime | None
-    standing: ScheduleStanding
+    standing: ScheduleState
 
 
 def lock_due(
@@ -178,7 +178,7 @@ def lock_due(
     now: datetime,
     limit: int,
     unreadable: Collection[int] = (),
-    choice: Choice[str] = ANY_DAG,
+    choice: KeyFilter[str] = ANY_DAG,
 ) -> list[DueDag]:
     """Lock DAGs that need a run created or planned, the longest overdue and the latest in turn.
 
@@ -197,19 +197,19 @@ def lock_due(
     return due
 
 
-def standing(conn: Connection, dag_id: str, now: datetime) -> ScheduleStanding:
+def schedule_state(conn: Connection, dag_id: str, now: datetime) -> ScheduleState:
     """Return how a DAG stands: one that is paused, as if it were unpaused at `now`."""
-    dag = conn.execute(STANDING, {"dag_id": dag_id, "now": now}).one()
+    dag = conn.execute(SCHEDULE_STATE, {"dag_id": dag_id, "now": now}).one()
     return _standing(dag, conn.execute(SCHEDULED, {"dag_ids": [dag_id]}).one())
 
 
-def _standing(dag: Row[Any], row: Row[Any]) -> ScheduleStanding:
+def _standing(dag: Row[Any], row: Row[Any]) -> ScheduleState:
     last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
     since = dag.scheduled_since
     if row.watched_since not in {None, dag.watched_since}:  # there was a break since the last look
         since = max(since, row.watched_since)
     taken = [_taken(*it) for it in row.taken]
-    return ScheduleStanding(last, since, row.unfinished, dag.max_active_runs, taken)
+    return ScheduleState(last, since, row.unfinished, dag.max_active_runs, taken)
 
 
 def _taken(date: str, start: str, end: str, partitions: bool) -> BackfilledInterval:

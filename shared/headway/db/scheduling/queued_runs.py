@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
-from headway.db.scheduling.scope import ANY_DAG, Choice, Scope
+from headway.db.scheduling.scope import ANY_DAG, KeyFilter, Scope
 from headway.decide.scheduling.start import QueuedRun
 from headway.domain.states import RunType
 
@@ -256,7 +256,7 @@ class Startable(NamedTuple):
 
 
 def lock_starting(
-    conn: Connection, now: datetime, limit: int, scope: Scope, choice: Choice[str] = ANY_DAG
+    conn: Connection, now: datetime, limit: int, scope: Scope, choice: KeyFilter[str] = ANY_DAG
 ) -> dict[str, int]:
     """Lock DAGs that have a queued run in scope and room for it; return their max_active_runs."""
     parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}

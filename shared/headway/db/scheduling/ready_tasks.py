@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
 from headway.db.scheduling.pools import LockedPool
-from headway.db.scheduling.scope import ANY_DAG, Choice
+from headway.db.scheduling.scope import ANY_DAG, KeyFilter
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 
 LOOK: Final = 2000
@@ -244,7 +244,7 @@ def pick(
     pool: LockedPool,
     free: Mapping[Budget, int],
     limit: int,
-    choice: Choice[str] = ANY_DAG,
+    choice: KeyFilter[str] = ANY_DAG,
     spent: Collection[int] = (),
 ) -> list[ReadyTask]:
     """Lock the tasks of a pool that come next and may fit, in their queue order.

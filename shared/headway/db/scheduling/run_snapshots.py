@@ -7,8 +7,8 @@ from typing import TypeAlias
 from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
-from headway.db.scheduling.scope import ANY_RUN, Choice, Scope
-from headway.decide.scheduling.settle import TaskStanding, Undecided
+from headway.db.scheduling.scope import ANY_RUN, KeyFilter, Scope
+from headway.decide.scheduling.settle import TaskCounts, Undecided
 from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
 
@@ -111,7 +111,7 @@ class WokenRun:
 class RunSnapshot:
     """How all tasks of a run stand, and which of them others chose not to run."""
 
-    tasks: dict[str, TaskStanding] = field(default_factory=dict)
+    tasks: dict[str, TaskCounts] = field(default_factory=dict)
     skips: set[str] = field(default_factory=set)
 
 
@@ -124,7 +124,7 @@ def lock_woken(
     limit: int,
     scope: Scope,
     unreadable: Collection[int] = (),
-    choice: Choice[int] = ANY_RUN,
+    choice: KeyFilter[int] = ANY_RUN,
 ) -> list[WokenRun]:
     """Lock runs in scope in which something has changed, the oldest first.
 
@@ -157,7 +157,7 @@ def whole(conn: Connection, runs: Sequence[int]) -> dict[int, RunSnapshot]:
         states[TaskState(row.state)] = row.instances
         if row.undecided or row.task_id not in run.tasks:
             placeholder = bool(row.undecided) and row.first_index < 0
-            run.tasks[row.task_id] = TaskStanding(states, row.undecided or (), placeholder)
+            run.tasks[row.task_id] = TaskCounts(states, row.undecided or (), placeholder)
     return found
 
 

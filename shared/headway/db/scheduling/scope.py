@@ -52,7 +52,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Generic[K]):
+class KeyFilter(Generic[K]):
     """By their keys: these `only`, when any are named, and none of those set `aside`."""
 
     only: Collection[K] | None = None
@@ -64,7 +64,7 @@ class Choice(Generic[K]):
         return {"only": only, "aside": list(self.aside)}
 
 
-ANY_DAG: Final[Choice[str]] = Choice()
+ANY_DAG: Final[KeyFilter[str]] = KeyFilter()
 
 
-ANY_RUN: Final[Choice[int]] = Choice()
+ANY_RUN: Final[KeyFilter[int]] = KeyFilter()

@@ -13,7 +13,7 @@ from headway.domain.states import Outcome, Phase, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptSituation:
+class AttemptSnapshot:
     """A task instance and its last attempt, if it has one.
 
     `worker` is the process that has the attempt, if that has not ended; `workers` are those
@@ -35,7 +35,7 @@ class AttemptSituation:
     now: datetime
 
 
-def explain_attempt(it: AttemptSituation) -> Explanation:
+def explain_attempt(it: AttemptSnapshot) -> Explanation:
     """Say what a task instance that was queued once does now."""
     match it.task.state:
         case TaskState.QUEUED:
@@ -50,12 +50,12 @@ def explain_attempt(it: AttemptSituation) -> Explanation:
     return _ended(it)
 
 
-def _queued(it: AttemptSituation) -> Explanation:
+def _queued(it: AttemptSnapshot) -> Explanation:
     queued = single(_held_in_queue(it), lambda: _claimed_next(it))
     return replace(queued, facts=(*_minded(it), *queued.facts))
 
 
-def _minded(it: AttemptSituation) -> Iterator[str]:
+def _minded(it: AttemptSnapshot) -> Iterator[str]:
     if it.attempt is None or it.attempt.left is None:
         return
     left = f"An attempt before it was lost, and has left {it.attempt.left} on its cluster"
@@ -68,7 +68,7 @@ def _minded(it: AttemptSituation) -> Iterator[str]:
         )
 
 
-def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
+def _held_in_queue(it: AttemptSnapshot) -> Iterator[Explanation]:
     queue, workers = it.task.queue, [them for them in alive(it.workers) if not them.draining]
     start = f"`HEADWAY_WORKER_QUEUES={queue} headway worker`"
     if not workers:
@@ -105,7 +105,7 @@ def _held_in_queue(it: AttemptSituation) -> Iterator[Explanation]:
         )
 
 
-def _revoked(it: AttemptSituation) -> Iterator[str]:
+def _revoked(it: AttemptSnapshot) -> Iterator[str]:
     if it.revoked_at is not None and (it.attempt is None or it.attempt.left is None):
         yield (
             "Unclaimed, it goes back into the queue of its pool at "
@@ -113,7 +113,7 @@ def _revoked(it: AttemptSituation) -> Iterator[str]:
         )
 
 
-def _claimed_next(it: AttemptSituation) -> Explanation:
+def _claimed_next(it: AttemptSnapshot) -> Explanation:
     facts = tuple(
         f"{them.name} has {them.slots - them.busy:,} of {counted(them.slots, 'slot')} free, and "
         f"was heard of {lasting(them.silent)} ago."
@@ -131,7 +131,7 @@ def _claimed_next(it: AttemptSituation) -> Explanation:
     )
 
 
-def _running(it: AttemptSituation) -> Explanation:
+def _running(it: AttemptSnapshot) -> Explanation:
     attempt = it.attempt
     assert attempt is not None
     since = timed(attempt.started_at or attempt.queued_at, it.now)
@@ -149,7 +149,7 @@ def _running(it: AttemptSituation) -> Explanation:
     )
 
 
-def _stopping(it: AttemptSituation) -> Explanation:
+def _stopping(it: AttemptSnapshot) -> Explanation:
     attempt = it.attempt
     assert attempt is not None
     by = f" by {_told(it.event, it.now)}" if it.event is not None else ""
@@ -164,13 +164,13 @@ def _stopping(it: AttemptSituation) -> Explanation:
     )
 
 
-def _becomes(it: AttemptSituation) -> str:
+def _becomes(it: AttemptSnapshot) -> str:
     assert it.attempt is not None
     assert it.attempt.stop_to is not None
     return {TaskState.NONE: "decided anew"}.get(it.attempt.stop_to, str(it.attempt.stop_to))
 
 
-def _lease(it: AttemptSituation, attempt: AttemptRow) -> Iterator[str]:
+def _lease(it: AttemptSnapshot, attempt: AttemptRow) -> Iterator[str]:
     if attempt.lease_until is not None:
         over = attempt.lease_until < it.now
         tense = "ran out, unrenewed," if over else "runs out, unless it renews it,"
@@ -178,7 +178,7 @@ def _lease(it: AttemptSituation, attempt: AttemptRow) -> Iterator[str]:
         yield f"The worker's lease {tense} at {timed(attempt.lease_until, it.now)}.{lost}"
 
 
-def _retry(it: AttemptSituation) -> Explanation:
+def _retry(it: AttemptSnapshot) -> Explanation:
     assert it.task.retry_at is not None
     lost = it.attempt is not None and it.attempt.outcome is Outcome.LOST
     what = "was lost with its worker" if lost else "failed"
@@ -195,12 +195,12 @@ def _retry(it: AttemptSituation) -> Explanation:
     return single(_nobody_schedules(it) if over else (), lambda: again)
 
 
-def _nobody_schedules(it: AttemptSituation) -> Iterator[Explanation]:
+def _nobody_schedules(it: AttemptSnapshot) -> Iterator[Explanation]:
     if not alive(it.schedulers):
         yield no_scheduler(it.schedulers)
 
 
-def _deferred(it: AttemptSituation) -> Explanation:
+def _deferred(it: AttemptSnapshot) -> Explanation:
     return Explanation(
         reason=Reason.DEFERRED,
         sentence=f"Attempt {it.task.attempt} has deferred itself, and waits for what it asked for.",
@@ -208,7 +208,7 @@ def _deferred(it: AttemptSituation) -> Explanation:
     )
 
 
-def _ended(it: AttemptSituation) -> Explanation:
+def _ended(it: AttemptSnapshot) -> Explanation:
     task, attempt = it.task, it.attempt
     at = "" if task.ended_at is None else f" at {timed(task.ended_at, it.now)}"
     facts = []
@@ -230,7 +230,7 @@ def _ended(it: AttemptSituation) -> Explanation:
     )
 
 
-def _error(it: AttemptSituation) -> Iterator[str]:
+def _error(it: AttemptSnapshot) -> Iterator[str]:
     if it.attempt is not None and it.attempt.error:
         yield gist(it.attempt.error)
 
@@ -240,9 +240,9 @@ def _told(event: EventRow, now: datetime) -> str:
     return f"{event.actor} ({event.action}, {timed(event.at, now)}{said})"
 
 
-def _clear(it: AttemptSituation) -> str:
+def _clear(it: AttemptSnapshot) -> str:
     return command("tasks", "clear", *_names(it), "--yes")
 
 
-def _names(it: AttemptSituation) -> tuple[str, str, str]:
+def _names(it: AttemptSnapshot) -> tuple[str, str, str]:
     return it.run.dag_id, it.run.run_id, it.task.task_id

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from headway.decide.scheduling.settle import RunStanding
+from headway.decide.scheduling.settle import RunCounts
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.states import TaskState
 
@@ -12,7 +12,7 @@ _FOLLOWING: Final = frozenset({TaskState.UPSTREAM_FAILED, TaskState.SKIPPED})
 
 
 def culprits(
-    standing: RunStanding, choosers: Mapping[str, Sequence[str]], below: TaskSpec
+    standing: RunCounts, choosers: Mapping[str, Sequence[str]], below: TaskSpec
 ) -> list[str]:
     """Return the tasks above one that decided by themselves how they end, or else all direct ones.
 
@@ -33,15 +33,15 @@ def culprits(
     return sorted(found) or list(below.upstream)
 
 
-def _unwell(standing: RunStanding, task_id: str) -> list[str]:
+def _unwell(standing: RunCounts, task_id: str) -> list[str]:
     """Return the upstream tasks of a task that did not succeed."""
     upstream = standing.graph.tasks[task_id].upstream
     return [name for name in upstream if standing.tasks.get(name) and _bad(standing, name)]
 
 
-def _followed(standing: RunStanding, task_id: str) -> bool:
+def _followed(standing: RunCounts, task_id: str) -> bool:
     return _bad(standing, task_id) <= _FOLLOWING and bool(_unwell(standing, task_id))
 
 
-def _bad(standing: RunStanding, task_id: str) -> set[TaskState]:
+def _bad(standing: RunCounts, task_id: str) -> set[TaskState]:
     return standing.tasks[task_id].counts.keys() - _SUCCESS

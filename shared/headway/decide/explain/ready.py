@@ -35,7 +35,7 @@ class WaitingTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadySituation:
+class ReadySnapshot:
     """A scheduled task instance, the budgets that it draws on, and the line that it stands in.
 
     `limits` say how much each budget has in all, `free` what is left of it; the pool is not
@@ -67,12 +67,12 @@ def short_of(task: ReadyTask, free: Mapping[Budget, int]) -> list[Budget]:
     return found
 
 
-def explain_ready(it: ReadySituation) -> Explanation:
+def explain_ready(it: ReadySnapshot) -> Explanation:
     """Say why a scheduled task instance is not queued."""
     return single(_held(it), lambda: _next_in_line(it))
 
 
-def _held(it: ReadySituation) -> Iterator[Explanation]:
+def _held(it: ReadySnapshot) -> Iterator[Explanation]:
     if not alive(it.schedulers):
         yield no_scheduler(it.schedulers)
     if it.dag.paused:
@@ -88,7 +88,7 @@ def _held(it: ReadySituation) -> Iterator[Explanation]:
         yield _SAY[budget.limit](it, budget)
 
 
-def _next_in_line(it: ReadySituation) -> Explanation:
+def _next_in_line(it: ReadySnapshot) -> Explanation:
     """Say that it fits: whether those before it in the queue order leave it enough."""
     admission = admit([*(each.task for each in it.ahead), it.task], it.free)
     budget = admission.refused.get(it.task.id)
@@ -134,7 +134,7 @@ def _whose(budget: Budget) -> str:
     }[budget.limit]
 
 
-def _pool(it: ReadySituation, budget: Budget) -> Explanation:
+def _pool(it: ReadySnapshot, budget: Budget) -> Explanation:
     name, slots = it.task.pool, it.task.pool_slots
     if budget not in it.limits:
         return Explanation(
@@ -163,7 +163,7 @@ def _pool(it: ReadySituation, budget: Budget) -> Explanation:
     )
 
 
-def _queue(it: ReadySituation, budget: Budget) -> Explanation:
+def _queue(it: ReadySnapshot, budget: Budget) -> Explanation:
     queue = it.task.queue
     if budget not in it.limits:
         draining = [them.name for them in it.draining]
@@ -187,7 +187,7 @@ def _queue(it: ReadySituation, budget: Budget) -> Explanation:
     )
 
 
-def _parallelism(it: ReadySituation, budget: Budget) -> Explanation:
+def _parallelism(it: ReadySnapshot, budget: Budget) -> Explanation:
     shares = [f"{them.name} {them.busy:,} of {them.slots:,}" for them in alive(it.schedulers)]
     return Explanation(
         reason=Reason.PARALLELISM,
@@ -200,25 +200,25 @@ def _parallelism(it: ReadySituation, budget: Budget) -> Explanation:
     )
 
 
-def _dag(it: ReadySituation, budget: Budget) -> Explanation:
+def _dag(it: ReadySnapshot, budget: Budget) -> Explanation:
     return _narrow(it, budget, Reason.MAX_ACTIVE_TASKS, f"{it.dag.dag_id} has")
 
 
-def _run(it: ReadySituation, budget: Budget) -> Explanation:
+def _run(it: ReadySnapshot, budget: Budget) -> Explanation:
     return _narrow(it, budget, Reason.MAX_ACTIVE_TASKS_PER_DAGRUN, "Its run has")
 
 
-def _task(it: ReadySituation, budget: Budget) -> Explanation:
+def _task(it: ReadySnapshot, budget: Budget) -> Explanation:
     what = f"{it.task.task_id} has, in all runs of {it.dag.dag_id},"
     return _narrow(it, budget, Reason.MAX_ACTIVE_TIS_PER_DAG, what)
 
 
-def _task_in_run(it: ReadySituation, budget: Budget) -> Explanation:
+def _task_in_run(it: ReadySnapshot, budget: Budget) -> Explanation:
     what = f"{it.task.task_id} has in its run"
     return _narrow(it, budget, Reason.MAX_ACTIVE_TIS_PER_DAGRUN, what)
 
 
-def _narrow(it: ReadySituation, budget: Budget, reason: Reason, what: str) -> Explanation:
+def _narrow(it: ReadySnapshot, budget: Budget, reason: Reason, what: str) -> Explanation:
     most, free = it.limits[budget], it.free.get(budget, 0)
     what_is = "active task" if budget.limit in {Limit.DAG, Limit.RUN} else "active instance"
     higher = f"or a higher {budget.limit} in {it.dag.relative_path}"
@@ -233,7 +233,7 @@ def _narrow(it: ReadySituation, budget: Budget, reason: Reason, what: str) -> Ex
     )
 
 
-def _backfill(it: ReadySituation, budget: Budget) -> Explanation:
+def _backfill(it: ReadySnapshot, budget: Budget) -> Explanation:
     most, free = it.limits.get(budget, 0), it.free.get(budget, 0)
     pool, number = budget.owner
     if it.task.pool_slots > most:
@@ -257,7 +257,7 @@ def _backfill(it: ReadySituation, budget: Budget) -> Explanation:
     )
 
 
-def _spare(it: ReadySituation, budget: Budget) -> Explanation:
+def _spare(it: ReadySnapshot, budget: Budget) -> Explanation:
     return Explanation(
         reason=Reason.IDLE_SLOTS,
         sentence=f"It is of a backfill, which takes slots of workers that are idle, and the queue "
@@ -269,7 +269,7 @@ def _spare(it: ReadySituation, budget: Budget) -> Explanation:
     )
 
 
-def _ends(it: ReadySituation, budget: Budget) -> str:
+def _ends(it: ReadySnapshot, budget: Budget) -> str:
     many = 1 - it.free.get(budget, 0)
     return "The end of one of these" if many == 1 else f"The end of {many:,} of these"
 

@@ -15,7 +15,7 @@ START_A_PARSER = "Start one: `headway parser`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedSituation:
+class QueuedSnapshot:
     """A queued run, and its lane: its backfill, or, outside of any, the DAG's own runs.
 
     `active` of the lane's `most` runs are running, of which `active_runs` are the first.
@@ -38,7 +38,7 @@ class QueuedSituation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MissingSituation:
+class MissingSnapshot:
     """A run of the schedule that is not there yet: that about the interval from `start` on.
 
     `unfinished` runs of the schedule have not ended, of which `unfinished_runs` are the first.
@@ -54,7 +54,7 @@ class MissingSituation:
     remarks: Sequence[str] = ()
 
 
-def explain_queued(it: QueuedSituation) -> Explanation:
+def explain_queued(it: QueuedSnapshot) -> Explanation:
     """Say why a queued run has not started."""
     place = QueuePlace(f"queued runs of {_lane(it)}", it.nth, it.waiting)
     starts = Explanation(
@@ -67,7 +67,7 @@ def explain_queued(it: QueuedSituation) -> Explanation:
     return single(_held_queued(it, place), lambda: starts)
 
 
-def explain_missing(it: MissingSituation) -> Explanation:
+def explain_missing(it: MissingSnapshot) -> Explanation:
     """Say why a run of the schedule has not been created."""
     due, again = it.dag.next_run_after, it.dag.asked_again_at
     created = Explanation(
@@ -136,7 +136,7 @@ def reserved(run: RunRow, job: ProcessRow | None) -> Explanation:
     )
 
 
-def _held_queued(it: QueuedSituation, place: QueuePlace) -> Iterator[Explanation]:
+def _held_queued(it: QueuedSnapshot, place: QueuePlace) -> Iterator[Explanation]:
     dag = it.dag.dag_id
     if not it.dag.active:
         yield _gone(it.dag, "starts no runs")
@@ -159,7 +159,7 @@ def _held_queued(it: QueuedSituation, place: QueuePlace) -> Iterator[Explanation
         yield reserved(it.run, it.job)
 
 
-def _awaits_parse(it: QueuedSituation) -> Explanation:
+def _awaits_parse(it: QueuedSnapshot) -> Explanation:
     asked, parsers = it.run.parse_asked_at, alive(it.parsers)
     if asked is None:
         when = "for which it is asked when the run is to start"
@@ -175,7 +175,7 @@ def _awaits_parse(it: QueuedSituation) -> Explanation:
     )
 
 
-def _lane_full(it: QueuedSituation, place: QueuePlace) -> Explanation:
+def _lane_full(it: QueuedSnapshot, place: QueuePlace) -> Explanation:
     backfill = it.run.backfill_id is not None
     if it.most < 1 and backfill:
         return Explanation(
@@ -205,7 +205,7 @@ def _lane_full(it: QueuedSituation, place: QueuePlace) -> Explanation:
     )
 
 
-def _held_missing(it: MissingSituation) -> Iterator[Explanation]:
+def _held_missing(it: MissingSnapshot) -> Iterator[Explanation]:
     dag = it.dag
     if not dag.active:
         yield _gone(dag, "gets no runs")
@@ -227,7 +227,7 @@ def _held_missing(it: MissingSituation) -> Iterator[Explanation]:
         yield no_scheduler([them for them in it.schedulers if them.kind == "scheduler"])
 
 
-def _no_room(it: MissingSituation) -> Explanation:
+def _no_room(it: MissingSnapshot) -> Explanation:
     dag, unfinished = it.dag, counted(it.unfinished, "unfinished run")
     allowed = f"its max_active_runs allows {dag.max_active_runs:,}"
     change = "The end of one of these runs, or a higher max_active_runs in "
@@ -243,12 +243,12 @@ def _no_room(it: MissingSituation) -> Explanation:
     )
 
 
-def _is_early(it: MissingSituation) -> bool:
+def _is_early(it: MissingSnapshot) -> bool:
     due = it.dag.next_run_after
     return it.dag.planned and due is not None and (due > it.now or it.start > it.now)
 
 
-def _not_due(it: MissingSituation) -> Explanation:
+def _not_due(it: MissingSnapshot) -> Explanation:
     dag, due, following = it.dag, it.dag.next_run_after, it.dag.next_interval_start
     assert due is not None
     absent = "There is no such run yet"
@@ -294,6 +294,6 @@ def clocks_that_differ(processes: Sequence[ProcessRow]) -> Iterator[str]:
             yield f"The clock of {process.name} is {described(process.clock_skew or 0.0)}."
 
 
-def _lane(it: QueuedSituation) -> str:
+def _lane(it: QueuedSnapshot) -> str:
     backfill = it.run.backfill_id
     return it.dag.dag_id if backfill is None else f"backfill {backfill}"

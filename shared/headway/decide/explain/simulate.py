@@ -36,7 +36,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QueueOrder:
     """Who waits, in order, with the budgets: how much each has in all, and what of it is taken.
 
     `schedulers` are those that are alive.
@@ -82,7 +82,7 @@ class Simulation:
         return [each for each in self.waiting if each.task.id in ids]
 
 
-def simulate(line: Line, changes: Changes) -> Simulation:
+def simulate(line: QueueOrder, changes: Changes) -> Simulation:
     """Admit who waits twice: under the limits in force, and under the changed ones.
 
     It is what all schedulers together would do, in as many passes as it takes.
@@ -94,7 +94,9 @@ def simulate(line: Line, changes: Changes) -> Simulation:
     )
 
 
-def _free(line: Line, changed: Mapping[Budget, int], parallelism: int | None) -> dict[Budget, int]:
+def _free(
+    line: QueueOrder, changed: Mapping[Budget, int], parallelism: int | None
+) -> dict[Budget, int]:
     limits = {**line.limits, **changed}
     free = {budget: limit - line.taken.get(budget, 0) for budget, limit in limits.items()}
     free[_SCHEDULERS] = sum(

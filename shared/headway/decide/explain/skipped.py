@@ -23,7 +23,7 @@ _WHY: Final[Mapping[SkipReason, str]] = {
 }
 
 
-def explain_passed(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> Explanation:
+def explain_skipped(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> Explanation:
     """Say why there is no such run, and never will be by itself.
 
     `asked` is the interval that was asked for, None if the schedule has no such interval now, or

@@ -31,7 +31,7 @@ class WaitingInPool:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolStanding:
+class PoolStatus:
     """A pool: its slots, and how many of them attempts and deferred tasks have."""
 
     name: str
@@ -47,7 +47,7 @@ class PoolStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueStanding:
+class QueueStatus:
     """A queue: the slots of workers that serve it, its queued attempts, the wait of the oldest."""
 
     name: str
@@ -83,14 +83,14 @@ class Status:
 
     processes: Sequence[ProcessRow]
     waiting: Sequence[WaitingInPool]
-    pools: Sequence[PoolStanding]
-    queues: Sequence[QueueStanding]
+    pools: Sequence[PoolStatus]
+    queues: Sequence[QueueStatus]
     backlog: OpenWork
     trouble: Trouble
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceStanding:
+class ServiceStatus:
     """The processes of a kind: how many are alive, silent or draining; slots, and what they do.
 
     `heartbeat` is the age in seconds of the oldest last heartbeat among those that are alive.
@@ -131,15 +131,15 @@ class Problem:
     remedy: str
 
 
-def services(status: Status) -> list[ServiceStanding]:
+def services(status: Status) -> list[ServiceStatus]:
     """Return how the services stand, those that every installation needs first."""
     kinds = [*NEEDED, *sorted({it.kind for it in status.processes} - NEEDED.keys())]
     return [_service(kind, [it for it in status.processes if it.kind == kind]) for kind in kinds]
 
 
-def _service(kind: str, processes: Sequence[ProcessRow]) -> ServiceStanding:
+def _service(kind: str, processes: Sequence[ProcessRow]) -> ServiceStatus:
     live = [it for it in processes if it.alive]
-    return ServiceStanding(
+    return ServiceStatus(
         kind=kind,
         alive=len(live),
         silent=len(processes) - len(live),

@@ -10,7 +10,7 @@ from headway.decide.explain.run import no_scheduler, reserved
 from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow, alive
 from headway.decide.explain.wording import command, counted, listed
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, Settlement, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, Settlement, TaskCounts, settle
 from headway.domain.dag.mapping import described
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule, Verdict, judge
@@ -31,7 +31,7 @@ _WORST_FIRST: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndecidedSituation:
+class UndecidedSnapshot:
     """A task instance without a decision, or one that ended without having run.
 
     `above` are the first instances of its upstream tasks, those that have not ended before
@@ -42,7 +42,7 @@ class UndecidedSituation:
 
     run: RunRow
     task: TaskRow
-    standing: RunStanding
+    standing: RunCounts
     most: int
     above: Sequence[Holder]
     before: RunRow | None
@@ -58,7 +58,7 @@ class UndecidedSituation:
         return self.standing.graph.tasks[self.task.task_id]
 
 
-def explain_undecided(it: UndecidedSituation) -> Explanation:
+def explain_undecided(it: UndecidedSnapshot) -> Explanation:
     """Say why a task instance of a running run is undecided: `settle` tells whether it is."""
     settlement = settle(it.standing, it.most)
     tally = settlement.waiting.get(it.task.id)
@@ -77,13 +77,13 @@ def explain_undecided(it: UndecidedSituation) -> Explanation:
     return found
 
 
-def explain_not_run(it: UndecidedSituation) -> Explanation | None:
+def explain_not_run(it: UndecidedSnapshot) -> Explanation | None:
     """Say why an instance ended without having run: what `settle` decides if it is asked again.
 
     None when it decides otherwise: somebody has moved the instance, or what it waited for.
     """
     mapped = bool(it.spec.mapped_over) and it.task.map_index < 0
-    alone = TaskStanding({TaskState.NONE: 1}, (it.task.id,), placeholder=mapped)
+    alone = TaskCounts({TaskState.NONE: 1}, (it.task.id,), placeholder=mapped)
     tasks = {**it.standing.tasks, it.task.task_id: alone}
     standing = replace(it.standing, tasks=tasks)
     settlement = settle(standing, it.most)
@@ -92,7 +92,7 @@ def explain_not_run(it: UndecidedSituation) -> Explanation | None:
     return _ends(replace(it, standing=standing), it.task.state, settlement, ended=True)
 
 
-def waited_for(it: UndecidedSituation) -> list[str]:
+def waited_for(it: UndecidedSnapshot) -> list[str]:
     """Return the tasks that it waits for in the end: those above that wait for no upstream."""
     waiting = set(settle(it.standing, it.most).waiting)
     found: list[str] = []
@@ -107,7 +107,7 @@ def waited_for(it: UndecidedSituation) -> list[str]:
     return found
 
 
-def _waits_for_upstream(it: UndecidedSituation, tally: Tally) -> Explanation:
+def _waits_for_upstream(it: UndecidedSnapshot, tally: Tally) -> Explanation:
     spec, rule = it.spec, it.spec.trigger_rule
     unfinished = [
         _named(task_id, it.standing.tasks[task_id])
@@ -131,7 +131,7 @@ def _waits_for_upstream(it: UndecidedSituation, tally: Tally) -> Explanation:
     )
 
 
-def _waits_for_past(it: UndecidedSituation) -> Explanation:
+def _waits_for_past(it: UndecidedSnapshot) -> Explanation:
     assert it.before is not None
     dag, run, task = it.run.dag_id, it.before.run_id, it.task.task_id
     if it.before.state is RunState.QUEUED:
@@ -157,7 +157,7 @@ def _waits_for_past(it: UndecidedSituation) -> Explanation:
     )
 
 
-def _decided(it: UndecidedSituation, settlement: Settlement) -> Explanation:
+def _decided(it: UndecidedSnapshot, settlement: Settlement) -> Explanation:
     """Say what the next pass decides, or why there is none."""
     instances = settlement.expansions.get(it.task.id)
     for state, ids in settlement.moves.items():
@@ -177,7 +177,7 @@ def _decided(it: UndecidedSituation, settlement: Settlement) -> Explanation:
     return single(_nobody(it), lambda: following)
 
 
-def _nobody(it: UndecidedSituation) -> Iterator[Explanation]:
+def _nobody(it: UndecidedSnapshot) -> Iterator[Explanation]:
     if it.run.lock_id is not None:
         if it.job is None or not alive([it.job]):
             yield reserved(it.run, it.job)
@@ -188,7 +188,7 @@ def _nobody(it: UndecidedSituation) -> Iterator[Explanation]:
 
 
 def _ends(
-    it: UndecidedSituation, state: TaskState, settlement: Settlement, *, ended: bool
+    it: UndecidedSnapshot, state: TaskState, settlement: Settlement, *, ended: bool
 ) -> Explanation:
     """Say why the instance ends in that state without running."""
     task = it.task
@@ -226,7 +226,7 @@ def _ends(
     )
 
 
-def _is_empty(it: UndecidedSituation, state: TaskState) -> bool:
+def _is_empty(it: UndecidedSnapshot, state: TaskState) -> bool:
     """Whether the instance is a placeholder that is skipped although its upstream is well."""
     if state is not TaskState.SKIPPED or not it.spec.mapped_over or it.task.map_index >= 0:
         return False
@@ -237,7 +237,7 @@ def _is_empty(it: UndecidedSituation, state: TaskState) -> bool:
     return it.task.id not in settle(standing, it.most).moves.get(state, ())
 
 
-def _upstream(it: UndecidedSituation) -> list[str]:
+def _upstream(it: UndecidedSnapshot) -> list[str]:
     order = {state: place for place, state in enumerate(_WORST_FIRST)}
     found = [
         (min(order.get(state, len(order)) for state in standing.counts), task_id, standing)
@@ -247,25 +247,25 @@ def _upstream(it: UndecidedSituation) -> list[str]:
     return [_named(task_id, standing) for _, task_id, standing in sorted(found, key=_place)]
 
 
-def _place(found: tuple[int, str, TaskStanding]) -> tuple[int, str]:
+def _place(found: tuple[int, str, TaskCounts]) -> tuple[int, str]:
     return found[:2]
 
 
-def _clear(it: UndecidedSituation, tasks: Sequence[str]) -> str:
+def _clear(it: UndecidedSnapshot, tasks: Sequence[str]) -> str:
     return command("tasks", "clear", it.run.dag_id, it.run.run_id, *tasks, "--yes")
 
 
-def _again(it: UndecidedSituation) -> str:
+def _again(it: UndecidedSnapshot) -> str:
     """Return the command that runs again what the task is expanded over, if that is a task."""
     inputs = [source.task_id for source in it.spec.mapped_over if source.task_id is not None]
     return f": {_clear(it, inputs)}" if inputs else ""
 
 
-def _unfinished(standing: TaskStanding) -> int:
+def _unfinished(standing: TaskCounts) -> int:
     return sum(number for state, number in standing.counts.items() if state not in TERMINAL)
 
 
-def _named(task_id: str, standing: TaskStanding) -> str:
+def _named(task_id: str, standing: TaskCounts) -> str:
     total = sum(standing.counts.values())
     if total == 1:
         (state,) = standing.counts

@@ -17,7 +17,7 @@ from headway.decide.scheduling.due_plan import (
     DueRuns,
     RunPlan,
     ScheduleRules,
-    ScheduleStanding,
+    ScheduleState,
     SkippedInterval,
 )
 from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
@@ -55,7 +55,7 @@ _NEED_NO_START: Final = frozenset({Catchup.NONE, Catchup.LATEST})
 
 
 def due(
-    timetable: Timetable, dag: ScheduleStanding, rules: ScheduleRules, now: datetime, at_most: int
+    timetable: Timetable, dag: ScheduleState, rules: ScheduleRules, now: datetime, at_most: int
 ) -> DueRuns:
     """Decide what becomes of the runs that are due at `now`; at most so many are created.
 
@@ -96,7 +96,7 @@ def _has_ended(timetable: Timetable, rules: ScheduleRules, now: datetime) -> boo
     return rules.latest is not None and rules.latest < now
 
 
-def _horizon(schedule: "_Schedule", dag: ScheduleStanding) -> tuple[datetime | None, SkipReason]:
+def _horizon(schedule: "_Schedule", dag: ScheduleState) -> tuple[datetime | None, SkipReason]:
     """Return until when what fell due is left out, if anything is, and why."""
     rules = schedule.rules
     if rules.catchup is Catchup.NONE:
@@ -178,7 +178,7 @@ class _Schedule:
         return SkippedInterval(start, gone, reason)
 
     def missed(
-        self, first: DagRunInfo, dag: ScheduleStanding, ahead: BackfilledIntervals
+        self, first: DagRunInfo, dag: ScheduleState, ahead: BackfilledIntervals
     ) -> Iterator[DagRunInfo]:
         """Yield the missed runs from `first` on, as far as no other run lies between."""
         following: DagRunInfo | None = first
@@ -211,7 +211,7 @@ def _place(info: DagRunInfo) -> tuple[datetime, datetime, datetime]:
 
 
 def expected(
-    timetable: Timetable, dag: ScheduleStanding, rules: ScheduleRules, now: datetime, most: int
+    timetable: Timetable, dag: ScheduleState, rules: ScheduleRules, now: datetime, most: int
 ) -> Iterator[DagRunInfo]:
     """Return the runs of a schedule that are due at `now`, `most` at most, and those to come.
 

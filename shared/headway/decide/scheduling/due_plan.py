@@ -39,7 +39,7 @@ class ScheduleRules:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleStanding:
+class ScheduleState:
     """How a DAG stands.
 
     `last` is the interval of its schedule that was dealt with last; `taken` are the runs of
@@ -89,7 +89,7 @@ class RunPlan:
 
     def __init__(
         self,
-        dag: ScheduleStanding,
+        dag: ScheduleState,
         rules: ScheduleRules,
         at_most: int,
         passed: list[SkippedInterval],

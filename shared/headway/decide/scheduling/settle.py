@@ -29,7 +29,7 @@ _BECOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class TaskStanding:
+class TaskCounts:
     """How the instances of one task stand: how many in which state, and which are undecided.
 
     `placeholder` tells that the one undecided instance has no map index: that of a mapped
@@ -42,7 +42,7 @@ class TaskStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class RunStanding:
+class RunCounts:
     """How a run stands.
 
     `skips` are the tasks that others chose not to run.  `past` tells in which states the
@@ -54,7 +54,7 @@ class RunStanding:
 
     run_id: int
     graph: DagGraph
-    tasks: Mapping[str, TaskStanding]
+    tasks: Mapping[str, TaskCounts]
     skips: Collection[str] = ()
     past: Mapping[str, Collection[TaskState]] | None = None
     lengths: Lengths = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Settlement:
 class _RunTally:
     """A whole look while it is taken."""
 
-    run: RunStanding
+    run: RunCounts
     most: int
     counts: dict[str, dict[TaskState, int]]
     moves: dict[TaskState, list[int]] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class _RunTally:
     waiting: dict[int, Tally] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
-    def decide(self, task: TaskSpec, standing: TaskStanding) -> None:
+    def decide(self, task: TaskSpec, standing: TaskCounts) -> None:
         """Decide for the undecided instances of a task, or enter that they wait."""
         tally = _tally(task, self.counts, self.run.graph.setups)
         state = self._state(task, tally)
@@ -111,7 +111,7 @@ class _RunTally:
         counts.pop(TaskState.NONE)
         counts[state] = counts.get(state, 0) + instances
 
-    def remove(self, task_id: str, standing: TaskStanding) -> None:
+    def remove(self, task_id: str, standing: TaskCounts) -> None:
         """Remove what is undecided of a task that the run's version does not have."""
         instances = len(standing.undecided)
         self.moves.setdefault(TaskState.REMOVED, []).extend(standing.undecided)
@@ -157,7 +157,7 @@ class _RunTally:
         return (TaskState.SCHEDULED, instances) if instances else (TaskState.SKIPPED, 1)
 
 
-def settle(run: RunStanding, most: int = MAX_MAP_LENGTH) -> Settlement:
+def settle(run: RunCounts, most: int = MAX_MAP_LENGTH) -> Settlement:
     """Look at a run as a whole: decide for every undecided task, in topological order.
 
     A task that is skipped or fails for its upstream is taken into account at once
@@ -189,7 +189,7 @@ def settle(run: RunStanding, most: int = MAX_MAP_LENGTH) -> Settlement:
     )
 
 
-def _counts_suffice(run: RunStanding) -> bool:
+def _counts_suffice(run: RunCounts) -> bool:
     """Whether `advance` may do the next look; it knows nothing of single mapped instances."""
     return (
         run.graph.counts_suffice
@@ -231,7 +231,7 @@ def _tally(task: TaskSpec, counts: Mapping[str, Counts], setups: Collection[str]
     )
 
 
-def _run_state(run: RunStanding, counts: Mapping[str, Counts]) -> RunState:
+def _run_state(run: RunCounts, counts: Mapping[str, Counts]) -> RunState:
     if run.end_as is not None:
         return run.end_as
     failed = any(_FAILED & counts.get(task_id, {}).keys() for task_id in run.graph.leaves)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from headway.decide.scheduling.graph import DagGraph, starts
 from headway.decide.scheduling.settle import (
     Lengths,
-    RunStanding,
+    RunCounts,
     Settlement,
-    TaskStanding,
+    TaskCounts,
     Undecided,
     advance,
     arrivals,
@@ -103,10 +103,10 @@ class PaperRun:
         ended = sum(number for counts in self._facts.values() for number in counts.values())
         return advance(self.graph, arrived, undecided, unfinished - ended)
 
-    def _standing(self) -> RunStanding:
+    def _standing(self) -> RunCounts:
         tasks = {task: _standing(its) for task, its in self._by_task()}
         skips = {skipped for it in self._instances.values() for skipped in it.skips}
-        return RunStanding(1, self.graph, tasks, skips, lengths=self.lengths)
+        return RunCounts(1, self.graph, tasks, skips, lengths=self.lengths)
 
     def _by_task(self) -> Iterator[tuple[str, list[PaperInstance]]]:
         for task in self.graph.dag.tasks:
@@ -142,10 +142,10 @@ def left_in(run: PaperRun) -> int:
     return sum(it.state not in TERMINAL for it in run.instances())
 
 
-def _standing(instances: Sequence[PaperInstance]) -> TaskStanding:
+def _standing(instances: Sequence[PaperInstance]) -> TaskCounts:
     counts: dict[TaskState, int] = {}
     for it in instances:
         counts[it.state] = counts.get(it.state, 0) + 1
     undecided = [it for it in instances if it.state is TaskState.NONE]
     placeholder = bool(undecided) and undecided[0].map_index < 0
-    return TaskStanding(counts, [it.id for it in undecided], placeholder)
+    return TaskCounts(counts, [it.id for it in undecided], placeholder)

@@ -65,7 +65,7 @@ def tenant(server: ThrowawayPostgres, name: str, power: str = "") -> str:
 
 def standings(url: str) -> Mapping[Login, roles.RoleStatus]:
     with engine_of(url) as engine, engine.connect() as conn:
-        return {it.login: it for it in roles.standings(conn)}
+        return {it.login: it for it in roles.statuses(conn)}
 
 
 def log_in(url: str, login: Login, password: str) -> bool:
@@ -165,7 +165,7 @@ def test_an_owner_who_may_not_make_roles_is_told_what_is_missing(
     assert "CREATE ROLE headway_parser LOGIN; CREATE ROLE headway_readonly LOGIN;" in record.message
     with engine_of(url) as engine, engine.connect() as conn:
         assert guards.outdated(conn) == []
-        assert not any(it.present for it in roles.standings(conn))
+        assert not any(it.present for it in roles.statuses(conn))
 
 
 def test_roles_that_an_administrator_made_get_their_grants(
@@ -180,7 +180,7 @@ def test_roles_that_an_administrator_made_get_their_grants(
 
     with engine_of(url) as engine, engine.connect() as conn:
         assert grants.installed(conn) == grants.expected()
-        assert {it.has_password for it in roles.standings(conn)} == {None}
+        assert {it.has_password for it in roles.statuses(conn)} == {None}
     assert log_in(url, Login.USER, "of-the-administrator")
     told = [record.message for record in caplog.records]
     assert [message for message in told if "The password of the role headway_user" in message]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.decide.explain.attempt import AttemptSituation, explain_attempt
+from headway.decide.explain.attempt import AttemptSnapshot, explain_attempt
 from headway.decide.explain.explanation import QueuePlace, Reason
 from headway.decide.explain.snapshot import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow
 from headway.domain.states import Outcome, Phase, RunState, TaskState
@@ -64,9 +64,7 @@ EVENT = EventRow(at=NOW - SECOND, actor="user:ann", action="task.mark", reason="
 def told(state: str, attempt: AttemptRow | None = ATTEMPT, **others: Any) -> tuple[Any, ...]:
     """Return the reason, what is said, what changes it, and the facts."""
     task = replace(TASK, state=TaskState(state))
-    found = explain_attempt(
-        AttemptSituation(run=RUN, task=task, attempt=attempt, now=NOW, **others)
-    )
+    found = explain_attempt(AttemptSnapshot(run=RUN, task=task, attempt=attempt, now=NOW, **others))
     return found.reason, found.sentence, found.change, found.facts
 
 
@@ -161,7 +159,7 @@ def test_a_task_that_is_tried_again() -> None:
 @pytest.mark.parametrize(("seconds", "reason"), [(1, Reason.RETRY), (0, Reason.NO_SCHEDULER)])
 def test_a_retry_that_is_due_needs_a_scheduler(seconds: int, reason: Reason) -> None:
     task = replace(TASK, state=TaskState.UP_FOR_RETRY, retry_at=NOW + seconds * SECOND)
-    situation = AttemptSituation(run=RUN, task=task, attempt=ATTEMPT, now=NOW)
+    situation = AttemptSnapshot(run=RUN, task=task, attempt=ATTEMPT, now=NOW)
     scheduler = replace(WORKER, kind="scheduler")
 
     assert explain_attempt(situation).reason is reason

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.decide.explain.explanation import QueuePlace, Reason
-from headway.decide.explain.ready import ReadySituation, WaitingTask, explain_ready, short_of
+from headway.decide.explain.ready import ReadySnapshot, WaitingTask, explain_ready, short_of
 from headway.decide.explain.snapshot import DagRow, ProcessRow
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask, admit
 
@@ -52,10 +52,10 @@ REASONS = {
 }
 
 
-def situation(**free: int) -> ReadySituation:
+def situation(**free: int) -> ReadySnapshot:
     """How it stands when these limits have so much left, and all others enough."""
     given = {Limit[name]: left for name, left in free.items()}
-    return ReadySituation(
+    return ReadySnapshot(
         dag=DAG,
         task=TASK,
         limits=dict.fromkeys(BUDGETS, 9),

@@ -8,8 +8,8 @@ import pytest
 
 from headway.decide.explain.explanation import Explanation, Holder, Reason
 from headway.decide.explain.run import (
-    MissingSituation,
-    QueuedSituation,
+    MissingSnapshot,
+    QueuedSnapshot,
     clocks_that_differ,
     explain_missing,
     explain_queued,
@@ -67,7 +67,7 @@ def test_a_holder_is_called_by_its_run_its_task_or_its_instance() -> None:
 
 
 def queued(**changes: Any) -> Explanation:
-    it = QueuedSituation(
+    it = QueuedSnapshot(
         dag=DAG,
         run=RUN,
         most=2,
@@ -85,7 +85,7 @@ def queued(**changes: Any) -> Explanation:
 
 
 def missing(dag: DagRow = DAG, **changes: Any) -> Explanation:
-    it = MissingSituation(
+    it = MissingSnapshot(
         dag=dag,
         start=NOW - 2 * HOUR,
         unfinished=0,

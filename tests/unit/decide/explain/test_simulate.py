@@ -1,5 +1,5 @@
 from headway.decide.explain.ready import WaitingTask
-from headway.decide.explain.simulate import Changes, Line, simulate
+from headway.decide.explain.simulate import Changes, QueueOrder, simulate
 from headway.decide.explain.snapshot import ProcessRow
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 
@@ -17,13 +17,13 @@ def scheduler(slots: int, busy: int = 0) -> ProcessRow:
     )
 
 
-def line(those: list[WaitingTask], *schedulers: ProcessRow, **limits: int) -> Line:
+def line(those: list[WaitingTask], *schedulers: ProcessRow, **limits: int) -> QueueOrder:
     budgets = {
         Budget(Limit.POOL, ("p",)): limits.get("pool", 100),
         Budget(Limit.DAG, ("d",)): limits.get("dag", 100),
         Budget(Limit.QUEUE, ("q",)): limits.get("queue", 100),
     }
-    return Line(those, budgets, {}, schedulers or [scheduler(100)])
+    return QueueOrder(those, budgets, {}, schedulers or [scheduler(100)])
 
 
 def test_more_slots_admit_more() -> None:
@@ -37,7 +37,9 @@ def test_more_slots_admit_more() -> None:
 
 def test_what_is_taken_stays_taken() -> None:
     before = line(waiting(1, 1), pool=3)
-    taken = Line(before.waiting, before.limits, {Budget(Limit.POOL, ("p",)): 3}, before.schedulers)
+    taken = QueueOrder(
+        before.waiting, before.limits, {Budget(Limit.POOL, ("p",)): 3}, before.schedulers
+    )
 
     assert simulate(taken, Changes(pools={"p": 4})).then.task_ids == [1]
     assert simulate(taken, Changes(pools={"p": 1})).then.task_ids == []

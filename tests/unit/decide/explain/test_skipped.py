@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headway.decide.explain.explanation import Reason
-from headway.decide.explain.skipped import explain_passed
+from headway.decide.explain.skipped import explain_skipped
 from headway.decide.explain.snapshot import DagRow, SkippedRow
 from headway.domain.dag.catchup import SkipReason
 from headway.domain.interval import DataInterval
@@ -37,7 +37,7 @@ ASKED = DataInterval(START + DAY, START + 2 * DAY)
 
 @pytest.mark.parametrize("reason", [it for it in SkipReason if it != "rollup"])
 def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
-    found = explain_passed(DAG, replace(ROW, reason=reason), ASKED)
+    found = explain_skipped(DAG, replace(ROW, reason=reason), ASKED)
 
     assert found.reason is Reason.RUN_PASSED
     assert found.sentence.startswith(
@@ -50,7 +50,7 @@ def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
 
 @pytest.mark.parametrize("reason", [it for it in SkipReason if it not in {"rollup", "conflict"}])
 def test_a_backfill_of_the_interval_asked_for_runs_it(reason: SkipReason) -> None:
-    found = explain_passed(DAG, replace(ROW, reason=reason), ASKED)
+    found = explain_skipped(DAG, replace(ROW, reason=reason), ASKED)
 
     assert found.change == (
         "`headway backfill create etl --date 2026-01-02T00:00:00+00:00 --no-wait` "
@@ -59,7 +59,7 @@ def test_a_backfill_of_the_interval_asked_for_runs_it(reason: SkipReason) -> Non
 
 
 def test_beside_a_run_about_a_part_of_that_time_only_a_triggered_run_is_possible() -> None:
-    found = explain_passed(DAG, replace(ROW, reason=SkipReason.CONFLICT), ASKED)
+    found = explain_skipped(DAG, replace(ROW, reason=SkipReason.CONFLICT), ASKED)
 
     assert found.change == (
         "`headway dags trigger etl --interval 2026-01-02T00:00:00Z 2026-01-03T00:00:00Z` "
@@ -68,7 +68,7 @@ def test_beside_a_run_about_a_part_of_that_time_only_a_triggered_run_is_possible
 
 
 def test_of_a_schedule_that_has_no_such_interval_now_all_that_time_is_triggered() -> None:
-    found = explain_passed(DAG, ROW, None)
+    found = explain_skipped(DAG, ROW, None)
 
     assert found.change == (
         "`headway dags trigger etl --interval 2026-01-01T00:00:00Z 2026-01-04T00:00:00Z` "
@@ -77,7 +77,7 @@ def test_of_a_schedule_that_has_no_such_interval_now_all_that_time_is_triggered(
 
 
 def test_what_another_run_covers_needs_nothing() -> None:
-    found = explain_passed(DAG, replace(ROW, run_id="r7"), ASKED)
+    found = explain_skipped(DAG, replace(ROW, run_id="r7"), ASKED)
 
     assert found.reason is Reason.RUN_PASSED
     assert "the run r7 covers its interval with others" in found.sentence
@@ -85,7 +85,7 @@ def test_what_another_run_covers_needs_nothing() -> None:
 
 
 def test_of_a_dag_without_a_file_the_file_is_asked_for_first() -> None:
-    found = explain_passed(replace(DAG, active=False), ROW, None)
+    found = explain_skipped(replace(DAG, active=False), ROW, None)
 
     assert found.sentence.startswith("There is no such run: the intervals from ")
     assert found.change == "No file defines etl any more: put etl.py back, and ask again."

@@ -7,9 +7,9 @@ import pytest
 from headway.decide.explain.snapshot import ProcessRow
 from headway.decide.explain.status import (
     OpenWork,
-    PoolStanding,
+    PoolStatus,
     Problem,
-    QueueStanding,
+    QueueStatus,
     Status,
     Trouble,
     WaitingInPool,
@@ -30,8 +30,8 @@ def process(kind: str, number: int = 1, **more: object) -> ProcessRow:
 WELL = Status(
     processes=[process("scheduler"), process("parser", 2), process("worker", 3)],
     waiting=[WaitingInPool("default_pool", "default", 12, 0, 20.0)],
-    pools=[PoolStanding("default_pool", 16, 3, 1, 0)],
-    queues=[QueueStanding("default", 4, 1, 1.0)],
+    pools=[PoolStatus("default_pool", 16, 3, 1, 0)],
+    queues=[QueueStatus("default", 4, 1, 1.0)],
     backlog=OpenWork(3, 2, 1, 4.0, 2.0),
     trouble=Trouble(0, None, 0, None),
 )
@@ -101,7 +101,7 @@ def test_a_clock_that_is_wrong(skew: float, said: str) -> None:
 def test_tasks_that_wait_for_what_does_not_come(
     waiting: WaitingInPool, what: str, said: str
 ) -> None:
-    pools = [*WELL.pools, PoolStanding("closed", 0, 0, 0, 0)]
+    pools = [*WELL.pools, PoolStatus("closed", 0, 0, 0, 0)]
 
     [problem] = stuck(waiting=[waiting], pools=pools)
 
@@ -110,7 +110,7 @@ def test_tasks_that_wait_for_what_does_not_come(
 
 
 def test_a_queue_whose_workers_have_no_slot_is_served_by_none() -> None:
-    queues = [*WELL.queues, QueueStanding("spark", 0, 0, None)]
+    queues = [*WELL.queues, QueueStatus("spark", 0, 0, None)]
 
     [problem] = stuck(waiting=[WaitingInPool("default_pool", "spark", 3, 0, 1.0)], queues=queues)
 
@@ -124,11 +124,11 @@ def test_tasks_of_paused_dags_wait_for_nobody() -> None:
 @pytest.mark.parametrize(
     ("queue", "what"),
     [
-        (QueueStanding("default", 0, 2, 1.0), "no_worker"),
-        (QueueStanding("default", 4, 2, 301.0), "queue"),
+        (QueueStatus("default", 0, 2, 1.0), "no_worker"),
+        (QueueStatus("default", 4, 2, 301.0), "queue"),
     ],
 )
-def test_attempts_that_no_worker_takes(queue: QueueStanding, what: str) -> None:
+def test_attempts_that_no_worker_takes(queue: QueueStatus, what: str) -> None:
     [problem] = stuck(queues=[queue], waiting=[])
 
     assert (problem.what, problem.name) == (what, "default")

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from headway.decide.explain.explanation import Reason
 from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow
 from headway.decide.explain.undecided import (
-    UndecidedSituation,
+    UndecidedSnapshot,
     explain_not_run,
     explain_undecided,
     waited_for,
 )
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import RunState, TaskState
@@ -67,7 +67,7 @@ def row(number: int, task_id: str, state: str) -> TaskRow:
 
 def situation(
     tasks: tuple[TaskSpec, ...], states: Mapping[str, str], about: str
-) -> UndecidedSituation:
+) -> UndecidedSnapshot:
     """How it stands around a task of a DAG of unmapped tasks; of those left out nothing is."""
     dag = DagSpec(
         dag_id="d",
@@ -78,14 +78,14 @@ def situation(
     )
     numbers = {each.task_id: number for number, each in enumerate(tasks)}
     standing = {
-        task_id: TaskStanding({TaskState(state): 1}, (numbers[task_id],) if state == "none" else ())
+        task_id: TaskCounts({TaskState(state): 1}, (numbers[task_id],) if state == "none" else ())
         for task_id, state in states.items()
     }
-    return UndecidedSituation(
+    return UndecidedSnapshot(
         choosers={},
         run=RUN,
         task=row(numbers[about], about, states[about]),
-        standing=RunStanding(1, DagGraph(dag), standing),
+        standing=RunCounts(1, DagGraph(dag), standing),
         most=100,
         above=(),
         before=None,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headway.decide.scheduling.backfilled import BackfilledInterval
 from headway.decide.scheduling.due import due
-from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, ScheduleStanding
+from headway.decide.scheduling.due_plan import DueRuns, ScheduleRules, ScheduleState
 from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
 from headway.domain.interval import DataInterval
 from headway.testing.time import every_timetable
@@ -116,7 +116,7 @@ class World:
             BackfilledInterval(date, info.data_interval, partitions)
             for date, info in self.backfilled.items()
         ]
-        standing = ScheduleStanding(last, self.since, self.unfinished, 4, taken)
+        standing = ScheduleState(last, self.since, self.unfinished, 4, taken)
         return due(self.timetable, standing, self.rules, self.now, at_most=2)
 
     def _store(self, found: DueRuns) -> None:

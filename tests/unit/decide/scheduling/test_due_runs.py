@@ -12,7 +12,7 @@ from headway.decide.scheduling.due_plan import (
     ANY,
     DueRuns,
     ScheduleRules,
-    ScheduleStanding,
+    ScheduleState,
     SkippedInterval,
 )
 from headway.domain.dag.catchup import Catchup, Overlap, SkipReason
@@ -47,14 +47,14 @@ def rules(catchup: Catchup = Catchup.ALL, **changes: object) -> ScheduleRules:
 TENTH: Final = jan(10)
 
 
-def dag(last: int | None = None, since: datetime = TENTH, **changes: object) -> ScheduleStanding:
+def dag(last: int | None = None, since: datetime = TENTH, **changes: object) -> ScheduleState:
     """Return a DAG whose run about that day was the last one."""
     interval = None if last is None else day(last).data_interval
-    return replace(ScheduleStanding(interval, since), **changes)  # type: ignore[arg-type]
+    return replace(ScheduleState(interval, since), **changes)  # type: ignore[arg-type]
 
 
 def decide(
-    standing: ScheduleStanding,
+    standing: ScheduleState,
     rules: ScheduleRules,
     now: datetime,
     timetable: Timetable = DAILY,
@@ -246,7 +246,7 @@ WEEKLY: Final = DataTimetable("0 0 * * SUN")
 
 def test_what_a_backfill_of_another_schedule_has_a_part_of_is_left_out_with_a_word() -> None:
     """The run about Saturday the 12th has the same date as that about the week from the 6th."""
-    last = ScheduleStanding(DataInterval(jan(1), jan(6)), jan(20), taken=taken(12))
+    last = ScheduleState(DataInterval(jan(1), jan(6)), jan(20), taken=taken(12))
 
     found = due(WEEKLY, last, rules(), jan(20), 100)
 
@@ -473,7 +473,7 @@ def test_a_schedule_that_becomes_finer_goes_on_where_the_old_one_ended() -> None
 
 def test_a_schedule_that_becomes_coarser_leads_over_by_a_shorter_interval() -> None:
     """The last hour ended on the 5th at three; the day from then on is about the rest of it."""
-    last = ScheduleStanding(DataInterval(jan(5, 2), jan(5, 3)), jan(5, 3))
+    last = ScheduleState(DataInterval(jan(5, 2), jan(5, 3)), jan(5, 3))
 
     found = decide(last, rules(), jan(7))
 

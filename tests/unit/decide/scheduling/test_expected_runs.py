@@ -6,7 +6,7 @@ from itertools import islice
 
 from headway.decide.scheduling.backfilled import BackfilledInterval
 from headway.decide.scheduling.due import expected
-from headway.decide.scheduling.due_plan import ScheduleRules, ScheduleStanding
+from headway.decide.scheduling.due_plan import ScheduleRules, ScheduleState
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.interval import DataInterval
 from headway.timetables.base import Timetable
@@ -19,12 +19,12 @@ def jan(day: int) -> datetime:
     return datetime(2013, 1, day, tzinfo=UTC)
 
 
-NEW = ScheduleStanding(last=None, since=jan(5))
+NEW = ScheduleState(last=None, since=jan(5))
 RULES = ScheduleRules(earliest=jan(1), catchup=Catchup.ALL)
 
 
 def days(
-    dag: ScheduleStanding, rules: ScheduleRules, number: int, timetable: Timetable | None = None
+    dag: ScheduleState, rules: ScheduleRules, number: int, timetable: Timetable | None = None
 ) -> list[tuple[int, int]]:
     found = expected(timetable or DataTimetable("@daily"), dag, rules, jan(5), number)
     intervals = [info.data_interval for info in islice(found, number)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
@@ -32,10 +32,10 @@ def dag(*tasks: TaskSpec) -> DagSpec:
     )
 
 
-def standing(number: int, state: str) -> TaskStanding:
+def standing(number: int, state: str) -> TaskCounts:
     """How a task of one instance stands, whose place in the DAG is its id."""
     undecided = (number,) if state == "none" else ()
-    return TaskStanding({TaskState(state): 1}, undecided, placeholder=bool(undecided))
+    return TaskCounts({TaskState(state): 1}, undecided, placeholder=bool(undecided))
 
 
 def settled(
@@ -45,7 +45,7 @@ def settled(
     **states: str,
 ) -> tuple[dict[str, str], RunState | None]:
     """Settle a run of these tasks; return where its tasks move to, and how the run ends."""
-    run = RunStanding(
+    run = RunCounts(
         run_id=1,
         graph=DagGraph(dag(*tasks)),
         tasks={
@@ -255,7 +255,7 @@ def test_a_run_without_tasks_is_a_success() -> None:
 def test_an_upstream_task_that_the_run_does_not_have_counts_as_removed() -> None:
     graph = DagGraph(dag(task("gone"), task("b", "gone")))
 
-    assert settle(RunStanding(1, graph, {"b": standing(5, "none")})).moves == {
+    assert settle(RunCounts(1, graph, {"b": standing(5, "none")})).moves == {
         TaskState.SCHEDULED: [5]
     }
 
@@ -266,7 +266,7 @@ def test_what_the_version_does_not_have_is_removed_when_it_is_undecided(left: st
     graph = DagGraph(dag(task("a"), task("b", "old")))
     tasks = {"a": standing(1, "success"), "old": standing(2, left), "b": standing(3, "success")}
 
-    found = settle(RunStanding(1, graph, tasks))
+    found = settle(RunCounts(1, graph, tasks))
 
     if left == "none":
         assert (found.moves, found.run_state) == ({TaskState.REMOVED: [2]}, RunState.SUCCESS)
@@ -278,7 +278,7 @@ def test_a_task_that_was_removed_from_the_run_before_holds_nothing_up() -> None:
     graph = DagGraph(dag(replace(task("a"), depends_on_past=True)))
     past = {"a": {TaskState.REMOVED}}
 
-    found = settle(RunStanding(1, graph, {"a": standing(1, "none")}, past=past))
+    found = settle(RunCounts(1, graph, {"a": standing(1, "none")}, past=past))
 
     assert found.moves == {TaskState.SCHEDULED: [1]}
 
@@ -286,4 +286,4 @@ def test_a_task_that_was_removed_from_the_run_before_holds_nothing_up() -> None:
 def test_moves_are_named_by_the_ids_of_the_task_instances() -> None:
     tasks = {each.task_id: standing(30 + n, "none") for n, each in enumerate(CHAIN)}
 
-    assert settle(RunStanding(1, DagGraph(dag(*CHAIN)), tasks)).moves == {TaskState.SCHEDULED: [30]}
+    assert settle(RunCounts(1, DagGraph(dag(*CHAIN)), tasks)).moves == {TaskState.SCHEDULED: [30]}

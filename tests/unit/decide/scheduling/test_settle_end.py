@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
@@ -33,14 +33,14 @@ def graph(*tasks: TaskSpec) -> DagGraph:
     return DagGraph(spec)
 
 
-def run(*states: TaskState, dag: DagGraph | None = None) -> RunStanding:
+def run(*states: TaskState, dag: DagGraph | None = None) -> RunCounts:
     """A run whose tasks are in these states, in the DAG's order."""
     dag = dag or graph()
     tasks = {
-        task.task_id: TaskStanding({state: 1}, [number] if state is NONE else [])
+        task.task_id: TaskCounts({state: 1}, [number] if state is NONE else [])
         for number, (task, state) in enumerate(zip(dag.dag.tasks, states, strict=True))
     }
-    return RunStanding(1, dag, tasks)
+    return RunCounts(1, dag, tasks)
 
 
 @pytest.mark.parametrize("end_as", [RunState.SUCCESS, RunState.FAILED])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import Lengths, RunStanding, Settlement, TaskStanding, settle
+from headway.decide.scheduling.settle import Lengths, RunCounts, Settlement, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import RunState, TaskState
@@ -26,12 +26,12 @@ EACH = task("each", "list", over=(MapInput(argument="item", task_id="list"),))
 TOTAL = task("sum", "each")
 
 
-def placeholder(number: int) -> TaskStanding:
-    return TaskStanding({NONE: 1}, [number], placeholder=True)
+def placeholder(number: int) -> TaskCounts:
+    return TaskCounts({NONE: 1}, [number], placeholder=True)
 
 
-WAITING: Mapping[str, TaskStanding] = {
-    "list": TaskStanding({SUCCESS: 1}),
+WAITING: Mapping[str, TaskCounts] = {
+    "list": TaskCounts({SUCCESS: 1}),
     "each": placeholder(MAPPED),
     "sum": placeholder(SUM),
 }
@@ -55,9 +55,9 @@ def settled(
     lengths: Lengths | None = None,
     most: int = 100,
     dag: DagGraph = FAN,
-    **standing: TaskStanding,
+    **standing: TaskCounts,
 ) -> Settlement:
-    run = RunStanding(1, dag, {**WAITING, **standing}, lengths=lengths or {})
+    run = RunCounts(1, dag, {**WAITING, **standing}, lengths=lengths or {})
     return settle(run, most)
 
 
@@ -78,7 +78,7 @@ def test_a_single_item_makes_a_single_instance_of_a_mapped_task() -> None:
 
 
 def test_a_placeholder_waits_for_its_upstream_like_any_task() -> None:
-    settlement = settled(list=TaskStanding({TaskState.RUNNING: 1}))
+    settlement = settled(list=TaskCounts({TaskState.RUNNING: 1}))
 
     assert (settlement.expansions, settlement.moves) == ({}, {})
     assert settlement.waiting[MAPPED] == Tally(total=1)
@@ -117,14 +117,14 @@ def test_inputs_are_combined_each_with_each() -> None:
 
 def test_what_is_skipped_or_fails_for_its_upstream_is_never_expanded() -> None:
     for upstream, state in ((FAILED, TaskState.UPSTREAM_FAILED), (SKIPPED, SKIPPED)):
-        settlement = settled({XCOM: 3}, list=TaskStanding({upstream: 1}))
+        settlement = settled({XCOM: 3}, list=TaskCounts({upstream: 1}))
 
         assert settlement.moves == {state: [MAPPED, SUM]}
         assert settlement.expansions == {}
 
 
 def test_a_run_that_must_end_expands_nothing() -> None:
-    run = RunStanding(1, FAN, WAITING, lengths={XCOM: 3}, end_as=RunState.FAILED)
+    run = RunCounts(1, FAN, WAITING, lengths={XCOM: 3}, end_as=RunState.FAILED)
 
     settlement = settle(run)
 
@@ -143,7 +143,7 @@ def test_a_run_that_must_end_expands_nothing() -> None:
 def test_the_task_below_is_decided_by_how_all_instances_stand(
     counts: Mapping[TaskState, int], waits: bool
 ) -> None:
-    settlement = settled(each=TaskStanding(counts))
+    settlement = settled(each=TaskCounts(counts))
 
     assert (SUM in settlement.waiting) is waits
     if not waits:
@@ -155,13 +155,13 @@ def test_a_rule_may_let_the_task_below_run_though_some_instances_failed() -> Non
     total = replace(TOTAL, trigger_rule=TriggerRule.ALL_DONE)
     counts = {SUCCESS: 2, FAILED: 1}
 
-    settlement = settled(each=TaskStanding(counts), dag=graph(LIST, EACH, total))
+    settlement = settled(each=TaskCounts(counts), dag=graph(LIST, EACH, total))
 
     assert settlement.moves == {SCHEDULED: [SUM]}
 
 
 def test_an_instance_that_was_cleared_runs_by_itself() -> None:
-    settlement = settled(each=TaskStanding({SUCCESS: 2, NONE: 1}, [MAPPED + 1]))
+    settlement = settled(each=TaskCounts({SUCCESS: 2, NONE: 1}, [MAPPED + 1]))
 
     assert settlement.moves == {SCHEDULED: [MAPPED + 1]}
     assert settlement.expansions == {}
@@ -169,8 +169,8 @@ def test_an_instance_that_was_cleared_runs_by_itself() -> None:
 
 def test_while_a_single_instance_is_undecided_the_run_is_looked_at_as_a_whole() -> None:
     """Counts are kept on placeholders alone."""
-    cleared = TaskStanding({SUCCESS: 2, NONE: 1}, [MAPPED + 1])
-    again = TaskStanding({TaskState.RUNNING: 1})
+    cleared = TaskCounts({SUCCESS: 2, NONE: 1}, [MAPPED + 1])
+    again = TaskCounts({TaskState.RUNNING: 1})
 
     waiting = settled(list=again, each=cleared)
 
@@ -185,7 +185,7 @@ def test_an_expansion_can_be_counted_on() -> None:
 
 def test_a_mapped_task_waits_for_all_its_instances_in_the_run_before() -> None:
     each = replace(EACH, depends_on_past=True)
-    run = RunStanding(1, graph(LIST, each, TOTAL), WAITING, lengths={XCOM: 3})
+    run = RunCounts(1, graph(LIST, each, TOTAL), WAITING, lengths={XCOM: 3})
 
     well = settle(replace(run, past={"each": {SUCCESS, SKIPPED}}))
     one_failed = settle(replace(run, past={"each": {SUCCESS, FAILED}}))
@@ -199,7 +199,7 @@ def test_a_mapped_task_waits_for_all_its_instances_in_the_run_before() -> None:
 def test_a_source_that_was_skipped_has_nothing_to_expand_over() -> None:
     rule = graph(LIST, replace(EACH, trigger_rule=TriggerRule.ALL_DONE), TOTAL)
 
-    settlement = settled({}, dag=rule, list=TaskStanding({SKIPPED: 1}))
+    settlement = settled({}, dag=rule, list=TaskCounts({SKIPPED: 1}))
 
     assert settlement.moves[SKIPPED] == [MAPPED, SUM]
     assert settlement.problems == {}
@@ -212,8 +212,8 @@ def test_a_source_that_has_not_ended_is_waited_for_whatever_the_rule() -> None:
     settlement = settled(
         {},
         dag=graph(LIST, other, each, TOTAL),
-        list=TaskStanding({TaskState.RUNNING: 1}),
-        other=TaskStanding({SUCCESS: 1}),
+        list=TaskCounts({TaskState.RUNNING: 1}),
+        other=TaskCounts({SUCCESS: 1}),
     )
 
     assert settlement.expansions == {}

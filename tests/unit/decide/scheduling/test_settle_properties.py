@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunStanding, Settlement, TaskStanding, settle
+from headway.decide.scheduling.settle import RunCounts, Settlement, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import MOVES, TERMINAL, Role, RunState, TaskState
@@ -41,13 +41,13 @@ def dags(draw: st.DrawFn) -> DagSpec:
 STATES = st.sampled_from(TaskState)
 
 
-def standing(number: int, state: TaskState) -> TaskStanding:
+def standing(number: int, state: TaskState) -> TaskCounts:
     """How a task of one instance stands, whose place in the DAG is its id."""
-    return TaskStanding({state: 1}, [number] if state is NONE else [], state is NONE)
+    return TaskCounts({state: 1}, [number] if state is NONE else [], state is NONE)
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> RunStanding:
+def runs(draw: st.DrawFn) -> RunCounts:
     dag = draw(dags())
     names = [task.task_id for task in dag.tasks]
     tasks = {
@@ -57,10 +57,10 @@ def runs(draw: st.DrawFn) -> RunStanding:
     some = st.sets(STATES, max_size=2)
     past = draw(st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(names, some)))
     end_as = draw(st.sampled_from([None, None, RunState.SUCCESS, RunState.FAILED]))
-    return RunStanding(1, DagGraph(dag), tasks, skips, past, end_as=end_as)
+    return RunCounts(1, DagGraph(dag), tasks, skips, past, end_as=end_as)
 
 
-def after(run: RunStanding, settlement: Settlement) -> RunStanding:
+def after(run: RunCounts, settlement: Settlement) -> RunCounts:
     """The run once the moves are written."""
     moved = {number: state for state, numbers in settlement.moves.items() for number in numbers}
     tasks = dict(run.tasks)
@@ -71,14 +71,14 @@ def after(run: RunStanding, settlement: Settlement) -> RunStanding:
 
 
 @given(runs())
-def test_settling_again_changes_nothing(run: RunStanding) -> None:
+def test_settling_again_changes_nothing(run: RunCounts) -> None:
     first = settle(run)
 
     assert settle(after(run, first)) == replace(first, moves={})
 
 
 @given(runs())
-def test_only_tasks_at_none_move_each_once_and_as_a_scheduler_may(run: RunStanding) -> None:
+def test_only_tasks_at_none_move_each_once_and_as_a_scheduler_may(run: RunCounts) -> None:
     undecided = {number for task in run.tasks.values() for number in task.undecided}
     settlement = settle(run)
     moved = [(number, state) for state, ids in settlement.moves.items() for number in ids]
@@ -90,7 +90,7 @@ def test_only_tasks_at_none_move_each_once_and_as_a_scheduler_may(run: RunStandi
 
 
 @given(runs())
-def test_a_run_ends_exactly_when_all_its_tasks_have(run: RunStanding) -> None:
+def test_a_run_ends_exactly_when_all_its_tasks_have(run: RunCounts) -> None:
     settlement = settle(run)
 
     states = [state for task in after(run, settlement).tasks.values() for state in task.counts]
@@ -100,7 +100,7 @@ def test_a_run_ends_exactly_when_all_its_tasks_have(run: RunStanding) -> None:
 
 
 @given(runs())
-def test_counts_are_kept_where_they_suffice_and_only_there(run: RunStanding) -> None:
+def test_counts_are_kept_where_they_suffice_and_only_there(run: RunCounts) -> None:
     suffice = run.graph.counts_suffice and run.end_as is None
 
     assert (settle(run).unfinished is not None) is suffice
@@ -111,7 +111,7 @@ def test_a_run_never_stands_still_however_its_tasks_end(dag: DagSpec, data: st.D
     """Let every task that starts end somehow, again and again: the run gets to its end."""
     ends = st.sampled_from([TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED])
     names = [task.task_id for task in dag.tasks]
-    run = RunStanding(
+    run = RunCounts(
         1, DagGraph(dag), {name: standing(number, NONE) for number, name in enumerate(names)}
     )
 

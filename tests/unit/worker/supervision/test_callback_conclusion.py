@@ -8,7 +8,7 @@ from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit
 from headway.sdk.harness.execution import Result
-from headway_worker.callbacks.conclusion import conclude
+from headway_worker.callbacks.outcome import conclude
 from headway_worker.supervision.outcome import LONGEST_ERROR, ProcessEnd
 
 KEY = CallbackKey(7, UUID(int=1))

@@ -8,7 +8,7 @@ from typing import Final
 
 from headway.sdk.exceptions import AirflowFailException
 from headway.sdk.running.task_runtime import SparkApplication
-from headway_worker.spark.figures.event_log import ledger_conf
+from headway_worker.spark.figures.event_log import event_log_conf
 from headway_worker.spark.target.connection import SparkConnection
 
 ATTEMPT: Final = "spark.headway.attempt"
@@ -134,7 +134,7 @@ def watched(given: Mapping[str, str], defaults: Collection[str], scratch: Path) 
     found = with_free_port(given, defaults)
     if any(key.startswith(_EVENT_LOG) for key in (*given, *defaults)):
         return found
-    return found | ledger_conf(scratch)
+    return found | event_log_conf(scratch)
 
 
 def with_free_port(given: Mapping[str, str], defaults: Collection[str]) -> dict[str, str]:

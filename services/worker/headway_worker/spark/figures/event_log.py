@@ -169,7 +169,7 @@ FOLDER: Final = "events"
 """The folder, in a server's own, that holds its event log."""
 
 
-def ledger_conf(scratch: Path) -> dict[str, str]:
+def event_log_conf(scratch: Path) -> dict[str, str]:
     """Return the properties by which a server keeps a log that a Ledger can read."""
     return {
         "spark.eventLog.enabled": "true",

@@ -17,7 +17,7 @@ from headway_worker.spark.server.recycling import (
     RecyclingDecision,
     RecyclingLimits,
     ServerCondition,
-    fate,
+    decide_recycling,
 )
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class ServerFleet:
         """Look after each server: replace one that is worn, end one that nobody needs."""
         self._settle_coming()
         for slot in self._all():
-            match fate(self._condition(slot), self.limits):
+            match decide_recycling(self._condition(slot), self.limits):
                 case RecyclingDecision.FORGET:
                     self._forget(slot, "has died")
                 case RecyclingDecision.KILL:

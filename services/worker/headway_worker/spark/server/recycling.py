@@ -61,7 +61,7 @@ def _bytes(size: str) -> int:
     return int(number) * _UNITS[unit] if number.isdecimal() else 0
 
 
-def fate(condition: ServerCondition, limits: RecyclingLimits) -> RecyclingDecision:
+def decide_recycling(condition: ServerCondition, limits: RecyclingLimits) -> RecyclingDecision:
     """Return what becomes of a server that stands so."""
     if not condition.alive:
         return RecyclingDecision.FORGET

@@ -25,7 +25,7 @@ from headway.runtime.masking import Masker
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.running.task_runtime import DEFAULT_SPARK
 from headway_worker.database.worker_database import AttemptWork
-from headway_worker.spark.figures.event_log import ledger_conf
+from headway_worker.spark.figures.event_log import event_log_conf
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 from headway_worker.spark.server.fleet import ServerFleet
 from headway_worker.spark.server.recycling import RecyclingLimits, memory_limit
@@ -267,7 +267,7 @@ class SparkService:
     def _server_settings(self) -> ServerSettings:
         scratch = self.folder / str(next(self._numbers))
         own = ServerSettings.of(self.settings, self._java_home(), scratch, self.environment)
-        return replace(own, conf={**own.conf, **ledger_conf(scratch)})
+        return replace(own, conf={**own.conf, **event_log_conf(scratch)})
 
 
 def _mark(key: AttemptKey) -> str:

@@ -32,7 +32,7 @@ def next_runs(
     with transaction() as conn:
         spec = current_dag(conn, dag_id).spec
         at = now(conn)
-        standing = dags.standing(conn, dag_id, at)
+        standing = dags.schedule_state(conn, dag_id, at)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
     runs = expected(timetable, standing, ScheduleRules.of(spec), at, limit)
     found = list(coming(islice(runs, limit), zone, standing.last))

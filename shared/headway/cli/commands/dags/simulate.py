@@ -39,7 +39,7 @@ def simulate(
 
     Options can be given several times. Nothing is changed.
     """
-    from headway.actions.explain.simulate import simulate_line
+    from headway.actions.explain.simulate import simulate_queue
     from headway.cli.input.session import transaction
     from headway.db.core.server import now
     from headway.decide.explain.simulate import Changes
@@ -51,7 +51,7 @@ def simulate(
     )
     settings = read(SchedulerSettings)
     with transaction() as conn:
-        found = simulate_line(conn, changes, settings, now(conn))
+        found = simulate_queue(conn, changes, settings, now(conn))
     _show(found, output)
 
 

@@ -78,7 +78,7 @@ def roles(output: Output = Format.TABLE) -> None:
     engine = engines.connect(database_url())
     migrations.check(engine)
     with engine.connect() as conn:
-        standings = logins.standings(conn)
+        standings = logins.statuses(conn)
     rows = [
         {
             "role": it.login,

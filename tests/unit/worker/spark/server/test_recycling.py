@@ -9,7 +9,7 @@ from headway_worker.spark.server.recycling import (
     RecyclingDecision,
     RecyclingLimits,
     ServerCondition,
-    fate,
+    decide_recycling,
     memory_limit,
 )
 
@@ -39,13 +39,13 @@ WELL = ServerCondition(
     ],
 )
 def test_the_fate_of_a_server(change: dict[str, float], expected: RecyclingDecision) -> None:
-    assert fate(replace(WELL, **change), LIMITS) is expected  # type: ignore[arg-type]
+    assert decide_recycling(replace(WELL, **change), LIMITS) is expected  # type: ignore[arg-type]
 
 
 def test_zero_seconds_of_idleness_are_for_ever() -> None:
     idle = replace(WELL, present=0, unused=10**9)
 
-    assert fate(idle, replace(LIMITS, idle=0)) is RecyclingDecision.STAY
+    assert decide_recycling(idle, replace(LIMITS, idle=0)) is RecyclingDecision.STAY
 
 
 @pytest.mark.parametrize(
