@@ -32,3 +32,22 @@ def marked() -> set[tuple[str, str]]:
 def test_the_table_of_promises_and_the_marked_tests_are_the_same() -> None:
     assert len(marked()) > 1
     assert promised() == marked()
+
+
+READMES = sorted(TESTS.parent.glob("services/*/README.md"))
+INVARIANT = re.compile(r"^\| \*\*[^|]+\*\* \|[^|]+\|([^|]+)\|$", re.M)
+
+
+def test_the_tests_that_a_readme_names_for_its_invariants_exist() -> None:
+    tests = {
+        node.name
+        for path in TESTS.rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    cells = [cell for page in READMES for cell in INVARIANT.findall(page.read_text())]
+
+    assert len(READMES) == 3
+    assert len(cells) >= 20
+    assert all("`test_" in cell for cell in cells)
+    assert {name for cell in cells for name in re.findall(r"`(test_\w+)`", cell)} <= tests
