@@ -155,11 +155,11 @@ def test_a_home_of_another_account_is_a_row(tmp_path: Path) -> None:
     program = (
         "import os, sys\n"
         "from headway.doctor import disk, settings, spark, state\n"
-        "from headway.doctor.finding import Subject\n"
+        "from headway.doctor.finding import Examined\n"
         "from headway.runtime.daemon.clock import SystemClock\n"
         "from pathlib import Path\n"
         "os.setuid(65534)\n"
-        "here = Subject(dict(os.environ), Path(os.environ['HEADWAY_HOME']), SystemClock())\n"
+        "here = Examined(dict(os.environ), Path(os.environ['HEADWAY_HOME']), SystemClock())\n"
         "for check in (*state.CHECKS, *disk.CHECKS):\n"
         "    for found in check(here):\n"
         "        print(found.check, found.ok, found.found)\n"

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 from sqlalchemy import Connection, Engine, text
@@ -18,6 +19,7 @@ from headway.testing.data import seed
 from headway.testing.time.clock import FakeClock
 from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
 from headway_parser.discover.listing import Lister
+from headway_parser.publish import versions_in_force
 from headway_parser.publish.stored_parse import StoredParse
 
 OLDER_RELEASE = text("UPDATE dag_version SET bundle_hash = NULL, bundle_complete = false")
@@ -117,7 +119,7 @@ def test_files_of_a_bundle_that_is_stored_are_not_asked_for_again(
     """A cold start stores hundreds of DAG files of one scan, some at a time."""
     first = parsed(root)
     take_over(engine, me, first)
-    monkeypatch.setattr(stored_code, "unknown_files", None)
+    monkeypatch.setattr(versions_in_force, "_unknown_files", MagicMock(side_effect=AssertionError))
     later = parse("b.py", seed.dag(seed.task("load"), dag_id="b"), code=b"more")
 
     take_over(engine, me, replace(later, bundle=first.bundle))
@@ -140,11 +142,11 @@ def test_of_a_bundle_that_has_changed_only_what_has_is_asked_for(
     assert second.bundle is not None
     asked: list[set[str]] = []
 
-    def unknown(conn: Connection, hashes: Collection[str]) -> list[str]:
-        asked.append(set(hashes))
-        return stored_code.unknown_files(conn, hashes)
+    def unknown(conn: Connection, held: Collection[str], hashes: Collection[str]) -> list[str]:
+        asked.append(set(hashes) - set(held))
+        return stored_code.unknown_files(conn, asked[-1])
 
-    monkeypatch.setattr(stored_code, "unknown_files", unknown)
+    monkeypatch.setattr(versions_in_force, "_unknown_files", unknown)
 
     take_over(engine, me, replace(second, bundle=replace(second.bundle, last=first.bundle.last)))
 

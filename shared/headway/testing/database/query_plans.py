@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Engine, TextClause, event, text
@@ -20,6 +20,9 @@ _REMOVED: Final = (
     "Rows Removed by Join Filter",
     "Rows Removed by Index Recheck",
 )
+
+_FEWEST: Final = 300
+"""There are more statements: else they are not where they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +127,12 @@ def hot_statements() -> set[str]:
 
 
 def _names() -> dict[TextClause, str]:
-    return {
-        value: f"{module.name}.{name}"
-        for module in iter_modules(db.__path__)
+    found = {
+        value: f"{module.name.rpartition('.')[2]}.{name}"
+        for module in walk_packages(db.__path__, f"{db.__name__}.")
         if not module.ispkg
-        for name, value in vars(import_module(f"{db.__name__}.{module.name}")).items()
+        for name, value in vars(import_module(module.name)).items()
         if isinstance(value, TextClause)
     }
+    assert len(found) > _FEWEST
+    return found

@@ -25,7 +25,7 @@ PARTS: Final[Mapping[Login, Collection[str]]] = {
     Login.USER: ["headway.cli", "headway.actions"],
 }
 
-OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.roles", "standings")]
+OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.roles", "statuses")]
 """What asks for other privileges than those on tables, and checks by itself that it has them."""
 
 REFUSED: Final = "42501"
