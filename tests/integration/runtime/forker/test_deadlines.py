@@ -194,12 +194,12 @@ def test_time_during_which_the_machine_was_suspended_counts() -> None:
     done = in_a_time_namespace(
         "import os, time, json\n"
         "from headway.runtime.daemon.clock import SystemClock\n"
-        "from headway.runtime.forker import ChildSpec, Forker, Limits\n"
+        "from headway.runtime.forker import ChildSpec, Forker, ChildLimits\n"
         "now = SystemClock().monotonic()\n"
         "boot = time.clock_gettime(time.CLOCK_BOOTTIME)\n"
         "print(abs(now - boot) < 1, now - time.monotonic() > 9e5)\n"
         "with Forker.start(['forker_targets'], dict(os.environ)) as forker:\n"
-        "    limits = Limits(until=now + 1.5)\n"
+        "    limits = ChildLimits(until=now + 1.5)\n"
         "    child = forker.spawn(ChildSpec(target='forker_targets:hang', limits=limits), 2)\n"
         "    print(child.wait(20).lost)\n"
     )

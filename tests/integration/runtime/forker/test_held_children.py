@@ -16,7 +16,7 @@ SERVICE = """
 import sys
 from pathlib import Path
 from headway.runtime.daemon import service
-from headway.runtime.settings.worker import configuration
+from headway.runtime.settings import configuration
 
 def main():
     print("ready", flush=True)

@@ -67,7 +67,7 @@ def turn_a_deaf_ear():
 
 LAUNCHER = """
 import sys, time
-from headway.runtime.settings.worker import configuration
+from headway.runtime.settings import configuration
 from headway.runtime.stem import ServiceOrder, Prefork
 
 with Prefork(("plants",), configuration.environment()) as stem:
