@@ -16,7 +16,7 @@ from headway.db.core.notices import PARSER
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Forker
-from headway.runtime.settings import configuration as settings
+from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
 from headway_parser.bundles import FolderBundle, open_bundles
@@ -83,7 +83,7 @@ def assembled(
 def _sources(parts: ParserParts) -> Iterator[tuple[str, BundleSource]]:
     around, process = parts.around, parts.process
     if any(it.git is not None for it in parts.given.sources.values()):
-        settings.make_home(around.home, shared=parts.given.forker is not None)
+        configuration.make_home(around.home, shared=parts.given.forker is not None)
     for bundle in open_bundles(parts.given, around.home, around.environment):
         if isinstance(bundle, FolderBundle):
             yield bundle.name, FolderSource(bundle)

@@ -72,7 +72,9 @@ class ResultWriter:
     _store_by: float = 0.0
     _waiting: list[ParseResult] = field(default_factory=list)
     _under_way: tuple[Sequence[ParseResult], "Future[Mapping[FileKey, Published]]"] | None = None
-    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "clerk"))
+    _thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, "result writer")
+    )
 
     def add(self, result: ParseResult) -> None:
         """Have a result stored."""

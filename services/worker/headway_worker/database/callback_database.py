@@ -45,7 +45,7 @@ class NotificationWork:
 
 @dataclass(slots=True)
 class CallbackDatabase:
-    """Claim, renew and report callbacks and notifications, as `clerk` does it with attempts.
+    """Claim, renew and report callbacks and notifications, as `WorkerDatabase` does attempts.
 
     What a look has found tells the claim that follows it what to claim.
     """

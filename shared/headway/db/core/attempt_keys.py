@@ -1,10 +1,6 @@
 """The keys of attempts, and how statements take them."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 from dataclasses import dataclass
 from uuid import UUID
 

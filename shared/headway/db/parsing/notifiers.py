@@ -3,16 +3,11 @@
 from collections.abc import Iterable
 from hashlib import sha256
 from json import dumps
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
 from headway.domain.dag.notifiers import NotifierSpec
 from headway.domain.dag.spec import DagSpec
-
-if TYPE_CHECKING:
-    pass
-
 
 ADD_NOTIFIERS = text("""
     INSERT INTO notifier (hash, definition)

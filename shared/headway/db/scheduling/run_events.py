@@ -1,15 +1,10 @@
 """SQL that enters callbacks and notifications of runs, with what they tell of."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
 from headway.domain.dag.callbacks import CallbackEvent, RunReason
-
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
 
 ADD_NOTIFICATIONS = text("""
     INSERT INTO notified_event (dag_run_id, notifier, event, reason)

@@ -4,16 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from headway.domain.interval import PriorRun
 from headway.sdk.exceptions import AirflowException
 from headway.sdk.running.old_names import LAZY, work_out
 from headway.sdk.running.task_runtime import TaskRuntime
-
-if TYPE_CHECKING:
-    pass
-
 
 SPARK: Final = "spark"
 

@@ -170,7 +170,7 @@ FOLDER: Final = "events"
 
 
 def event_log_conf(scratch: Path) -> dict[str, str]:
-    """Return the properties by which a server keeps a log that a Ledger can read."""
+    """Return the properties by which a server keeps a log that an EventLog can read."""
     return {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": (scratch / FOLDER).as_uri(),

@@ -48,7 +48,7 @@ class DriverWatcher:
 class DriverWatch:
     """One driver, which is asked by a thread of its own from `begin` to `close`.
 
-    Where it keeps a log for the `ledger`, all of whose jobs count for ALL, its figures are
+    Where it keeps a log for `events`, all of whose jobs count for ALL, its figures are
     taken from that, for they are complete only there if it ends by itself.
     """
 
