@@ -10,7 +10,7 @@ from typing import Any, Final
 from headway.domain.errors import SerializationError
 from headway.runtime.processes.frames import Frame
 from headway_worker.attempts.questions import Questions, TaskAnswer
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 
 log = logging.getLogger(__name__)
 
@@ -25,37 +25,37 @@ class Answering:
     slots: int
     ring: Callable[[], None]
     _threads: ThreadPoolExecutor = field(init=False)
-    _asked: dict[Future[TaskAnswer], tuple[Attempt[Any], Frame]] = field(default_factory=dict)
+    _asked: dict[Future[TaskAnswer], tuple[Execution[Any], Frame]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._threads = ThreadPoolExecutor(max(FEWEST_THREADS, self.slots), "answer")
 
-    def ask(self, attempt: Attempt[Any], question: Frame) -> None:
+    def ask(self, execution: Execution[Any], question: Frame) -> None:
         """Begin to find the answer."""
-        future = self._threads.submit(self._find, attempt, question)
+        future = self._threads.submit(self._find, execution, question)
         future.add_done_callback(lambda _: self.ring())
-        self._asked[future] = attempt, question
+        self._asked[future] = execution, question
 
     def send(self, selector: selectors.BaseSelector) -> None:
         """Send the answers that were found, to attempts that are still there."""
         for future in [future for future in self._asked if future.done()]:
-            attempt, question = self._asked.pop(future)
-            if not attempt.closed:
-                _send(attempt, question, future.result(), selector)
+            execution, question = self._asked.pop(future)
+            if not execution.closed:
+                _send(execution, question, future.result(), selector)
             elif question.get("ask") == "spark":
                 # It may have been given a place on a server after it had left all that it had.
-                self.questions.spark.leave(attempt.work.claimed.key)
+                self.questions.spark.leave(execution.work.claimed.key)
 
-    def _find(self, attempt: Attempt[Any], question: Frame) -> TaskAnswer:
+    def _find(self, execution: Execution[Any], question: Frame) -> TaskAnswer:
         """Find the answer, and mask the secrets in it before it can be sent.
 
         Indexing secrets takes up to seconds of the thread that does it: of this one, which renews
         no lease.
         """
-        answer = self.questions.answer(attempt.work, question)
+        answer = self.questions.answer(execution.work, question)
         if answer.secrets:
-            attempt.mask(answer.secrets)
-            self.questions.spark.mask(attempt.work.claimed.key, attempt.masker)
+            execution.mask(answer.secrets)
+            self.questions.spark.mask(execution.work.claimed.key, execution.masker)
         return answer
 
     def stop(self) -> None:
@@ -68,15 +68,15 @@ class Answering:
 
 
 def _send(
-    attempt: Attempt[Any], question: Frame, answer: TaskAnswer, selector: selectors.BaseSelector
+    execution: Execution[Any], question: Frame, answer: TaskAnswer, selector: selectors.BaseSelector
 ) -> None:
-    attempt.learn(question, answer.frame)
+    execution.learn(question, answer.frame)
     if "error" in answer.frame:
-        log.warning("action=no_answer error=%s", attempt.masker.mask(answer.frame["error"]))
+        log.warning("action=no_answer error=%s", execution.masker.mask(answer.frame["error"]))
     try:
-        attempt.answer(answer.frame, selector)
+        execution.answer(answer.frame, selector)
     except SerializationError:  # as of a text that is no Unicode; the error could quote it
         log.warning("action=no_answer error=The answer cannot be sent to a task.")
-        attempt.answer(
+        execution.answer(
             {"error": "The worker cannot send the answer: it is no plain data."}, selector
         )

@@ -14,7 +14,7 @@ from headway.sdk.running.facts import RunFacts
 from headway_worker.database.worker_database import AttemptWork
 from headway_worker.logs.attempt_logs import Logs
 from headway_worker.protocol.order import TaskOrder
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.fork_servers import ForkServers, limits_of
 from headway_worker.supervision.scratch import ScratchFolders
 
@@ -43,7 +43,7 @@ class AttemptLauncher:
 
     def launch(
         self, work: AttemptWork, until: float, forker: Forker | None = None
-    ) -> Attempt[AttemptWork]:
+    ) -> Execution[AttemptWork]:
         """Start an attempt that must end at `until`, by another fork server when one is given.
 
         OSError or ForkerError when that is impossible.
@@ -67,18 +67,18 @@ class AttemptLauncher:
         try:
             forker = forker or self.forkers.live()
             scratch = self.scratch.take(name)
-            attempt = Attempt.start(work, order, forker, attempt_log, scratch, limits)
+            execution = Execution.start(work, order, forker, attempt_log, scratch, limits)
         except BaseException:
             attempt_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
-        attempt.cluster_grace = self.settings.cluster_kill_grace
-        attempt.outlived_by = outliving(claimed.handle)
+        execution.cluster_grace = self.settings.cluster_kill_grace
+        execution.outlived_by = outliving(claimed.handle)
         timeout = work.task.execution_timeout
         if claimed.is_called_off:
-            timeout = max(attempt.cluster_grace, LEAST_TO_END)
-        attempt.deadline = None if timeout is None else self.forkers.clock.monotonic() + timeout
+            timeout = max(execution.cluster_grace, LEAST_TO_END)
+        execution.deadline = None if timeout is None else self.forkers.clock.monotonic() + timeout
         attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
-        return attempt
+        return execution
 
 
 def facts_of(claimed: Claimed) -> RunFacts:

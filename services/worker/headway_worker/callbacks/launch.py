@@ -12,7 +12,7 @@ from headway_worker.database.callback_database import CallbackWork, Notification
 from headway_worker.logs.attempt_logs import Logs
 from headway_worker.notifications import order_from_claim
 from headway_worker.protocol.order import ChildOrder
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.fork_servers import ForkServers, limits_of
 from headway_worker.supervision.scratch import ScratchFolders
 
@@ -28,7 +28,7 @@ class CallbackLauncher:
 
     def launch(
         self, work: CallbackWork | NotificationWork, until: float
-    ) -> Attempt[CallbackWork | NotificationWork]:
+    ) -> Execution[CallbackWork | NotificationWork]:
         """Start a callback that must end at `until`.
 
         OSError or ForkerError when that is impossible.
@@ -42,18 +42,18 @@ class CallbackLauncher:
             order: ChildOrder = self._order_of(work)
             limits, forker = limits_of(self.settings, until), self.forkers.live()
             scratch = self.scratch.take(f"{kind}s/{claimed.key.id}-{claimed.tries}")
-            callback = Attempt.start(work, order, forker, own_log, scratch, limits)
+            execution = Execution.start(work, order, forker, own_log, scratch, limits)
         except BaseException:
             own_log.close("The worker could not start it.", str(Outcome.LOST))
             raise
-        callback.deadline = self.forkers.clock.monotonic() + self.settings.callback_timeout
+        execution.deadline = self.forkers.clock.monotonic() + self.settings.callback_timeout
         what = f"task {claimed.task_id}" if claimed.task_id else "the run"
         most = MOST_SENDS if isinstance(work, NotificationWork) else MOST_TRIES
         own_log.say(
             f"{kind.capitalize()} {claimed.key.id} for {claimed.event} of {what}, try "
             f"{claimed.tries} of {most}."
         )
-        return callback
+        return execution
 
     def _order_of(self, work: CallbackWork | NotificationWork) -> ChildOrder:
         if isinstance(work, NotificationWork):

@@ -1,4 +1,4 @@
-"""One attempt while it runs, as its worker sees it."""
+"""One child process of an attempt or a callback while it runs, as the worker sees it."""
 
 import os
 import selectors
@@ -37,8 +37,8 @@ W = TypeVar("W")
 
 
 @dataclass(slots=True)
-class Attempt(Generic[W]):
-    """A child process that runs a task, or a callback, its log, and what it has said so far.
+class Execution(Generic[W]):
+    """A child process that runs a task or a callback, its log, and what it has said so far.
 
     `output` has the pipes of the child's output.  `deadline` is when it has run for too long.
     `outlived_by` is the name of an application on a cluster that goes on without it;
@@ -75,7 +75,7 @@ class Attempt(Generic[W]):
         log: LogFile,
         scratch: Scratch,
         limits: ChildLimits,
-    ) -> "Attempt[W]":
+    ) -> "Execution[W]":
         """Start the child; its deadline is still to be set."""
         output: dict[int, LogSource] = {}  # _pipe adds to it
         with ExitStack() as unless_started, ExitStack() as childs:

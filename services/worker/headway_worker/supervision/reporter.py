@@ -49,10 +49,6 @@ class Reporter(Generic[K]):
         """Take a report over."""
         self._waiting.append(report)
 
-    def keys(self) -> list[K]:
-        """Return the attempts that are not reported yet."""
-        return [report.key for report in (*self._sent, *self._waiting)]
-
     def due_in(self) -> float:
         """Return the seconds until what waits is sent, 0 or less when that is due."""
         return self.chore.begins_in() if self._waiting else inf

@@ -24,7 +24,7 @@ from headway_worker.database.worker_database import WorkerDatabase
 from headway_worker.logs.file import LogFile, LogLimits
 from headway_worker.spark.target.connection import SparkConnection
 from headway_worker.spark.target.target import SparkTarget
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.scratch import ScratchFolders
 
 LARGE = {"found": True, "value": "x" * 2**20}
@@ -42,15 +42,15 @@ class Line:
         self.child = Child(channel, reins, lambda _: None)
         self.log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         work: Any = None
-        self.attempt = Attempt(
+        self.execution = Execution(
             work, self.child, self.log, {}, ScratchFolders(folder).take("scratch")
         )
         self.selector = selectors.DefaultSelector()
-        self.selector.register(channel, selectors.EVENT_READ, self.attempt)
+        self.selector.register(channel, selectors.EVENT_READ, self.execution)
         self.reader = FrameReader(limit_bytes=2**26)
 
     def answer(self, frame: dict[str, object]) -> None:
-        self.attempt.answer(frame, self.selector)
+        self.execution.answer(frame, self.selector)
 
     def heeds(self) -> int:
         """What the supervisor waits for on the channel."""
@@ -65,7 +65,7 @@ class Line:
             except BlockingIOError:
                 if self.heeds() == selectors.EVENT_READ:
                     return frames
-                self.attempt.send(self.selector)
+                self.execution.send(self.selector)
 
     def killed(self) -> bool:
         try:
@@ -132,8 +132,8 @@ def test_a_child_whose_channel_is_no_longer_watched_may_be_answered(line: Line) 
 
 
 def test_one_is_told_to_stop_once(line: Line) -> None:
-    line.attempt.cancel(5)
-    line.attempt.cancel(5)
+    line.execution.cancel(5)
+    line.execution.cancel(5)
 
     assert line.nannys.recv(4096) == encode_frame({"stop": 5})
     assert (line.log.folder / line.log.relative).read_text().count("told to stop") == 1
@@ -144,10 +144,10 @@ def test_a_child_that_says_what_nobody_has_thought_of_ends_alone(line: Line) -> 
         def feed(self, data: bytes) -> list[dict[str, object]]:
             raise OverflowError("cannot convert float infinity to integer")
 
-    line.attempt.reader = Surprised()
+    line.execution.reader = Surprised()
     line.childs.sendall(b"x")
 
-    assert not line.attempt.receive([])
+    assert not line.execution.receive([])
     assert line.killed()
     assert "spoiled its channel" in (line.log.folder / line.log.relative).read_text()
 
@@ -168,11 +168,11 @@ def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
 ) -> None:
     """As the text of an environment variable that is no Unicode."""
     questions: Any = Answers(TaskAnswer(found, frozenset({"secret-1"})))
-    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
+    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
     found_one = Event()
     answering = Answering(questions, 1, found_one.set)
     try:
-        answering.ask(line.attempt, {})
+        answering.ask(line.execution, {})
         assert found_one.wait(60)
         answering.send(line.selector)
 
@@ -251,9 +251,9 @@ def test_where_spark_is_is_asked_again_while_the_database_is_away(
 ) -> None:
     spark.away = 3
     spark.may_board.set()
-    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
 
-    answering.ask(line.attempt, ASKED)
+    answering.ask(line.execution, ASKED)
     assert rung.wait(60)
     answering.send(line.selector)
 
@@ -265,10 +265,10 @@ def test_where_spark_is_is_asked_again_while_the_database_is_away(
 def test_an_attempt_that_has_ended_before_it_boards_takes_no_place(
     answering: Answering, spark: Spark, line: Line, keys: list[AttemptKey], rung: Event
 ) -> None:
-    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
-    answering.ask(line.attempt, ASKED)
+    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    answering.ask(line.execution, ASKED)
 
-    line.attempt.closed = True
+    line.execution.closed = True
     spark.leave(keys[0])
     spark.may_board.set()
     assert rung.wait(60)
@@ -297,11 +297,11 @@ def test_secrets_are_indexed_in_the_thread_that_answers(
         prepare(masker, *secrets)
 
     monkeypatch.setattr(Masker, "prepare", seen)
-    line.attempt.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
 
-    answering.ask(line.attempt, {"ask": "variable", "name": "v"})
+    answering.ask(line.execution, {"ask": "variable", "name": "v"})
     assert rung.wait(60)
-    assert line.attempt.masker.mask("secret-1") == "***", "before it is sent"
+    assert line.execution.masker.mask("secret-1") == "***", "before it is sent"
     answering.send(line.selector)
 
     assert line.read() == [{"text": "secret-1"}]

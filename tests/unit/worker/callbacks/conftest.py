@@ -1,4 +1,4 @@
-"""A crew of callbacks in a small world: its database, its processes and its time are the test's."""
+"""A supervisor of callbacks; its database, its processes and its time are the test's."""
 
 import os
 import selectors
@@ -25,13 +25,15 @@ from headway.runtime.logs.lines import LogSource
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
 from headway.testing.time.clock import FakeClock
-from headway_worker.callbacks.crew import CallbackCrew, WorkerHost
+from headway_worker.callbacks.callback import CallbackKind
 from headway_worker.database.callback_database import CallbackWork
 from headway_worker.logs.file import LogFile, LogLimits
 from headway_worker.protocol.supply import Code
-from headway_worker.supervision.execution import Attempt
-from headway_worker.supervision.lease_keeper import Renewal
+from headway_worker.supervision.execution import Execution
+from headway_worker.supervision.lease_keeper import LeaseKeeper, Renewal
 from headway_worker.supervision.scratch import ScratchFolders
+from headway_worker.supervision.supervisor import Supervisor
+from headway_worker.supervision.worker_host import WorkerHost
 
 NIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 SLOTS = 2
@@ -76,7 +78,7 @@ class Desk:
     away: bool = False
     returns: bool = False
     takes: Callable[[], object] = lambda: None
-    slots: int = 2
+    slots: int = SLOTS
 
     def any_queued(self) -> bool:
         self.looks += 1
@@ -147,7 +149,7 @@ class Child:
 
 
 class Town:
-    """A crew with all that is around it, without threads and in a time of its own.
+    """A supervisor with all that it works with, without threads and in a time of its own.
 
     A callback is named by its number, which is its token as well.
     """
@@ -158,7 +160,7 @@ class Town:
         self.children: dict[int, Child] = {}
         self.refusal: Exception | None = None
         self.is_ready = True
-        around = WorkerHost(
+        host = WorkerHost(
             settings,
             self.clock,
             Pace(idle=1),
@@ -168,7 +170,11 @@ class Town:
         )
         desk: Any = self.desk
         launcher: Any = self
-        self.crew = CallbackCrew(desk, launcher, around)
+        leases: LeaseKeeper[CallbackKey] = LeaseKeeper(
+            desk, settings, self.clock, host.background("renew callbacks")
+        )
+        self.kind = CallbackKind(desk, leases, launcher, host)
+        self.supervisor: Supervisor[CallbackKey, Any] = Supervisor(self.kind, host)
 
     @property
     def forkers(self) -> "Town":
@@ -177,7 +183,7 @@ class Town:
     def ready(self) -> bool:
         return self.is_ready
 
-    def launch(self, its: CallbackWork, until: float) -> Attempt[CallbackWork]:
+    def launch(self, its: CallbackWork, until: float) -> Execution[CallbackWork]:
         if self.refusal is not None:
             raise self.refusal
         number = its.claimed.key.id
@@ -188,7 +194,7 @@ class Town:
         reading, writing = os.pipe()
         os.close(writing)
         scratch = ScratchFolders(self.folder).take(f"{number}-1")
-        made = Attempt(its, child, log, {reading: LogSource.STDOUT}, scratch)
+        made = Execution(its, child, log, {reading: LogSource.STDOUT}, scratch)
         made.deadline = self.clock.monotonic() + self.settings.callback_timeout
         return made
 
@@ -198,7 +204,7 @@ class Town:
         """Step, with so many seconds between steps, until that is true."""
         for _ in range(1000):
             self.clock.advance(seconds)
-            self.crew.step(draining=draining)
+            self.supervisor.step(draining=draining)
             if look():
                 return
         raise AssertionError("It never came true.")
@@ -207,7 +213,7 @@ class Town:
         """Step so often."""
         for _ in range(number):
             self.clock.advance(seconds)
-            self.crew.step(draining=False)
+            self.supervisor.step(draining=False)
 
     def queue(self, *numbers: int) -> None:
         """Have these wait to be claimed."""
@@ -220,8 +226,9 @@ class Town:
 
     def end(self, number: int, said: Result | None, exited: Exit | None = None) -> None:
         child = self.children[number]
-        running: Any = self.crew._running[CallbackKey(number, UUID(int=number))]
-        running.result = said
+        held = self.supervisor.held[CallbackKey(number, UUID(int=number))]
+        assert held.execution is not None
+        held.execution.result = said
         child.far_end.shutdown(socket.SHUT_RDWR)
         child.exit = exited or Exit(code=0)
 
@@ -233,4 +240,5 @@ def town(tmp_path: Path, worker_settings: WorkerSettings) -> Iterator[Town]:
     )
     town = Town(tmp_path, settings)
     yield town
-    town.crew.close()
+    town.supervisor.kill()
+    town.supervisor.close()

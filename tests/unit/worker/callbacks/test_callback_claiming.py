@@ -15,26 +15,26 @@ def handed_back(number: int) -> CallbackReport:
 
 
 def test_it_has_nothing_to_do_while_it_looks_for_work_in_vain(town: Any) -> None:
-    assert town.crew.busy  # it has not looked yet
-    town.until(lambda: not town.crew.busy)
-    town.until(lambda: town.crew._claims.pending)
-    assert not town.crew.busy
-    assert not town.crew.at_rest
+    assert town.supervisor.busy  # it has not looked yet
+    town.until(lambda: not town.supervisor.busy)
+    town.until(lambda: town.supervisor._claims.pending)
+    assert not town.supervisor.busy
+    assert not town.supervisor.at_rest
 
     town.begun(1)
-    assert town.crew.busy
+    assert town.supervisor.busy
 
 
 def test_a_worker_that_stops_claims_no_more_and_hands_back_what_runs(town: Any) -> None:
     town.begun(1)
-    town.until(lambda: not town.crew._claims.pending, draining=True)
+    town.until(lambda: not town.supervisor._claims.pending, draining=True)
     town.queue(2)
 
-    town.crew.hand_back()
-    town.crew.hand_back()
+    town.supervisor.hand_back()
+    town.supervisor.hand_back()
     assert town.children[1].orders == ["stop"]
     town.end(1, None, Exit(signal=15))
-    town.until(lambda: town.crew.at_rest, seconds=1, draining=True)
+    town.until(lambda: town.supervisor.at_rest, seconds=1, draining=True)
 
     assert town.desk.told == [handed_back(1)]
     assert town.children.keys() == {1}
@@ -45,7 +45,7 @@ def test_one_that_cannot_be_started_is_handed_back_and_no_try_is_lost(town: Any)
     town.queue(1)
     town.until(lambda: town.desk.told, seconds=0.01)
     assert town.desk.told == [handed_back(1)]
-    town.until(lambda: town.crew.at_rest)
+    town.until(lambda: town.supervisor.at_rest)
 
     town.refusal = None
     town.begun(1)
@@ -59,7 +59,7 @@ def test_while_none_can_be_started_they_are_claimed_ever_more_seldom(town: Any) 
     town.desk.returns = True
     town.queue(1, 2)
     for _ in range(600):
-        town.crew.claiming.hurry()
+        town.supervisor.claim_soon()
         town.steps(1, seconds=0.1)
 
     assert 8 <= len(town.desk.asked) <= 20

@@ -140,7 +140,7 @@ def test_one_that_waits_for_spark_is_reported_at_once(scene: Scene) -> None:
 
 
 def test_one_that_waits_for_spark_is_handed_back_as_one_that_never_began(scene: Scene) -> None:
-    scene.until(lambda: scene.worker._awaiting.keys)
+    scene.until(lambda: scene.worker._attempts.held)
     scene.worker.drain()
     scene.worker.hand_back()
     scene.until(lambda: scene.reported)

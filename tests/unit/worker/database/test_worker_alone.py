@@ -22,9 +22,9 @@ from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
 from headway.testing.time.clock import FakeClock
+from headway_worker.attempts.attempt import Attempt
 from headway_worker.attempts.launch import AttemptLauncher
 from headway_worker.attempts.questions import Questions
-from headway_worker.callbacks.crew import CallbackCrew
 from headway_worker.database.callback_database import CallbackWork
 from headway_worker.database.secret_resolver import SecretResolver
 from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
@@ -32,6 +32,7 @@ from headway_worker.logs.file import LogFile, LogLimits
 from headway_worker.protocol.supply import Code
 from headway_worker.supervision.claims import Claims
 from headway_worker.supervision.fork_servers import ForkServers
+from headway_worker.supervision.held import WorkState
 from headway_worker.supervision.scratch import ScratchFolders
 from headway_worker.worker import Worker, WorkerParts
 
@@ -127,7 +128,7 @@ def test_the_callbacks_are_stepped_with_the_worker(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, draining: bool
 ) -> None:
     stepped: list[bool] = []
-    monkeypatch.setattr(CallbackCrew, "step", lambda _crew, *, draining: stepped.append(draining))
+    monkeypatch.setattr(worker._callbacks, "step", lambda *, draining: stepped.append(draining))
     if draining:
         worker.drain()
 
@@ -188,16 +189,20 @@ def test_an_attempt_is_not_reported_when_its_lease_is_over(
     worker: Worker, reported: list[Report], clock: FakeClock, over: bool
 ) -> None:
     """It has ended by itself, just before; the database may have given it away by then."""
-    attempt = MagicMock(work=WORK, fenced=False, spark_session=None, outlived_by=None)
-    worker._leases.grant(WORK.claimed.key, clock.monotonic())
-    worker._ending[WORK.claimed.key] = attempt, Result(outcome=Outcome.SUCCESS)
+    execution = MagicMock(fenced=False, spark_session=None, outlived_by=None)
+    attempt = Attempt(WORK, worker._kind)
+    attempt.state, attempt.execution = WorkState.ENDING, execution
+    attempt._result = Result(outcome=Outcome.SUCCESS)
+    worker._attempts.held[attempt.key] = attempt
+    worker._kind.leases.grant(attempt.key, clock.monotonic())
     clock.advance(3600 if over else 1)
 
     worker.step()
 
-    assert bool(worker._reporter.keys() or reported) is not over
-    attempt.close.assert_called_once()
-    assert (attempt.close.call_args.args == (None,)) is over
+    assert attempt.state is (WorkState.DROPPED if over else WorkState.REPORTING)
+    assert (attempt.key in worker._attempts.held) is not over
+    execution.close.assert_called_once()
+    assert (execution.close.call_args.args == ()) is over
 
 
 @pytest.mark.regression

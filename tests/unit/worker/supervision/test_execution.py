@@ -16,7 +16,7 @@ from headway.sdk.harness.execution import Result
 from headway.testing.time.clock import FakeClock
 from headway_worker.logs.file import LogFile, LogLimits
 from headway_worker.protocol.result_codec import result_to_frame
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.outcome import masked
 from headway_worker.supervision.scratch import ScratchFolders
 
@@ -35,7 +35,7 @@ class Task:
         log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         self.folder = folder
         child = Child(channel, reins, lambda _: None)
-        self.attempt = Attempt(
+        self.execution = Execution(
             NOTHING, child, log, {reading: LogSource.STDOUT}, ScratchFolders(folder).take("scratch")
         )
 
@@ -45,10 +45,10 @@ class Task:
         self.channel.sendall(encode_frame({"result": result_to_frame(result)}))
         self.channel.close()
         os.close(self.out)
-        said = self.attempt.ending(NOTHING).said
-        self.attempt.close()
+        said = self.execution.ending(NOTHING).said
+        self.execution.close()
         assert said is not None
-        return masked(said, self.attempt.masker)
+        return masked(said, self.execution.masker)
 
     def log(self) -> str:
         return (self.folder / "log").read_text()
@@ -62,10 +62,10 @@ def task(tmp_path: Path, clock: FakeClock) -> Iterator[Task]:
 
 
 def test_what_it_was_given_is_masked_in_its_log_and_its_error(task: Task) -> None:
-    task.attempt.mask({CANARY, "abc", ""})
+    task.execution.mask({CANARY, "abc", ""})
     for piece in (b"a canary", b"-8f1e and canary-8", b"f1e, abc\n", b"the end is canary-"):
         os.write(task.out, piece)
-        task.attempt.drain(next(iter(task.attempt.output)))
+        task.execution.drain(next(iter(task.execution.output)))
     result = task.end(f"it was {CANARY}")
 
     assert result.error == "it was ***"
@@ -77,11 +77,11 @@ def test_what_it_was_given_is_masked_in_its_log_and_its_error(task: Task) -> Non
 def test_what_is_too_short_to_be_masked_is_warned_of_once(
     task: Task, caplog: pytest.LogCaptureFixture
 ) -> None:
-    task.attempt.mask({"", CANARY})
+    task.execution.mask({"", CANARY})
     assert caplog.messages == []
 
-    task.attempt.mask({"abc", "abcd", CANARY})
-    task.attempt.mask({"abc"})
+    task.execution.mask({"abc", "abcd", CANARY})
+    task.execution.mask({"abc"})
 
     [warning] = caplog.messages
     assert "too short to be masked" in warning
@@ -97,7 +97,7 @@ def test_what_it_was_not_given_is_not(task: Task) -> None:
 
 
 def test_an_attempt_that_is_over_holds_no_pipe_open(task: Task) -> None:
-    [pipe] = task.attempt.output
+    [pipe] = task.execution.output
     task.end("it ends")
 
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -105,25 +105,25 @@ def test_an_attempt_that_is_over_holds_no_pipe_open(task: Task) -> None:
 
 
 def test_there_may_be_more_output_until_the_task_closes_it(task: Task) -> None:
-    [pipe] = task.attempt.output
+    [pipe] = task.execution.output
     os.write(task.out, b"one\n")
-    assert task.attempt.drain(pipe)
+    assert task.execution.drain(pipe)
 
     os.close(task.out)
-    assert not task.attempt.drain(pipe)
-    task.attempt.close()
+    assert not task.execution.drain(pipe)
+    task.execution.close()
     task.channel.close()
     assert "one" in task.log()
 
 
 def test_the_log_of_an_attempt_that_takes_too_long_says_why_it_is_stopped(task: Task) -> None:
-    task.attempt.deadline = 10.0
-    task.attempt.enforce_timeout(9.9, kill_grace=1.0)
-    assert not task.attempt.timed_out
+    task.execution.deadline = 10.0
+    task.execution.enforce_timeout(9.9, kill_grace=1.0)
+    assert not task.execution.timed_out
 
-    task.attempt.enforce_timeout(10.0, kill_grace=1.0)
+    task.execution.enforce_timeout(10.0, kill_grace=1.0)
     task.end("it was stopped")
 
-    assert task.attempt.timed_out
+    assert task.execution.timed_out
     assert "ERROR" in task.log()
     assert "It has run for as long as it may, and is stopped." in task.log()

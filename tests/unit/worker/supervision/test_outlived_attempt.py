@@ -18,7 +18,7 @@ from headway.testing.time.clock import FakeClock
 from headway_worker.attempts.answers import Answering
 from headway_worker.attempts.questions import TaskAnswer
 from headway_worker.logs.file import LogFile, LogLimits
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.outcome import conclude
 from headway_worker.supervision.scratch import ScratchFolders
 
@@ -44,15 +44,15 @@ class Scene:
         reins, self.reins = socket.socketpair()
         log = LogFile(folder, Path("log"), LogLimits(2**20, 2**20), clock)
         child = Child(channel, reins, lambda _: None)
-        self.attempt = Attempt(NOTHING, child, log, {}, ScratchFolders(folder).take("scratch"))
-        self.attempt.cluster_grace = CLUSTER_GRACE
-        self.attempt.deadline = 0.0
+        self.execution = Execution(NOTHING, child, log, {}, ScratchFolders(folder).take("scratch"))
+        self.execution.cluster_grace = CLUSTER_GRACE
+        self.execution.deadline = 0.0
 
     def asks(self, question: Frame, answer: Frame | None = None) -> None:
         """Have the child ask, and maybe hear the answer."""
-        self.attempt.note(question)
+        self.execution.note(question)
         if answer is not None:
-            self.attempt.learn(question, answer)
+            self.execution.learn(question, answer)
 
     def order(self) -> object:
         """Return the grace of the last order to stop; None is to kill."""
@@ -61,14 +61,14 @@ class Scene:
     def result(self, *, called_off: bool = False) -> Result:
         """End as a child that was killed; return what comes of it."""
         self.channel.close()
-        return conclude(self.attempt.ending(Exit(signal=9)), TASK, called_off=called_off)
+        return conclude(self.execution.ending(Exit(signal=9)), TASK, called_off=called_off)
 
 
 @pytest.fixture
 def scene(tmp_path: Path, clock: FakeClock) -> Iterator[Scene]:
     scene = Scene(tmp_path, clock)
     yield scene
-    scene.attempt.close()
+    scene.execution.close()
     scene.reins.close()
 
 
@@ -117,9 +117,9 @@ def test_one_that_must_stop_gets_the_time_to_end_its_application(
 ) -> None:
     prepare(scene, what)
 
-    scene.attempt.cancel(KILL_GRACE)
+    scene.execution.cancel(KILL_GRACE)
     assert scene.order() == grace
-    scene.attempt.enforce_timeout(1.0, KILL_GRACE)
+    scene.execution.enforce_timeout(1.0, KILL_GRACE)
     assert scene.order() == grace
 
 
@@ -131,7 +131,7 @@ def test_one_that_is_handed_back_leaves_its_application_alone(
     scene: Scene, what: str, grace: float | None
 ) -> None:
     prepare(scene, what)
-    scene.attempt.hand_back(KILL_GRACE)
+    scene.execution.hand_back(KILL_GRACE)
 
     assert scene.order() == grace
 
@@ -146,14 +146,14 @@ def test_an_attempt_learns_what_its_child_is_told(scene: Scene) -> None:
     rang = Event()
     questions: Any = Questions()
     answering = Answering(questions, 1, rang.set)
-    scene.attempt.note(ASKS)
-    answering.ask(scene.attempt, ASKS)
+    scene.execution.note(ASKS)
+    answering.ask(scene.execution, ASKS)
     assert rang.wait(60)
     with selectors.DefaultSelector() as selector:
         answering.send(selector)
     answering.close()
 
-    assert scene.attempt.outlived_by is None
+    assert scene.execution.outlived_by is None
     assert FrameReader(limit_bytes=2**16).feed(scene.channel.recv(4096)) == [{"found": False}]
 
 
@@ -163,8 +163,8 @@ def test_one_that_must_stop_and_has_not_seen_it_end_is_lost(
 ) -> None:
     """And so it is followed by another one."""
     prepare(scene, "it follows the earlier one's")
-    scene.attempt.cancel(KILL_GRACE)
-    scene.attempt.result = said
+    scene.execution.cancel(KILL_GRACE)
+    scene.execution.result = said
 
     result = scene.result()
     assert result.outcome is Outcome.LOST
@@ -174,8 +174,8 @@ def test_one_that_must_stop_and_has_not_seen_it_end_is_lost(
 @pytest.mark.parametrize("what", ["it has nothing", "it has seen to its end"])
 def test_one_that_must_stop_and_has_nothing_left_was_cancelled(scene: Scene, what: str) -> None:
     prepare(scene, what)
-    scene.attempt.cancel(KILL_GRACE)
-    scene.attempt.result = Result(outcome=Outcome.FAILED, error="It was told to stop.")
+    scene.execution.cancel(KILL_GRACE)
+    scene.execution.result = Result(outcome=Outcome.FAILED, error="It was told to stop.")
 
     result = scene.result()
     assert result.outcome is Outcome.CANCELLED
@@ -191,7 +191,7 @@ def test_one_that_was_called_off_is_lost_until_nothing_is_left(
     scene: Scene, what: str, said: Result | None
 ) -> None:
     prepare(scene, what)
-    scene.attempt.result = said
+    scene.execution.result = said
 
     result = scene.result(called_off=True)
     assert result.outcome is Outcome.LOST
@@ -201,8 +201,8 @@ def test_one_that_was_called_off_is_lost_until_nothing_is_left(
 @pytest.mark.parametrize("what", ["the earlier one has left none", "it has seen to its end"])
 def test_one_that_was_called_off_is_done_when_nothing_is_left(scene: Scene, what: str) -> None:
     prepare(scene, what)
-    scene.attempt.enforce_timeout(1.0, KILL_GRACE)
-    scene.attempt.result = SAID
+    scene.execution.enforce_timeout(1.0, KILL_GRACE)
+    scene.execution.result = SAID
 
     result = scene.result(called_off=True)
     assert result.outcome is Outcome.CANCELLED
@@ -219,7 +219,7 @@ def test_one_whose_process_crashed_tells_what_may_run(scene: Scene) -> None:
 
 def test_one_that_is_overdue_tells_of_it_too(scene: Scene) -> None:
     prepare(scene, "it has submitted one")
-    scene.attempt.enforce_timeout(1.0, KILL_GRACE)
+    scene.execution.enforce_timeout(1.0, KILL_GRACE)
 
     told = scene.result().error or ""
     assert "longer than its execution_timeout of 1.5 s" in told

@@ -14,7 +14,7 @@ import pytest
 
 from headway.runtime.forker import Child, ChildLimits, Exit, ForkerError
 from headway.runtime.processes.frames import send_frame
-from headway_worker.supervision.execution import Attempt
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.scratch import ScratchFolders, remove_scratch
 
 
@@ -68,7 +68,7 @@ def test_an_attempt_that_cannot_be_started_leaves_no_folder_and_no_pipe(
     before = open_files()
 
     with pytest.raises((ForkerError, OSError)):
-        Attempt.start(None, program, forker, MagicMock(), scratch, ChildLimits())
+        Execution.start(None, program, forker, MagicMock(), scratch, ChildLimits())
 
     assert list(tmp_path.iterdir()) == []
     assert open_files() == before - (2 if fault == "pipe" else 0)
@@ -130,7 +130,7 @@ def test_only_that_of_an_attempt_whose_end_is_certain_is_used_again(
         assert child.poll() == told
     scratch = ScratchFolders(tmp_path).take("1-1")
 
-    Attempt(None, child, MagicMock(), {}, scratch).shut()
+    Execution(None, child, MagicMock(), {}, scratch).shut()
 
     assert names(tmp_path) == left
 

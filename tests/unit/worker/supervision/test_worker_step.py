@@ -21,6 +21,7 @@ from headway_worker.database.secret_resolver import SecretResolver
 from headway_worker.database.worker_database import WorkerDatabase
 from headway_worker.supervision.claims import Claims
 from headway_worker.supervision.execution import MOST_READING
+from headway_worker.supervision.held import WorkState
 from headway_worker.supervision.lease_keeper import LeaseKeeper
 from headway_worker.supervision.reporter import Reporter
 from headway_worker.worker import Worker, WorkerParts
@@ -86,20 +87,20 @@ def test_a_renewal_is_passed_down_to_nannies_and_to_spark(
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    outside, attempt, key = MagicMock(), MagicMock(), AttemptKey(1, 1, UUID(int=1))
+    outside, key = MagicMock(), AttemptKey(1, 1, UUID(int=1))
+    attempt = MagicMock(state=WorkState.RUNNING, step=MagicMock(side_effect=InterruptedError))
     worker = new_worker(database, resolver, worker_settings, clock, outside)
-    outside.hold.assert_called_once_with(worker._leases.until)
-    worker._attempts[key] = attempt
-    worker._leases.grant(key, since=7)
+    leases = worker._kind.leases
+    outside.hold.assert_called_once_with(leases.until)
+    worker._attempts.held[key] = attempt
+    leases.grant(key, since=7)
     monkeypatch.setattr(LeaseKeeper, "step", lambda _leases, _keys: True)
-    monkeypatch.setattr(Worker, "_watch", MagicMock())
-    monkeypatch.setattr(Worker, "_enforce", MagicMock(side_effect=InterruptedError))
 
     with pytest.raises(InterruptedError):
         worker.step()
     worker.close()
 
-    attempt.child.hold_until.assert_called_once_with(7 + 20 - 5)
+    attempt.execution.child.hold_until.assert_called_once_with(7 + 20 - 5)
     assert outside.hold.call_count == 2
 
 
@@ -110,7 +111,7 @@ def test_what_it_has_claimed_is_counted_with_how_long_that_was_queued(
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    outside, work = MagicMock(), MagicMock()
+    outside, work = MagicMock(forker_ready=lambda: False), MagicMock()
     work.claimed.key = AttemptKey(1, 1, UUID(int=1))
     work.claimed.waited = (timedelta(seconds=3), None)
     worker = new_worker(database, resolver, worker_settings, clock, outside)
@@ -182,10 +183,11 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
 
     assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 0, total]
     assert ready.call_count == looked > 0
-    worker._attempts[AttemptKey(1, 1, UUID(int=1))] = MagicMock(spark_news=[])
+    key, held = AttemptKey(1, 1, UUID(int=1)), MagicMock(state=WorkState.ENDING, holds_slot=True)
+    held.report = None
+    worker._attempts.held[key] = held
     ready.return_value = False
     assert value(SLOTS, "free") == total, "what a step has found is told until the next one"
-    worker._watch()
+    worker.step()
     assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 1, 0]
-    worker._attempts.clear()
     worker.close()

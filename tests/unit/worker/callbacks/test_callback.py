@@ -42,7 +42,7 @@ def test_what_its_functions_say_is_reported(town: Any) -> None:
         report(2, FAILED, "The callback's process was killed by SIGSEGV."),
     ]
     assert '"message":"failed: tell: no luck"' in (town.folder / "1.log").read_text()
-    town.until(lambda: town.crew.at_rest)
+    town.until(lambda: town.supervisor.at_rest)
 
 
 def test_one_that_takes_too_long_is_stopped_and_not_begun_again(town: Any) -> None:
@@ -68,7 +68,7 @@ def test_one_whose_claim_cannot_be_renewed_is_killed_and_not_reported(town: Any)
     town.until(lambda: town.children[1].orders, seconds=1)
     town.end(1, Result(outcome=Outcome.SUCCESS))
     town.end(2, Result(outcome=Outcome.SUCCESS))
-    town.until(lambda: town.crew.at_rest)
+    town.until(lambda: town.supervisor.at_rest)
 
     assert town.children[1].orders == ["kill"]
     assert town.desk.told == [report(2, DONE)]
@@ -84,7 +84,7 @@ def test_its_nanny_is_told_until_when_it_may_live_and_again_with_each_renewal(to
 
     moved = town.children[1].until
     assert first < moved <= town.clock.monotonic() + held
-    assert moved == town.crew._leases.until(CallbackKey(1, UUID(int=1)))
+    assert moved == town.kind.leases.until(CallbackKey(1, UUID(int=1)))
 
 
 def test_a_report_that_is_not_taken_yet_keeps_its_claim(town: Any) -> None:
@@ -96,9 +96,9 @@ def test_a_report_that_is_not_taken_yet_keeps_its_claim(town: Any) -> None:
 
     town.steps(60)
     assert len(town.desk.renewed) > renewals + 20
-    assert not town.crew.at_rest
+    assert not town.supervisor.at_rest
     town.desk.away = False
-    town.until(lambda: town.crew.at_rest, seconds=1)
+    town.until(lambda: town.supervisor.at_rest, seconds=1)
 
     assert town.desk.told == [report(1, DONE)]
 
