@@ -9,7 +9,7 @@ from headway.testing.services.machine import Machine
 pytestmark = pytest.mark.services
 
 UNUSED = "postgresql://me@127.0.0.1:9/x"
-STEM = "headway.runtime.stem"
+PREFORK = "headway.runtime.forker services"
 CONTRADICTION = "[worker] lease_duration must be at least three times heartbeat_interval"
 
 
@@ -85,7 +85,7 @@ def test_the_file_wins_over_the_defaults_of_one_machine(machine: Machine, dags: 
     (machine.home / "headway.toml").write_text("[worker]\nlease_duration = 60\nslots = 3\n")
 
     with machine.standalone(dags) as (_standalone, _engine):
-        stem = next(pid for pid, line in machine.processes().items() if STEM in line)
+        stem = next(pid for pid, line in machine.processes().items() if PREFORK in line)
         variables = Path(f"/proc/{stem}/environ").read_bytes().decode().split("\0")
 
         assert "HEADWAY_WORKER_DRAIN_GRACE=0" in variables

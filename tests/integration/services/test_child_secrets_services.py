@@ -116,7 +116,7 @@ def test_the_processes_that_fork_tasks_hold_no_secret(above: list[Above], passwo
         assert "headway.runtime.forker" in process.command
         assert password not in str(process)
         assert "HEADWAY_DATABASE_URL" not in process.environment
-    assert "headway.runtime.stem" in worker.command
+    assert "headway.runtime.forker services" in worker.command
 
 
 def test_nobody_sees_in_its_environment_what_a_service_logs_in_with(

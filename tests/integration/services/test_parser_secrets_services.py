@@ -213,9 +213,9 @@ def processes(stack: Stack) -> dict[str, int]:
         found = {row["kind"]: int(row["pid"]) for row in views.processes(conn)}
     assert found.keys() == {"parser", "scheduler", "worker"}
     for kind in ("parser", "worker"):
-        found[f"forker of the {kind}"] = child_of(found[kind], "headway.runtime.forker")
+        found[f"forker of the {kind}"] = child_of(found[kind], "headway.runtime.forker\0children")
     found["launcher"] = stack.service.pid
-    found["stem"] = child_of(stack.service.pid, "headway.runtime.stem")
+    found["prefork server"] = child_of(stack.service.pid, "headway.runtime.forker\0services")
     found["postgres"] = int((stack.home / "postgres/data/postmaster.pid").read_text().split()[0])
     return found
 

@@ -296,9 +296,7 @@ def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
     """Otherwise it would be there, claim nothing, and look as if it had nothing to do."""
     broken = tmp_path / "broken" / "sitecustomize.py"
     broken.parent.mkdir()
-    broken.write_text(
-        'import sys\nif "headway.runtime.forker" in sys.orig_argv: sys.exit("no memory")\n'
-    )
+    broken.write_text('import sys\nif "children" in sys.orig_argv: sys.exit("no memory")\n')
 
     worker = staff.launch("worker", given={"PYTHONPATH": str(broken.parent)})
 

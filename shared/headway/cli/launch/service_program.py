@@ -14,7 +14,7 @@ MIGRATE: Final = ("db", "migrate")
 
 
 def main() -> None:
-    """Be `headway db migrate`, or the service of the command line's name: the stem's programs.
+    """Be `headway db migrate`, or the service of the command line's name, in a forked process.
 
     They do without the modules of all other commands.  The database is the launcher's own: its
     PUBLIC gets no right.

@@ -16,6 +16,7 @@ from headway.db.access.logins import Login
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.forker import Prefork, ServiceOrder
 from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.processes.services import Launch, ServiceGroup, ServiceProcess, ServiceProgram
 from headway.runtime.settings import configuration, secret_keys
@@ -26,7 +27,6 @@ from headway.runtime.settings.private_files import repair_modes
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.secret_keys import without_secrets
 from headway.runtime.settings.worker import WorkerSettings
-from headway.runtime.stem import Prefork, ServiceOrder
 
 PATIENCE = 15.0
 """Seconds in which services must end when they are told to."""
@@ -86,11 +86,11 @@ def running(
     secret_keys.check()
     repair_modes(configuration.make_home(home))
     with (
-        Prefork(_SHARED, without_secrets(environment)) as stem,
+        Prefork(_SHARED, without_secrets(environment)) as prefork,
         PostgresServer(home / "postgres", port) as postgres,
         front(postgres.url) as through,
     ):
-        children = ServiceGroup(_launch_from(stem), home / "services", SystemClock())
+        children = ServiceGroup(_launch_from(prefork), home / "services", SystemClock())
         secret_keys.make_keys_file(home)  # where nobody else starts at the same time
         passwords = {login: secrets.token_urlsafe(24) for login in _LOGINS}
         urls = {login: through(postgres.address(login, passwords[login])) for login in passwords}
@@ -98,7 +98,7 @@ def running(
             with children.held():  # they read their modules while the database is migrated
                 for program in _programs(environment, urls, schedulers):
                     children.start(program)
-                _migrate(stem, environment, postgres.url, passwords)
+                _migrate(prefork, environment, postgres.url, passwords)
             with _address_known(home, urls[Login.USER]):
                 yield LocalStack(urls[Login.USER], postgres, children)
         finally:
@@ -121,15 +121,15 @@ def _environment(home: Path, dags: Path) -> dict[str, str]:
     return {**given, "HEADWAY_PARSER_DAGS": str(dags.absolute())}
 
 
-def _launch_from(stem: Prefork) -> Launch:
+def _launch_from(prefork: Prefork) -> Launch:
     def launch(program: ServiceProgram, output: int, gate: int | None) -> ServiceProcess:
-        return stem.fork(ServiceOrder(_CALL, program.command, program.environment), output, gate)
+        return prefork.fork(ServiceOrder(_CALL, program.command, program.environment), output, gate)
 
     return launch
 
 
 def _migrate(
-    stem: Prefork, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
+    prefork: Prefork, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
 ) -> None:
     """Migrate as the owner, and give each role its password of this start.
 
@@ -142,7 +142,7 @@ def _migrate(
     reading, writing = os.pipe()
     with open(reading, errors="replace") as output:  # noqa: PTH123 - it has no path
         try:
-            process = stem.fork(ServiceOrder(_CALL, service_program.MIGRATE, own), writing)
+            process = prefork.fork(ServiceOrder(_CALL, service_program.MIGRATE, own), writing)
         finally:
             os.close(writing)
         said = output.read().strip()

@@ -1,4 +1,4 @@
-"""What the stem reads for the services of one machine, so that they find it done.
+"""What the fork server of services imports before it forks, so that services find it done.
 
 What is made at the first use (validators of settings, the dialect of the database) is made
 here as well, once for all: otherwise each service makes its own, and keeps it for itself.

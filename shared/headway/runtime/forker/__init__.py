@@ -1,5 +1,12 @@
 """The fork server: run user code in child processes that cannot outlive their supervisor.
 
+A fork server imports modules once and forks processes that share them.  There are two kinds.
+`nannies` forks *children*, which run code that nobody vouches for: a nanny outlives each, kills
+all that is left of it, and reports its end.  `services` forks *services*, which are Headway's
+own programs: they end as any program does, and are told to (SIGTERM) when their fork server dies.
+
+# Children
+
     supervisor ──control──▶ forker ──fork──▶ nanny ──fork──▶ child ──▶ its descendants
         ├───────────reins──────────────────────┘              │
         └───────────channel───────────────────────────────────┘
@@ -49,11 +56,29 @@ Two notes for modules that are preloaded: they must open no connection and leave
 thread running; and random generators other than Python's own (NumPy's global one)
 continue alike in all children unless the module reseeds them with
 `os.register_at_fork(after_in_child=…)`.
+
+# Services
+
+    launcher ──control──▶ fork server ──fork──▶ service
+
+Most of a service's memory, and of the time that it takes to start, is modules.  The services of
+one machine share those that all of them need.
+
+This fork server knows no secret: it has the environment of the service that may know least, and no
+connection.  A service gets its own environment with the order to start, over the socket; /proc
+shows that to nobody.  It is the leader of a new session, has default signals, reads nothing from
+stdin and writes to the file that came with the order.  From then on it runs like the program of
+the same arguments, to the interpreter's own end.
+
+The kernel tells a service to end when its fork server ends, and that when the launcher does,
+however that happens.  Once the launcher lets go of the control, the fork server ends what it has
+forked, and leaves when nothing of it is left.
 """
 
 from headway.runtime.forker.client import Forker
 from headway.runtime.forker.handle import Child
-from headway.runtime.forker.records import ChildLimits, ChildSpec, Exit, ForkerError
+from headway.runtime.forker.prefork import Prefork, PreforkError, Service
+from headway.runtime.forker.records import ChildLimits, ChildSpec, Exit, ForkerError, ServiceOrder
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
 
 __all__ = [
@@ -65,5 +90,9 @@ __all__ = [
     "ForkerError",
     "Isolation",
     "Layer",
+    "Prefork",
+    "PreforkError",
     "Sandbox",
+    "Service",
+    "ServiceOrder",
 ]

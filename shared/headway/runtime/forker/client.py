@@ -25,6 +25,7 @@ READY_SECONDS: Final = 60.0
 
 
 _CLOCK: Final = SystemClock()
+_PROGRAM: Final = (sys.executable, "-P", "-m", "headway.runtime.forker", "children")
 
 
 _SEND_SECONDS: Final = 10.0
@@ -75,7 +76,7 @@ class Forker:
         descriptor = str(theirs.fileno())
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "headway.runtime.forker", descriptor, *preload],
+                [*_PROGRAM, descriptor, *preload],
                 env=with_fixed_hashes(environment),
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

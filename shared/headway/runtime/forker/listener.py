@@ -11,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
-from headway.runtime.forker.child import prepare_output
+from headway.runtime.forker.child import flush_output, prepare_output
+from headway.runtime.forker.nannies import attend, shield
 from headway.runtime.forker.peer import credentials
 from headway.runtime.forker.ping import PING
 from headway.runtime.forker.records import ForkerError
-from headway.runtime.forker.server import attend, import_all, shield
+from headway.runtime.forker.server import import_all
 from headway.runtime.processes.frames import Frame, close_all_but, send_frame
 from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.processes.tree import Wakeup, reap, see_off
@@ -42,7 +43,7 @@ def listen(
     shield()
     prepare_output()
     try:
-        import_all(preload)
+        import_all(preload, flush_output)
     except ImportError as error:
         raise ForkerError(f"The fork server cannot start: {error}") from error
     listening = _bind(path)

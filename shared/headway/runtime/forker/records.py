@@ -1,8 +1,9 @@
-"""What a supervisor asks of the forker, and what it is told."""
+"""What is asked of fork servers, and what they tell."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Self
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame
@@ -105,4 +106,22 @@ class Exit:
     @classmethod
     def from_frame(cls, frame: Frame) -> "Exit":
         """Return what `to_frame` made the data of."""
+        return cls(**frame)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOrder:
+    """A service to start: "package.module:function", its command line, its whole environment."""
+
+    call: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+    def to_frame(self) -> Frame:
+        """Return the order as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Self:
+        """Return the order that was sent."""
         return cls(**frame)

@@ -1,216 +1,96 @@
-"""The forker's own process: import once, then fork nannies."""
+"""The loop of a fork server: import once, take orders with open files, bury what has ended, end.
+
+`nannies` forks children below nannies, `services` forks services; both are such a loop.
+"""
 
 import gc
 import importlib
-import os
 import select
-import signal
 import socket
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
-from headway.runtime.daemon.clock import SystemClock
-from headway.runtime.forker.child import flush_output, prepare_output
-from headway.runtime.forker.nanny import run_nanny
-from headway.runtime.forker.records import Exit, ForkerError
-from headway.runtime.processes.frames import Frame, receive_message, send_frame
-from headway.runtime.processes.linux import become_subreaper, become_undumpable, native_threads
-from headway.runtime.processes.tree import Wakeup, kill_descendants, kill_stopped, reap, see_off
-from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
-from headway.runtime.sandbox.sandbox_home import (
-    SandboxHome,
-    SandboxRoom,
-    fork_first,
-    fork_nanny,
-    make_folder,
-)
-from headway.runtime.sandbox.trial import can_live_apart, find_out
+from headway.runtime.forker.records import ForkerError
+from headway.runtime.processes.frames import Frame, receive_message
+from headway.runtime.processes.tree import Wakeup, reap
 
-_END_SECONDS: Final = 5.0
-"""Seconds that nannies have to end; the supervisor waits for longer."""
+T = TypeVar("T")
 
 
-def serve(control: socket.socket, preload: Sequence[str]) -> None:
-    """Import the modules `preload`, then fork nannies until the supervisor is gone."""
-    shield()
-    prepare_output()
-    try:
-        import_all(preload)
-    except (ImportError, ForkerError) as error:
-        with suppress(OSError):  # the supervisor has given up waiting
-            send_frame(control, {"failed": str(error)})
-        return
-    attend(control)
+def import_all(modules: Iterable[str], flush: Callable[[], None] = lambda: None) -> None:
+    """Import modules for all forks to share; ForkerError if that leaves a thread running.
 
-
-def shield() -> None:
-    """Block all signals that have a name, but SIGCHLD, here and in the nannies.
-
-    They end when their supervisor does, not when a service manager signals
-    everyone.  Blocked, and not ignored, so that a signal which reaches a child
-    before it is set up is delivered once it is.
+    `flush` is called when all are imported, before what is there is frozen.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGCHLD})
-
-
-def import_all(preload: Sequence[str]) -> None:
-    """Import what children need; ForkerError if that leaves a thread running."""
-    for module in preload:
-        importlib.import_module(module)
+    gc.disable()  # modules make many objects and little garbage
+    try:
+        names = list(modules)
+        for module in names:
+            importlib.import_module(module)
+    finally:
+        gc.enable()
     threads = [thread.name for thread in threading.enumerate()[1:]]
     if threads:
         raise ForkerError(
-            f"Importing {', '.join(preload)} left threads running ({', '.join(threads)}). "
+            f"Importing {', '.join(names)} left threads running ({', '.join(threads)}). "
             "A process with threads cannot be forked safely: start them in the child."
         )
-    flush_output()
+    flush()
     gc.collect()
-    gc.freeze()  # what is there now stays shared with all children
+    gc.freeze()  # what is there now stays shared with all forks
 
 
-def attend(control: socket.socket, lifeline: int | None = None) -> None:
-    """Serve the supervisor at the other end until it is gone, or the lifeline is cut."""
-    hello = receive_message(control)
-    if hello is None:
-        return
-    ready: Frame = {"ready": native_threads(), "isolation": None}
-    apart = hello[0]["apart"] and can_live_apart()
-    home = None
-    if hello[0]["sandbox"] is not None:
-        become_undumpable()
-        home, ready["isolation"] = _make_home(hello[0])
-    try:
-        server = _Server(control, home, lifeline, apart=apart)
-        with suppress(OSError):  # the supervisor has gone, as the next look at the control tells
-            send_frame(control, {**ready, "clock": SystemClock().monotonic()})
-        server.run()
-    finally:
-        if home is not None:
-            scratch.remove(home.folder)
+class ForkServer(ABC, Generic[T]):
+    """Serves who is at the other end of `control`, until that is gone or `watched` is readable.
 
+    `run` returns None at the end; in a process just forked, what `obey` has returned there.
+    """
 
-def _make_home(hello: Frame) -> tuple[SandboxHome, Frame]:
-    """Find out which layers of the sandbox hold here; return what nannies must know of it."""
-    folder = make_folder()
-    without = frozenset(map(Layer, hello["without"]))
-    isolation = find_out(Sandbox.from_frame(hello["sandbox"]), without, folder)
-    return SandboxHome(isolation.in_force, folder), isolation.to_frame()
+    def __init__(self, control: socket.socket, watched: int | None = None) -> None:
+        self.control, self._watched = control, watched
+        self.wakeup = Wakeup()
 
-
-class _NannyRecord(NamedTuple):
-    """What is kept of a nanny: the reins, to be told its end, and its scratch folder."""
-
-    child_control: int
-    folder: Path | None
-
-
-class _Server:
-    def __init__(
-        self, control: socket.socket, home: SandboxHome | None, watched: int | None, *, apart: bool
-    ) -> None:
-        become_subreaper()
-        self._control = control
-        self._home = home
-        self._apart = apart
-        self._watched = watched
-        self._wakeup = Wakeup()
-        self._lifeline, self._held = os.pipe()
-        self._nannies: dict[int, _NannyRecord] = {}
-        self._fallen: list[_NannyRecord] = []
-        self._born = 0
-
-    def run(self) -> None:
-        sources = [self._wakeup.fileno(), self._control.fileno()]
-        events = select.poll()
-        for source in [*sources, *([] if self._watched is None else [self._watched])]:
-            events.register(source, select.POLLIN)
-        supervised = True
-        while supervised:
+    def run(self) -> T | None:
+        """Serve.  Return None at the end, and in a process just forked what that is to do."""
+        events = self._events()
+        while True:
             ready = {descriptor for descriptor, _ in events.poll()}
-            if self._wakeup.fileno() in ready:
-                self._wakeup.clear()
-                self._look_after_nannies()
-            if self._control.fileno() in ready:
-                supervised = self._take_request()
-            supervised = supervised and self._watched not in ready
-        self._end()
+            if self.wakeup.fileno() in ready:
+                self.wakeup.clear()
+                reap(self.bury)
+                self.after_burials()
+            if self.control.fileno() in ready:
+                message = receive_message(self.control)
+                if message is None:
+                    break
+                order = self.obey(*message)
+                if order is not None:
+                    return order
+            if self._watched in ready:
+                break
+        self.end()
+        return None
 
-    def _take_request(self) -> bool:
-        """Fork the nanny that is asked for; return whether there is still a supervisor."""
-        message = receive_message(self._control)
-        if message is None:
-            return False
-        for child_control in message[1]:
-            self._fork(child_control, self._home if message[0]["sandbox"] else None)
-        return True
+    def _events(self) -> select.poll:
+        events = select.poll()
+        for source in (self.wakeup.fileno(), self.control.fileno(), self._watched):
+            if source is not None:
+                events.register(source, select.POLLIN)
+        return events
 
-    def _fork(self, child_control: int, home: SandboxHome | None) -> None:
-        self._born += 1
-        folder = None if home is None else home.folder / str(self._born)
-        try:
-            pid = (
-                self._fork_plain(child_control)
-                if home is None
-                else self._fork_nested(child_control, home)
-            )
-        except OSError as error:
-            _report_lost(child_control, f"The system refused to fork: {error.strerror}.")
-            return
-        self._nannies[pid] = _NannyRecord(child_control, folder)
+    @abstractmethod
+    def obey(self, frame: Frame, files: list[int]) -> T | None:
+        """Do what was asked for; in a process just forked, return what that is to do."""
 
-    def _fork_plain(self, child_control: int) -> int:
-        if self._apart:
-            return fork_first(
-                namespaces.enter_privileged,
-                lambda _entered: run_nanny(child_control, self._lifeline, apart=True),
-            )
-        pid = os.fork()
-        if pid == 0:
-            run_nanny(child_control, self._lifeline)
-        return pid
+    @abstractmethod
+    def bury(self, pid: int, status: int) -> None:
+        """Take note of the end of a child process of this one."""
 
-    def _fork_nested(self, child_control: int, home: SandboxHome) -> int:
-        folder = home.folder / str(self._born)
+    def after_burials(self) -> None:
+        """Look after what is left when some have ended."""
 
-        def run(home: SandboxHome) -> NoReturn:
-            run_nanny(child_control, self._lifeline, SandboxRoom(home, folder))
-
-        return fork_nanny(home, run)
-
-    def _look_after_nannies(self) -> None:
-        """Bury nannies; where one was killed, kill what it had been looking after.
-
-        Its child dies with it and the rest of that tree falls to this process.
-        The supervisor is told only when all are dead.
-        """
-        reap(self._bury)
-        kill_stopped(self._nannies)
-        while self._fallen:
-            kill_descendants(self._bury, spared=self._nannies)
-            nanny = self._fallen.pop()
-            if nanny.folder is not None:
-                scratch.remove(nanny.folder)
-            _report_lost(nanny.child_control, "Its nanny died, and the child was killed.")
-
-    def _bury(self, pid: int, status: int) -> None:
-        nanny = self._nannies.pop(pid, None)
-        if nanny is None:
-            return
-        if status == 0:
-            os.close(nanny.child_control)
-        else:
-            self._fallen.append(nanny)
-
-    def _end(self) -> None:
-        """Let go of the lifeline, which ends all nannies; wait for them."""
-        os.close(self._held)
-        see_off(self._nannies, self._wakeup, self._bury, _END_SECONDS)
-        kill_descendants(self._bury)
-
-
-def _report_lost(child_control: int, why: str) -> None:
-    with socket.socket(fileno=child_control) as sock, suppress(OSError):
-        send_frame(sock, {"exit": Exit(lost=why).to_frame()})
+    @abstractmethod
+    def end(self) -> None:
+        """End all that was forked."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.forker import Prefork, Service, ServiceOrder
 from headway.runtime.processes.services import ServiceGroup, ServiceProgram
 from headway.runtime.settings import configuration
-from headway.runtime.stem import Prefork, Service, ServiceOrder
 from headway.testing.time.clock import until
 
 SERVICE = """
@@ -32,9 +32,9 @@ def children(tmp_path: Path) -> Iterator[ServiceGroup]:
 
     def launch(program: ServiceProgram, output: int, gate: int | None) -> Service:
         order = ServiceOrder("held_service:main", program.command, program.environment)
-        return stem.fork(order, output, gate)
+        return prefork.fork(order, output, gate)
 
-    with Prefork((), environment) as stem:
+    with Prefork((), environment) as prefork:
         children = ServiceGroup(launch, tmp_path / "services", SystemClock())
         yield children
         children.stop(10)

@@ -15,11 +15,11 @@ import pytest
 
 from headway.cli.input.interrupts import ending_well
 from headway.embedded.postgres import PostgresServer
+from headway.runtime.forker import Prefork
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.services import ServiceGroup, ServiceProgram
 from headway.runtime.processes.starting import run_to_end, uninterrupted
 from headway.runtime.settings import configuration
-from headway.runtime.stem import Prefork
 from headway.sdk.running.task_runtime import SparkApplication
 from headway.testing.processes.finalized import Finalized
 from headway.testing.time.clock import FakeClock, until
@@ -69,7 +69,7 @@ def launch(program: ServiceProgram, output: int, _gate: int | None) -> "subproce
     return subprocess.Popen(dies_with_parent(program.command), stdout=output)
 
 
-def test_nothing_remains_of_a_stem(starts: Starts) -> None:
+def test_nothing_remains_of_a_prefork_server(starts: Starts) -> None:
     starts.interrupted = 1
 
     with ending_well() as ending, Prefork((), configuration.environment()):

@@ -21,6 +21,7 @@ from headway.testing.processes.task_processes import find
 
 LONG = 20.0
 HERE = Path(__file__).parents[2]
+PROGRAM = (sys.executable, "-P", "-m", "headway.runtime.forker", "children")
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE)}
 
 
@@ -319,7 +320,14 @@ def test_a_fork_server_whose_supervisor_dies_while_it_starts_ends_without_a_word
     ours, theirs = socketpair()
     with theirs:
         program = subprocess.Popen(
-            [sys.executable, "-P", "-m", "headway.runtime.forker", str(theirs.fileno())],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "headway.runtime.forker",
+                "children",
+                str(theirs.fileno()),
+            ],
             env=ENVIRONMENT,
             stderr=subprocess.PIPE,
             pass_fds=[theirs.fileno()],

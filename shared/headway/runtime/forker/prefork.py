@@ -1,4 +1,4 @@
-"""The launcher's side: start a stem, and have it fork programs."""
+"""The launcher's side of forked services: start their fork server, and have it fork programs."""
 
 import select
 import signal
@@ -12,33 +12,34 @@ from typing import Final, Self
 
 from headway.domain.errors import HeadwayError
 from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.forker.records import ServiceOrder
 from headway.runtime.processes.frames import Frame, encode_frame, receive_message, send_message
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.starting import uninterrupted
-from headway.runtime.stem.records import ServiceOrder
 
 _CLOCK: Final = SystemClock()
+_PROGRAM: Final = (sys.executable, "-m", "headway.runtime.forker", "services")
 _START_SECONDS: Final = 60.0
-"""How long the stem may take to read its modules."""
+"""How long the fork server may take to import its modules."""
 
 _END_SECONDS: Final = 10.0
 
 
 class PreforkError(HeadwayError):
-    """No program can be forked, because the stem does not start."""
+    """No program can be forked, because their fork server does not start."""
 
 
 class Service:
     """A program that was forked, with what `subprocess.Popen` offers of one."""
 
-    def __init__(self, stem: "Prefork", pid: int) -> None:
+    def __init__(self, prefork: "Prefork", pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self._stem = stem
+        self._prefork = prefork
 
     def poll(self) -> int | None:
         """Return the exit code, minus a signal's number, when it has ended."""
-        while self.returncode is None and self._stem.hear(0):
+        while self.returncode is None and self._prefork.hear(0):
             pass
         return self.returncode
 
@@ -47,14 +48,14 @@ class Service:
         deadline = None if timeout is None else _CLOCK.monotonic() + timeout
         while self.returncode is None:
             left = None if deadline is None else max(0.0, deadline - _CLOCK.monotonic())
-            if not self._stem.hear(left) and left == 0:
+            if not self._prefork.hear(left) and left == 0:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
         if self.returncode is None:
-            self._stem.send_signal(self.pid, number)
+            self._prefork.send_signal(self.pid, number)
 
     def kill(self) -> None:
         """Kill it."""
@@ -72,7 +73,7 @@ class Prefork:
     def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self._modules = modules
         self._environment = environment
-        self._shoots: dict[int, Service] = {}
+        self._services: dict[int, Service] = {}
         self._answer: Frame | None = None
 
     def __enter__(self) -> Self:
@@ -95,7 +96,7 @@ class Prefork:
         """Start a program that writes to the descriptor `output`.
 
         With a `gate`, the reading end of a pipe, it waits in `service.await_gate` for that's end.
-        StemError when there is no stem, OSError when it cannot fork.
+        PreforkError when there is no fork server, OSError when it cannot fork.
         """
         files = [output] if gate is None else [output, gate]
         answer = self._ask(order, files)
@@ -108,10 +109,10 @@ class Prefork:
             raise PreforkError("The process that forks the services does not start; see above.")
         if "refused" in answer:
             raise OSError(answer["refused"])
-        return self._shoots[answer["started"]]
+        return self._services[answer["started"]]
 
     def hear(self, seconds: float | None) -> bool:
-        """Take in what the stem has to say; return whether there was anything in that time."""
+        """Take in what the fork server says; return whether there was anything in that time."""
         ready, _, _ = select.select([self._control], [], [], seconds)
         if not ready:
             return False
@@ -124,12 +125,12 @@ class Prefork:
         return True
 
     def send_signal(self, pid: int, number: int) -> None:
-        """Have the stem send a signal to a program, if that still runs."""
+        """Have the fork server send a signal to a program, if that still runs."""
         with suppress(BrokenPipeError), uninterrupted():
             send_message(self._control, encode_frame({"signal": number, "pid": pid}))
 
     def close(self) -> None:
-        """End the stem and all that it has forked; return when nothing is left."""
+        """End the fork server and all that it has forked; return when nothing is left."""
         self._control.close()
         try:
             self._process.wait(_END_SECONDS)
@@ -142,9 +143,7 @@ class Prefork:
         number = str(theirs.fileno())
         with theirs:
             self._process = subprocess.Popen(
-                dies_with_parent(
-                    [sys.executable, "-m", "headway.runtime.stem", number, *self._modules]
-                ),
+                dies_with_parent([*_PROGRAM, number, *self._modules]),
                 env=dict(self._environment),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -153,7 +152,7 @@ class Prefork:
             )
 
     def _ask(self, order: ServiceOrder, files: Sequence[int]) -> Frame | None:
-        """Return what the stem answers to an order; None if it is dead, or does not answer."""
+        """Return the answer to an order; None if the fork server is dead, or does not answer."""
         with suppress(BrokenPipeError), uninterrupted():  # then it is not heard of, either
             send_message(self._control, encode_frame({"start": order.to_frame()}), files)
         self._answer = None
@@ -165,16 +164,16 @@ class Prefork:
 
     def _take(self, frame: Frame) -> None:
         if "ended" in frame:
-            self._shoots.pop(frame["ended"]).returncode = frame["code"]
+            self._services.pop(frame["ended"]).returncode = frame["code"]
             return
         if "started" in frame:
-            self._shoots[frame["started"]] = Service(self, frame["started"])
+            self._services[frame["started"]] = Service(self, frame["started"])
         self._answer = frame
 
     def _lose(self) -> None:
-        """Note that the stem has died, and that the kernel has told its programs to end."""
+        """Note that the fork server has died, and that the kernel has told its programs to end."""
         self._process.kill()
         self._process.wait()
-        for shoot in self._shoots.values():
-            shoot.returncode = -signal.SIGTERM
-        self._shoots.clear()
+        for service in self._services.values():
+            service.returncode = -signal.SIGTERM
+        self._services.clear()

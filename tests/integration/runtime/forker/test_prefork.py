@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from headway.runtime.forker import Prefork, PreforkError, Service, ServiceOrder
 from headway.runtime.settings import configuration
-from headway.runtime.stem import Prefork, PreforkError, Service, ServiceOrder
 from headway.testing.time.clock import until
 
 PATIENCE = 60.0
@@ -68,38 +68,38 @@ def turn_a_deaf_ear():
 LAUNCHER = """
 import sys, time
 from headway.runtime.settings import configuration
-from headway.runtime.stem import ServiceOrder, Prefork
+from headway.runtime.forker import ServiceOrder, Prefork
 
-with Prefork(("plants",), configuration.environment()) as stem:
+with Prefork(("plants",), configuration.environment()) as prefork:
     with open(sys.argv[1], "wb") as log:
         order = ServiceOrder("plants:mind_the_end", [], configuration.environment())
-        stem.fork(order, log.fileno())
+        prefork.fork(order, log.fileno())
     print("there", flush=True)
     time.sleep(600)
 """
 
 
-class Garden:
-    """A stem, and what its programs print."""
+class Launcher:
+    """A fork server of services, and what its programs print."""
 
-    def __init__(self, stem: Prefork, output: Path) -> None:
-        self.stem = stem
+    def __init__(self, prefork: Prefork, output: Path) -> None:
+        self.prefork = prefork
         self.output = output
 
     def fork(self, name: str, *arguments: str, **environment: str) -> Service:
         own = {**configuration.environment(), **environment}
         with self.output.open("wb") as log:
-            return self.stem.fork(ServiceOrder(f"plants:{name}", arguments, own), log.fileno())
+            return self.prefork.fork(ServiceOrder(f"plants:{name}", arguments, own), log.fileno())
 
     def printed(self) -> str:
         return self.output.read_text()
 
     def staying(self, name: str = "stay") -> Service:
         """Fork a program that does not end by itself, and wait until it is at work."""
-        shoot = self.fork(name)
+        service = self.fork(name)
         until(lambda: self.printed().endswith("\n"), "its beginning", PATIENCE)
-        assert self.printed() == f"{shoot.pid}\n"
-        return shoot
+        assert self.printed() == f"{service.pid}\n"
+        return service
 
 
 def surroundings(folder: Path) -> dict[str, str]:
@@ -108,9 +108,9 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def garden(tmp_path: Path) -> Iterator[Garden]:
-    with Prefork(("plants",), surroundings(tmp_path)) as stem:
-        yield Garden(stem, tmp_path / "output")
+def launcher(tmp_path: Path) -> Iterator[Launcher]:
+    with Prefork(("plants",), surroundings(tmp_path)) as prefork:
+        yield Launcher(prefork, tmp_path / "output")
 
 
 def is_gone(pid: int) -> bool:
@@ -120,14 +120,14 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def told(garden: Garden, *arguments: str, **environment: str) -> dict[str, Any]:
-    assert garden.fork("tell", *arguments, **environment).wait(PATIENCE) == 0
-    found: dict[str, Any] = json.loads(garden.printed())
+def told(launcher: Launcher, *arguments: str, **environment: str) -> dict[str, Any]:
+    assert launcher.fork("tell", *arguments, **environment).wait(PATIENCE) == 0
+    found: dict[str, Any] = json.loads(launcher.printed())
     return found
 
 
-def test_a_program_finds_its_modules_read(garden: Garden) -> None:
-    one, other = told(garden, "a", "b"), told(garden)
+def test_a_program_finds_its_modules_read(launcher: Launcher) -> None:
+    one, other = told(launcher, "a", "b"), told(launcher)
 
     assert one["read_by"] == other["read_by"] == one["parent"]
     assert one["arguments"] == ["headway", "a", "b"]
@@ -139,8 +139,8 @@ def test_a_program_finds_its_modules_read(garden: Garden) -> None:
     assert one["woken"] == -1, "a signal would be written into whatever has the number now"
 
 
-def test_a_program_has_its_own_environment_and_shows_nobody_what_it_is(garden: Garden) -> None:
-    found = told(garden, SECRET="told to nobody")
+def test_a_program_has_its_own_environment_and_shows_nobody_what_it_is(launcher: Launcher) -> None:
+    found = told(launcher, SECRET="told to nobody")
 
     assert found["environment"]["SECRET"] == "told to nobody"
     assert "KNOWN_TO_ALL" not in found["environment"]
@@ -148,24 +148,24 @@ def test_a_program_has_its_own_environment_and_shows_nobody_what_it_is(garden: G
     assert "told to nobody" not in str(found["shown"])
 
 
-def test_a_program_has_no_file_but_its_output(garden: Garden) -> None:
-    garden.staying()  # another one's files are not its own, either
-    files = told(garden)["files"]
+def test_a_program_has_no_file_but_its_output(launcher: Launcher) -> None:
+    launcher.staying()  # another one's files are not its own, either
+    files = told(launcher)["files"]
 
-    output = str(garden.output)
+    output = str(launcher.output)
     assert files == {"0": "/dev/null", "1": output, "2": output}
 
 
-def test_a_program_ends_as_python_does(garden: Garden) -> None:
-    assert garden.fork("leave", "7").wait(PATIENCE) == 7
-    assert garden.printed() == "in good order\n"
+def test_a_program_ends_as_python_does(launcher: Launcher) -> None:
+    assert launcher.fork("leave", "7").wait(PATIENCE) == 7
+    assert launcher.printed() == "in good order\n"
 
-    assert garden.fork("fail").wait(PATIENCE) == 1
-    assert garden.printed().endswith("ValueError: it went wrong\n")
+    assert launcher.fork("fail").wait(PATIENCE) == 1
+    assert launcher.printed().endswith("ValueError: it went wrong\n")
 
 
-def test_a_program_is_signalled_and_told_to_have_ended(garden: Garden) -> None:
-    one, other = garden.staying("mind_the_end"), garden.fork("stay")
+def test_a_program_is_signalled_and_told_to_have_ended(launcher: Launcher) -> None:
+    one, other = launcher.staying("mind_the_end"), launcher.fork("stay")
     assert (one.poll(), other.poll()) == (None, None)
 
     with pytest.raises(subprocess.TimeoutExpired):
@@ -176,31 +176,35 @@ def test_a_program_is_signalled_and_told_to_have_ended(garden: Garden) -> None:
     assert one.wait(PATIENCE) == 0
     one.send_signal(signal.SIGTERM)  # which reaches nobody
 
-    assert garden.fork("leave", "0").wait(PATIENCE) == 0
+    assert launcher.fork("leave", "0").wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("name", ["stay", "turn_a_deaf_ear"])
-def test_nothing_is_left_of_a_stem_that_was_closed(garden: Garden, name: str) -> None:
-    shoot = garden.staying(name)
+def test_nothing_is_left_of_a_prefork_server_that_was_closed(launcher: Launcher, name: str) -> None:
+    service = launcher.staying(name)
 
-    garden.stem.close()
+    launcher.prefork.close()
 
-    assert is_gone(shoot.pid)
-
-
-def test_when_the_stem_dies_its_programs_end_and_the_next_has_a_new_one(garden: Garden) -> None:
-    shoot = garden.staying("mind_the_end")
-    stem = int(Path(f"/proc/{shoot.pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-    os.kill(stem, signal.SIGKILL)
-
-    assert shoot.wait(PATIENCE) == -signal.SIGTERM
-    until(lambda: "told to end" in garden.printed(), "its end", PATIENCE)
-    until(lambda: is_gone(shoot.pid), "its end", PATIENCE)
-    assert garden.fork("leave", "3").wait(PATIENCE) == 3
+    assert is_gone(service.pid)
 
 
-def test_the_stem_and_its_programs_end_when_the_launcher_is_killed(tmp_path: Path) -> None:
+def test_when_the_prefork_server_dies_its_programs_end_and_the_next_has_a_new_one(
+    launcher: Launcher,
+) -> None:
+    service = launcher.staying("mind_the_end")
+    prefork = int(Path(f"/proc/{service.pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+    os.kill(prefork, signal.SIGKILL)
+
+    assert service.wait(PATIENCE) == -signal.SIGTERM
+    until(lambda: "told to end" in launcher.printed(), "its end", PATIENCE)
+    until(lambda: is_gone(service.pid), "its end", PATIENCE)
+    assert launcher.fork("leave", "3").wait(PATIENCE) == 3
+
+
+def test_the_prefork_server_and_its_programs_end_when_the_launcher_is_killed(
+    tmp_path: Path,
+) -> None:
     output = tmp_path / "output"
     launcher = subprocess.Popen(
         [sys.executable, "-c", LAUNCHER, str(output)],
@@ -220,12 +224,12 @@ def test_the_stem_and_its_programs_end_when_the_launcher_is_killed(tmp_path: Pat
     until(lambda: is_gone(pid), "its end", PATIENCE)
 
 
-def test_a_stem_that_cannot_read_its_modules_is_an_error(
+def test_a_prefork_server_that_cannot_read_its_modules_is_an_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with Prefork(("no_such_module",), surroundings(tmp_path)) as stem:
-        garden = Garden(stem, tmp_path / "output")
+    with Prefork(("no_such_module",), surroundings(tmp_path)) as prefork:
+        launcher = Launcher(prefork, tmp_path / "output")
         with pytest.raises(PreforkError, match="does not start"):
-            garden.fork("stay")
+            launcher.fork("stay")
 
     assert "No module named 'no_such_module'" in capfd.readouterr().err

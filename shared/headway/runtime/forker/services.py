@@ -1,9 +1,6 @@
-"""The stem's own process: read modules once, then fork programs."""
+"""The fork server of services: it forks programs that share the modules it has imported."""
 
-import gc
-import importlib
 import os
-import select
 import signal
 import socket
 from collections.abc import Iterable, Sequence
@@ -11,11 +8,12 @@ from contextlib import suppress
 from typing import Final
 
 from headway.runtime.daemon.service import GATE
-from headway.runtime.processes.frames import Frame, close_all, receive_message, send_frame
+from headway.runtime.forker.records import ServiceOrder
+from headway.runtime.forker.server import ForkServer, import_all
+from headway.runtime.processes.frames import Frame, close_all, send_frame
 from headway.runtime.processes.linux import name_process
 from headway.runtime.processes.parent_death import die_with_parent
-from headway.runtime.processes.tree import Wakeup, reap, see_off
-from headway.runtime.stem.records import ServiceOrder
+from headway.runtime.processes.tree import see_off
 
 _END_SECONDS: Final = 5.0
 """Seconds that programs have to end which the launcher has not waited for."""
@@ -24,47 +22,24 @@ _END_SECONDS: Final = 5.0
 def serve(control: socket.socket, modules: Iterable[str]) -> ServiceOrder | None:
     """Import the modules, then fork programs until the launcher is gone.
 
-    In a program just forked it returns what that is to run; in the stem itself, None at the end.
+    In a program just forked it returns what that is to run; in the fork server, None at the end.
     """
-    gc.disable()  # modules make many objects and no garbage
-    for module in modules:
-        importlib.import_module(module)
-    gc.freeze()  # what is there now stays shared with all programs
-    gc.enable()
+    import_all(modules)
     return _ServiceForks(control).run()
 
 
-class _ServiceForks:
+class _ServiceForks(ForkServer[ServiceOrder]):
     def __init__(self, control: socket.socket) -> None:
-        self._control = control
-        self._wakeup = Wakeup()
+        super().__init__(control)
         self._living: set[int] = set()
 
-    def run(self) -> ServiceOrder | None:
-        events = select.poll()
-        for source in (self._wakeup.fileno(), self._control.fileno()):
-            events.register(source, select.POLLIN)
-        while True:
-            ready = {descriptor for descriptor, _ in events.poll()}
-            if self._wakeup.fileno() in ready:
-                self._wakeup.clear()
-                reap(self._bury)
-            if self._control.fileno() in ready:
-                message = receive_message(self._control)
-                if message is None:
-                    self._end()
-                    return None
-                order = self._obey(*message)
-                if order is not None:
-                    return order
-
-    def _obey(self, frame: Frame, files: list[int]) -> ServiceOrder | None:
+    def obey(self, frame: Frame, files: list[int]) -> ServiceOrder | None:
         """Do what the launcher says; return an order in the process that is to carry it out."""
         if "signal" in frame:
             if frame["pid"] in self._living:  # else the number may be another process's by now
                 os.kill(frame["pid"], frame["signal"])
             return None
-        order, stem = ServiceOrder.from_frame(frame["start"]), os.getpid()
+        order, server = ServiceOrder.from_frame(frame["start"]), os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
@@ -72,7 +47,7 @@ class _ServiceForks:
             self._say({"refused": f"The system refused to fork: {error.strerror}."})
             return None
         if pid == 0:
-            self._leave(stem)
+            self._leave(server)
             _become(order, files)
             return order
         close_all(files)
@@ -80,28 +55,29 @@ class _ServiceForks:
         self._say({"started": pid})
         return None
 
-    def _say(self, frame: Frame) -> None:
-        with suppress(OSError):  # the launcher has gone, as the next look at the control tells
-            send_frame(self._control, frame)
-
-    def _leave(self, stem: int) -> None:
-        """Let go, in a program just forked, of all that is the stem's."""
-        os.setsid()
-        die_with_parent(parent=stem)
-        self._wakeup.close()
-        self._control.close()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-
-    def _bury(self, pid: int, status: int) -> None:
+    def bury(self, pid: int, status: int) -> None:
+        """Tell the launcher that a program has ended."""
         if pid in self._living:
             self._living.remove(pid)
             self._say({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Have what still runs end, and wait for it."""
         for pid in self._living:
             os.kill(pid, signal.SIGTERM)
-        see_off(self._living, self._wakeup, self._forget, _END_SECONDS)
+        see_off(self._living, self.wakeup, self._forget, _END_SECONDS)
+
+    def _say(self, frame: Frame) -> None:
+        with suppress(OSError):  # the launcher has gone, as the next look at the control tells
+            send_frame(self.control, frame)
+
+    def _leave(self, server: int) -> None:
+        """Let go, in a program just forked, of all that is the fork server's."""
+        os.setsid()
+        die_with_parent(parent=server)
+        self.wakeup.close()
+        self.control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
     def _forget(self, pid: int, _status: int) -> None:
         self._living.discard(pid)
