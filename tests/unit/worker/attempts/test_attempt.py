@@ -134,11 +134,14 @@ def test_it_runs_and_is_reported_in_the_step_in_which_its_child_has_exited(scene
     scene.begin()
     scene.attempt.step()
     assert scene.attempt.state is WorkState.RUNNING
+    scene.execution.watch.assert_called_once_with(scene.kind.host.selector)
+    scene.execution.log.tick.assert_called_once_with()
 
     scene.exits(DONE)
     scene.attempt.step()
 
     assert scene.report.outcome is Outcome.SUCCESS
+    scene.execution.unwatch.assert_called_once_with(scene.kind.host.selector)
     scene.execution.close.assert_called_once_with(DONE)
 
 

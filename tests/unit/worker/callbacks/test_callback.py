@@ -1,13 +1,17 @@
 """The callbacks that a worker runs: for how long, what is said of them, and when they end."""
 
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
+
+import pytest
 
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport
 from headway.domain.errors import SerializationError
 from headway.domain.states import CallbackState, Outcome
 from headway.runtime.forker import Exit
 from headway.sdk.harness.execution import Result
+from headway_worker.logs.file import LogFile
 
 DONE, FAILED = CallbackState.SUCCESS, CallbackState.FAILED
 
@@ -43,6 +47,28 @@ def test_what_its_functions_say_is_reported(town: Any) -> None:
     ]
     assert '"message":"failed: tell: no luck"' in (town.folder / "1.log").read_text()
     town.until(lambda: town.supervisor.at_rest)
+
+
+def test_its_log_is_looked_after_while_it_runs(town: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may be the beginning of a secret is written when nothing follows it."""
+    ticked = Mock()
+    monkeypatch.setattr(LogFile, "tick", ticked)
+    town.begun(1)
+    town.steps(3)
+
+    assert ticked.call_count >= 3
+
+
+def test_a_callback_that_is_handed_back_says_so_in_its_log(town: Any) -> None:
+    town.begun(1)
+    town.supervisor.hand_back()
+    town.end(1, None, Exit(signal=15))
+    town.until(lambda: town.supervisor.at_rest, seconds=1, draining=True)
+
+    assert (
+        "The worker is stopping; the callback is handed back."
+        in (town.folder / "1.log").read_text()
+    )
 
 
 def test_one_that_takes_too_long_is_stopped_and_not_begun_again(town: Any) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -12,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.time.clock import FakeClock
+from headway_worker.supervision.claims import Claims
 from headway_worker.supervision.held import Held, WorkState
 from headway_worker.supervision.lease_keeper import LeaseKeeper, Renewal
 from headway_worker.supervision.supervisor import Supervisor
@@ -246,3 +248,18 @@ def test_what_is_handed_back_is_reported_once(
     step(20, draining=True)
 
     assert (kind.told, supervisor.at_rest) == ([1], True)
+
+
+def test_a_flood_is_judged_by_what_runs(
+    kind: Kind, step: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work that waits, ends or is being reported does not bring about the next."""
+    is_flood = Mock(return_value=False)
+    monkeypatch.setattr(Claims, "is_flood", is_flood)
+    kind.waiting = [1, 2]
+    step(3)
+    is_flood.assert_called_with(2)
+
+    kind.pieces[1].next = WorkState.ENDING
+    step()
+    is_flood.assert_called_with(1)
