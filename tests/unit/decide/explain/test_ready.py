@@ -147,6 +147,27 @@ def test_the_number_of_slots_that_would_do() -> None:
     assert "The end of what holds 5 slots" in explain_ready(situation(POOL=-3)).change
 
 
+def test_a_task_that_takes_more_slots_than_its_pool_has() -> None:
+    """Slots that become free would not help."""
+    small = situation()
+    pool = next(budget for budget in BUDGETS if budget.limit is Limit.POOL)
+    found = explain_ready(
+        replace(small, limits={**small.limits, pool: 1}, free={**small.free, pool: 1})
+    )
+
+    assert found.reason is Reason.POOL_TOO_SMALL
+    assert found.sentence == "It takes 2 slots of the pool p, which has 1 in all."
+    assert found.change == "`headway pools set p 2`, or more slots than that."
+
+
+def test_a_queue_of_which_nothing_is_known_to_be_free_is_full() -> None:
+    full = situation()
+    queue = next(budget for budget in BUDGETS if budget.limit is Limit.QUEUE)
+    free = {budget: left for budget, left in full.free.items() if budget != queue}
+
+    assert "has 9 tasks queued or running" in explain_ready(replace(full, free=free)).sentence
+
+
 def test_it_is_behind_when_those_before_it_take_what_is_left() -> None:
     free = situation(POOL=5)
 

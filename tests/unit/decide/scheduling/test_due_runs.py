@@ -375,6 +375,7 @@ def test_a_schedule_without_a_next_run_is_asked_again_unless_it_has_ended() -> N
 
     assert decide(dag(), rules(), jan(10), dates).again == jan(10) + hour
     assert decide(dag(), rules(latest=jan(11)), jan(10), dates).again == jan(10) + hour
+    assert decide(dag(), rules(latest=jan(10)), jan(10), dates).again == jan(10) + hour
     assert decide(dag(), rules(latest=jan(9)), jan(10), dates).again is None
     assert decide(dag(), rules(), jan(10)).again is None, "it has a next run"
 

@@ -4,9 +4,15 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
+from headway.decide.scheduling.settle import (
+    RunCounts,
+    TaskCounts,
+    Undecided,
+    advance,
+    settle,
+)
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
-from headway.domain.dag.trigger_rules import TriggerRule
+from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
 
 NONE = TaskState.NONE
@@ -287,3 +293,19 @@ def test_moves_are_named_by_the_ids_of_the_task_instances() -> None:
     tasks = {each.task_id: standing(30 + n, "none") for n, each in enumerate(CHAIN)}
 
     assert settle(RunCounts(1, DagGraph(dag(*CHAIN)), tasks)).moves == {TaskState.SCHEDULED: [30]}
+
+
+def test_instances_that_were_removed_meanwhile_are_counted() -> None:
+    """A task instance that waits for a third one keeps the counts of all that have ended."""
+    graph = DagGraph(dag(task("a"), task("b"), task("c", "a b", "all_done")))
+    waits = Undecided(3, "c", Tally(total=3, success=1, removed=1))
+
+    found = advance(graph, {"c": {}}, [waits], left=2)
+    assert found is not None
+    assert found.waiting == {3: waits.tally}
+
+    found = advance(
+        graph, {"c": {TaskState.REMOVED: 1}}, [replace(waits, tally=Tally(4, 1, removed=1))], left=2
+    )
+    assert found is not None
+    assert found.waiting == {3: Tally(4, 1, removed=2)}

@@ -1,0 +1,16 @@
+"""What task instances and runs are called in explanations."""
+
+import pytest
+
+from headway.decide.explain.explanation import Holder, Subject
+
+
+@pytest.mark.parametrize(("map_index", "name"), [(-1, "t"), (0, "t[0]"), (7, "t[7]")])
+def test_a_task_instance_is_called_by_its_task_and_its_place(map_index: int, name: str) -> None:
+    assert Subject("d", "r", "t", map_index).name == name
+    assert Holder(dag_id="d", run_id="r", task_id="t", map_index=map_index, state="s").name == name
+
+
+def test_a_run_is_called_by_its_id_and_a_task_is_not_mapped_unless_that_is_said() -> None:
+    assert Holder(dag_id="d", run_id="r", state="running").name == "r"
+    assert Holder(dag_id="d", run_id="r", task_id="t", state="running").name == "t"
