@@ -75,6 +75,7 @@ class Desk:
     lost: set[CallbackKey] = field(default_factory=set)
     told: list[CallbackReport] = field(default_factory=list)
     looks: int = 0
+    renewals: int = 0
     away: bool = False
     returns: bool = False
     takes: Callable[[], object] = lambda: None
@@ -91,6 +92,7 @@ class Desk:
         return taken
 
     def renew(self, keys: list[CallbackKey]) -> Renewal[CallbackKey]:
+        self.renewals += 1
         self.renewed += keys
         return Renewal({key: False for key in keys if key not in self.lost})
 

@@ -71,6 +71,16 @@ def test_a_callback_that_is_handed_back_says_so_in_its_log(town: Any) -> None:
     )
 
 
+def test_a_secret_that_a_callback_was_given_is_masked_in_its_error(town: Any) -> None:
+    town.begun(1)
+    [held] = town.supervisor.held.values()
+    held.execution.mask({"canary-8f1e"})
+    town.end(1, Result(outcome=Outcome.FAILED, error="refused: canary-8f1e"))
+    town.until(lambda: town.desk.told)
+
+    assert town.desk.told == [report(1, FAILED, "refused: ***")]
+
+
 def test_one_that_takes_too_long_is_stopped_and_not_begun_again(town: Any) -> None:
     town.begun(1)
     town.until(lambda: town.children[1].orders, seconds=1)

@@ -91,4 +91,4 @@ def test_while_there_is_nothing_the_database_is_asked_ever_less_often(town: Any)
     town.steps(300, seconds=0.1)
 
     assert 25 <= town.desk.looks - looks <= 31
-    assert (town.desk.asked, town.desk.renewed) == ([], [])
+    assert (town.desk.asked, town.desk.renewals) == ([], 0)

@@ -263,3 +263,19 @@ def test_a_flood_is_judged_by_what_runs(
     kind.pieces[1].next = WorkState.ENDING
     step()
     is_flood.assert_called_with(1)
+
+
+def test_at_the_end_what_runs_is_killed_and_all_is_let_go(
+    kind: Kind, supervisor: Supervisor[int, int], step: Callable[..., None]
+) -> None:
+    kind.waiting = [1, 2]
+    step(3)
+    running, over = Mock(closed=False), Mock(closed=True)
+    kind.pieces[1].execution, kind.pieces[2].execution = running, over
+    kind.pieces[2].state = WorkState.REPORTING
+
+    supervisor.kill()
+    supervisor.close()
+
+    assert (running.child.kill.call_count, over.child.kill.call_count) == (1, 0)
+    assert (running.shut.call_count, over.shut.call_count) == (1, 0)
