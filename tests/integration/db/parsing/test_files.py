@@ -147,11 +147,12 @@ def test_the_parser_leaves_the_pause_and_the_next_run_alone(engine: Engine, me: 
     with engine.begin() as conn:
         conn.execute(plan, {"at": seed.START})
 
-    take_over(engine, me, parse("a.py", seed.dag(seed.task("other"))))
+    take_over(engine, me, parse("a.py", seed.dag(seed.task("other")), code=b"changed"))
 
     with engine.connect() as conn:
         dag = conn.execute(text("SELECT paused, next_run_after FROM dag")).one()
     assert dag == (True, seed.START)
+    assert versions(engine) == [("etl", 1), ("etl", 2)]
 
 
 def test_several_files_are_stored_at_once(engine: Engine, me: Identity) -> None:
