@@ -1,1 +1,4 @@
-"""Benchmarks: each prints a table of targets and measured values, and writes its rows."""
+"""Benchmarks: each prints a table of targets and measured values, and writes its rows.
+
+What benchmarks share is in `support`.
+"""

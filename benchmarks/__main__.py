@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from benchmarks.report import publish
+from benchmarks.support.report import publish
 
 BENCHMARKS: Final = (
     "scheduler",  # about five minutes

@@ -6,13 +6,13 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from benchmarks import server
-from benchmarks.fleet import fleet
-from benchmarks.passage import passage
-from benchmarks.report import Row
-from benchmarks.server import Server
-from benchmarks.shapes import Shape, store
-from benchmarks.turns import turns
+from benchmarks.support import server
+from benchmarks.support.fleet import fleet
+from benchmarks.support.report import Row
+from benchmarks.support.server import Server
+from benchmarks.support.shapes import Shape, store
+from benchmarks.support.throughput import measure_runs
+from benchmarks.support.turns import turns
 
 NAME: Final = "chain"
 REPEAT: Final = 10
@@ -45,7 +45,7 @@ def _with(
         dags = store(database.owner, CHAIN.specs())
         services.add_scheduler()
         for hour in turns(REPEAT):
-            measured = passage(services, dags, range(hour, hour + 1), CHAIN.instances)
+            measured = measure_runs(services, dags, range(hour, hour + 1), CHAIN.instances)
             with database.owner.connect() as conn:
                 gaps = _gaps(conn)
             medians.append(median(gaps))

@@ -9,11 +9,11 @@ from typing import Final
 
 from sqlalchemy import text
 
-from benchmarks import ballast, server
-from benchmarks.report import Row
-from benchmarks.server import Database
-from benchmarks.shapes import Shape, spec, store, task
-from benchmarks.turns import turns
+from benchmarks.support import bulk_history, server
+from benchmarks.support.report import Row
+from benchmarks.support.server import Database
+from benchmarks.support.shapes import Shape, spec, store, task
+from benchmarks.support.turns import turns
 from headway.db.access.logins import Login
 from headway.testing.data import seed
 
@@ -64,9 +64,9 @@ def _fill(database: Database) -> None:
     """Enter half a million finished task instances, and half a million that wait."""
     engine = database.owner
     store(engine, KNOWN.specs())
-    ballast.add_history(engine, KNOWN.runs)
+    bulk_history.add_history(engine, KNOWN.runs)
     store(engine, [spec("waiting", [task(f"t{nth}") for nth in range(WAITING_TASKS)])])
-    ballast.add_runs(engine, "waiting", {"scheduled": WAITING_RUNS})
+    bulk_history.add_runs(engine, "waiting", {"scheduled": WAITING_RUNS})
     for kind in ("scheduler", "parser", "worker"):
         seed.register(engine, kind)
     with engine.connect() as conn:

@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.__main__ import BENCHMARKS
-from benchmarks.report import RESULTS
-from benchmarks.revision import ROOT, commit_of, installed
-from benchmarks.side import CannotCompareError, Side, runnable
-from benchmarks.verdict import Compared, compared
+from benchmarks.support.report import RESULTS
+from benchmarks.support.revision import ROOT, commit_of, installed
+from benchmarks.support.side import CannotCompareError, Side, runnable
+from benchmarks.support.verdict import Compared, compared
 
 USAGE: Final = "Usage: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=15"
 

@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sqlalchemy import text
 
-from benchmarks.report import Row
-from benchmarks.turns import turns
+from benchmarks.support.report import Row
+from benchmarks.support.turns import turns
 from headway.db.core import engine as engines
 
 NAME = "footprint"

@@ -8,14 +8,14 @@ from typing import Final
 
 from sqlalchemy import text
 
-from benchmarks import ballast, server
-from benchmarks.fleet import Fleet, fleet
-from benchmarks.meter import Meter
-from benchmarks.passage import Measured, passage
-from benchmarks.report import Row
-from benchmarks.server import Server
-from benchmarks.shapes import Shape, spec, store, task
-from benchmarks.turns import turns
+from benchmarks.support import bulk_history, server
+from benchmarks.support.fleet import Fleet, fleet
+from benchmarks.support.meter import Meter
+from benchmarks.support.report import Row
+from benchmarks.support.server import Server
+from benchmarks.support.shapes import Shape, spec, store, task
+from benchmarks.support.throughput import Measured, measure_runs
+from benchmarks.support.turns import turns
 from headway.db.access.logins import Login
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec
 
@@ -59,7 +59,8 @@ def _sizes(postgres: Server) -> Iterator[Row]:
             dags = store(database.owner, [_mapped(size)])
             services.add_scheduler()
             measured = [
-                passage(services, dags, range(hour, hour + 1), size + 2) for hour in range(repeat)
+                measure_runs(services, dags, range(hour, hour + 1), size + 2)
+                for hour in range(repeat)
             ]
         case = f"mapped run of {size:,} instances"
         wall = [1e3 * each.seconds / size for each in measured]
@@ -91,12 +92,12 @@ def _waiting(postgres: Server) -> Iterator[Row]:
         dags = store(database.owner, [spec("waiting", [task("it")])])
         services.add_scheduler()
         yield from _idle(services, "no active run")
-        alone = _passages(services, dags, Shape("", 1, RUNS_BESIDE, 1))
+        alone = _measure_shape(services, dags, Shape("", 1, RUNS_BESIDE, 1))
         half = WAITING // 2
-        ballast.add_runs(database.owner, "waiting", {"running": half, "up_for_retry": half})
+        bulk_history.add_runs(database.owner, "waiting", {"running": half, "up_for_retry": half})
         case = f"{WAITING:,} active runs with nothing to do"
         yield from _idle(services, case)
-        beside = _passages(services, dags, Shape("", 1, RUNS_BESIDE, 1), 10_000)
+        beside = _measure_shape(services, dags, Shape("", 1, RUNS_BESIDE, 1), 10_000)
     for metric, cost in COSTS.items():
         values = _against(cost, alone, beside)
         yield Row.of(NAME, case, f"{metric} of {RUNS_BESIDE} more runs, against none", values, "")
@@ -161,7 +162,7 @@ def _blocked(postgres: Server) -> Iterator[Row]:
                     conn.execute(_SET_POOL, {"name": name, "slots": slots})
             services.add_scheduler()
             if obstacle.states:
-                ballast.add_runs(database.owner, "blocked", obstacle.states)
+                bulk_history.add_runs(database.owner, "blocked", obstacle.states)
             waits = [_wait(services, dags["free"], hour) for hour in turns(REPEAT)]
         number = f"{BLOCKED:,}" if obstacle.states else "0"
         case = f"behind {number} blocked by {obstacle.name}"
@@ -170,7 +171,7 @@ def _blocked(postgres: Server) -> Iterator[Row]:
 
 def _wait(services: Fleet, version_id: int, hour: int) -> float:
     time.sleep(0.2)
-    measured = passage(services, {"free": version_id}, range(hour, hour + 1), 1)
+    measured = measure_runs(services, {"free": version_id}, range(hour, hour + 1), 1)
     return 1e3 * measured.first_start
 
 
@@ -179,23 +180,23 @@ def _history(postgres: Server) -> Iterator[Row]:
     with postgres.database("history") as database, fleet(database) as services:
         dags = store(database.owner, SOME_WORK.specs())
         services.add_scheduler()
-        before = _passages(services, dags, SOME_WORK)
-        ballast.add_history(database.owner, HISTORY // SOME_WORK.dags // SOME_WORK.tasks)
+        before = _measure_shape(services, dags, SOME_WORK)
+        bulk_history.add_history(database.owner, HISTORY // SOME_WORK.dags // SOME_WORK.tasks)
         time.sleep(2)
-        after = _passages(services, dags, SOME_WORK, 1000)
+        after = _measure_shape(services, dags, SOME_WORK, 1000)
     case = f"{HISTORY:,} finished task instances"
     for metric, cost in COSTS.items():
         values = _against(cost, before, after)
         yield Row.at_most(NAME, case, values, "", 1.2, f"{metric} of the same work, against none")
 
 
-def _passages(
+def _measure_shape(
     services: Fleet, dags: dict[str, int], shape: Shape, first_hour: int = 0
 ) -> list[Measured]:
-    """Return what passages of the shape cost, without the first one."""
+    """Return what runs of the shape cost, without the first measurement."""
     firsts = range(first_hour, first_hour + shape.runs * (REPEAT + 1), shape.runs)
     hours = [range(first, first + shape.runs) for first in firsts]
-    return [passage(services, dags, each, shape.instances) for each in hours][1:]
+    return [measure_runs(services, dags, each, shape.instances) for each in hours][1:]
 
 
 def _against(

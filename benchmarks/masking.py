@@ -10,8 +10,8 @@ from string import printable
 from time import process_time
 from typing import Final
 
-from benchmarks.report import Row
-from benchmarks.turns import turns
+from benchmarks.support.report import Row
+from benchmarks.support.turns import turns
 
 NAME: Final = "masking"
 REPEAT: Final = 3

@@ -8,11 +8,11 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from benchmarks import server
-from benchmarks.fleet import Fleet, fleet
-from benchmarks.report import Row
-from benchmarks.shapes import spec, store, task
-from benchmarks.turns import turns
+from benchmarks.support import server
+from benchmarks.support.fleet import Fleet, fleet
+from benchmarks.support.report import Row
+from benchmarks.support.shapes import spec, store, task
+from benchmarks.support.turns import turns
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 
 NAME: Final = "outage"

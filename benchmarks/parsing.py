@@ -14,11 +14,11 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from benchmarks import parsing_floor, server
-from benchmarks.meter import family_cpu_seconds
-from benchmarks.report import Row
-from benchmarks.server import Database, Server
-from benchmarks.turns import turns
+from benchmarks.support import parsing_floor, server
+from benchmarks.support.meter import family_cpu_seconds
+from benchmarks.support.report import Row
+from benchmarks.support.server import Database, Server
+from benchmarks.support.turns import turns
 from headway.db.access.logins import Login
 
 NAME: Final = "parsing"

@@ -20,11 +20,11 @@ from typing import Final
 
 from sqlalchemy import Engine, text
 
-from benchmarks import ballast, server
-from benchmarks.fleet import Fleet
-from benchmarks.report import Row
-from benchmarks.server import Database
-from benchmarks.shapes import Shape, enter_runs, spec, store, task
+from benchmarks.support import bulk_history, server
+from benchmarks.support.fleet import Fleet
+from benchmarks.support.report import Row
+from benchmarks.support.server import Database
+from benchmarks.support.shapes import Shape, enter_runs, spec, store, task
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.db.core import identity, notices, processes
@@ -164,7 +164,7 @@ def _round(services: Fleet, timed: Timed) -> float:
     owner = services.database.owner
     timed.phase = "made"
     with _scheduler(services, _NONE):
-        ballast.add_history(owner, HISTORY.runs, rest=False)
+        bulk_history.add_history(owner, HISTORY.runs, vacuum=False)
         time.sleep(2)
         timed.phase = "quiet"
         time.sleep(QUIET)

@@ -5,15 +5,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from benchmarks import server
-from benchmarks.fleet import PROFILES, Fleet, fleet
-from benchmarks.floor import Floor
-from benchmarks.meter import top_statements
-from benchmarks.passage import Measured, passage
-from benchmarks.report import Row
-from benchmarks.server import Database, Server
-from benchmarks.shapes import Shape, store
-from benchmarks.turns import turns
+from benchmarks.support import server
+from benchmarks.support.fleet import PROFILES, Fleet, fleet
+from benchmarks.support.floor import Floor
+from benchmarks.support.meter import top_statements
+from benchmarks.support.report import Row
+from benchmarks.support.server import Database, Server
+from benchmarks.support.shapes import Shape, store
+from benchmarks.support.throughput import Measured, measure_runs
+from benchmarks.support.turns import turns
 
 NAME: Final = "scheduler"
 REPEAT: Final = 5
@@ -44,21 +44,21 @@ def run() -> Iterator[Row]:
     """Measure each shape with 1, 2 and 3 schedulers, and ten times as many tasks with 1 and 2."""
     with server.running() as postgres:
         for shape, most in SHAPES.items():
-            yield from _rows(shape, most, *_passages(postgres, shape, 3, REPEAT))
+            yield from _rows(shape, most, *_measure_shape(postgres, shape, 3, REPEAT))
         for shape in LARGE:
-            yield from _rows(shape, None, *_passages(postgres, shape, 2, REPEAT_LARGE))
+            yield from _rows(shape, None, *_measure_shape(postgres, shape, 2, REPEAT_LARGE))
 
 
-def _passages(
+def _measure_shape(
     postgres: Server, shape: Shape, most: int, repeat: int
 ) -> tuple[list[float], list[list[Measured]]]:
-    """Return the floor's seconds, and the passages by number of schedulers.
+    """Return the floor's seconds, and the measurements by number of schedulers.
 
     Each number of schedulers has a database of its own, and they take turns: so what the
     machine does meanwhile, and the tables that grow, concern all of them alike.
     """
     floors: list[float] = []
-    passages: list[list[Measured]] = [[] for _ in range(most)]
+    by_schedulers: list[list[Measured]] = [[] for _ in range(most)]
     with ExitStack() as stack:
         floor = _floor(stack.enter_context(postgres.database("floor")), shape)
         stack.callback(floor.close)
@@ -66,11 +66,11 @@ def _passages(
         for repetition in turns(repeat):
             floors.append(floor.seconds())
             hours = range(repetition * shape.runs, (repetition + 1) * shape.runs)
-            for (services, dags), measured in zip(fleets, passages, strict=True):
-                measured.append(passage(services, dags, hours, shape.instances))
+            for (services, dags), measured in zip(fleets, by_schedulers, strict=True):
+                measured.append(measure_runs(services, dags, hours, shape.instances))
         for services, _ in fleets:
             _keep_statements(services.database, shape, len(services.pids))
-    return floors, passages
+    return floors, by_schedulers
 
 
 def _fleet(
@@ -98,10 +98,10 @@ def _keep_statements(database: Database, shape: Shape, schedulers: int) -> None:
 
 
 def _rows(
-    shape: Shape, most: float | None, floors: list[float], passages: list[list[Measured]]
+    shape: Shape, most: float | None, floors: list[float], by_schedulers: list[list[Measured]]
 ) -> Iterator[Row]:
-    one, count = passages[0], shape.instances
-    rates = [[count / each.seconds for each in measured] for measured in passages]
+    one, count = by_schedulers[0], shape.instances
+    rates = [[count / each.seconds for each in measured] for measured in by_schedulers]
     ratios = [below / each.seconds for below, each in zip(floors, one, strict=True)]
     statements = [each.spent.statements / count for each in one]
     floor = [count / below for below in floors]
@@ -114,7 +114,7 @@ def _rows(
         yield Row.at_most(NAME, shape.name, statements, "", most, "statements per TI")
     yield Row.of(NAME, shape.name, "floor", floor, "TI/s", better="")
     yield from _costs(shape, one)
-    for number, (measured, rate) in enumerate(zip(passages, rates, strict=True), 1):
+    for number, (measured, rate) in enumerate(zip(by_schedulers, rates, strict=True), 1):
         if number > 1:
             gains = [each / alone for each, alone in zip(rate, rates[0], strict=True)]
             yield from _replicas(shape, number, measured, gains)

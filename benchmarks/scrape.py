@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from unittest import mock
 
-from benchmarks.report import Row
+from benchmarks.support.report import Row
 from headway.metrics import catalogue
 from headway.metrics.exposition import Exposition
 from headway.metrics.metric import ServiceKind

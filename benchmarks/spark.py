@@ -10,8 +10,8 @@ from typing import Any, Final
 from sqlalchemy import Engine, text
 
 from benchmarks.footprint import standalone
-from benchmarks.report import Row
-from benchmarks.turns import turns
+from benchmarks.support.report import Row
+from benchmarks.support.turns import turns
 from headway.actions.change import Author
 from headway.actions.runs.cancel import cancel_tasks
 from headway.actions.runs.trigger import TriggerRequest, trigger

@@ -11,11 +11,11 @@ from typing import Final
 
 from sqlalchemy import text
 
-from benchmarks import server
-from benchmarks.household import Household, household
-from benchmarks.report import Row
-from benchmarks.server import Server
-from benchmarks.turns import turns
+from benchmarks.support import server
+from benchmarks.support.real_services import RealServices, real_services
+from benchmarks.support.report import Row
+from benchmarks.support.server import Server
+from benchmarks.support.turns import turns
 
 NAME: Final = "storm"
 SIZES: Final = (1000, 5000, 10_000, 20_000)
@@ -196,7 +196,7 @@ def _rows(size: int, storms: Sequence[Watched], costs: Mapping[int, float]) -> I
 def _storm(postgres: Server, size: int) -> Watched:
     with (
         postgres.database(f"{NAME}_{size}") as database,
-        household(database) as services,
+        real_services(database) as services,
     ):
         minute = _write(services, size)
         for service in ("parser", "scheduler", "worker"):
@@ -208,7 +208,7 @@ def _storm(postgres: Server, size: int) -> Watched:
         return _watched(services, size, minute)
 
 
-def _write(services: Household, size: int) -> datetime:
+def _write(services: RealServices, size: int) -> datetime:
     """Write DAG files that are due in the first minute by which all of them are parsed."""
     due = datetime.now(UTC) + timedelta(seconds=60 + size / 150)
     due = due.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -222,7 +222,7 @@ def _write(services: Household, size: int) -> datetime:
     return due
 
 
-def _watched(services: Household, size: int, minute: datetime) -> Watched:
+def _watched(services: RealServices, size: int, minute: datetime) -> Watched:
     """Look until all runs are created and for a while longer, or until all tasks have ended."""
     moments: list[datetime] = []
     held: list[int] = []
@@ -254,7 +254,7 @@ def _watched(services: Household, size: int, minute: datetime) -> Watched:
     return Watched(minute, first, last, started, row.at, ended, held, running, delays)
 
 
-def _running(services: Household, moments: Sequence[datetime]) -> list[int]:
+def _running(services: RealServices, moments: Sequence[datetime]) -> list[int]:
     """Return how many attempts ran at each of these moments, by the worker's log."""
     log = (services.folder / "worker.log").read_text()
     running, steps, found = 0, deque[tuple[datetime, int]](), []

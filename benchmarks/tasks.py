@@ -6,10 +6,10 @@ from typing import Final
 
 from sqlalchemy import text
 
-from benchmarks import fork_floor, server
-from benchmarks.household import Household, household
-from benchmarks.report import Row
-from benchmarks.turns import turns
+from benchmarks.support import fork_floor, server
+from benchmarks.support.real_services import RealServices, real_services
+from benchmarks.support.report import Row
+from benchmarks.support.turns import turns
 
 NAME: Final = "tasks"
 REPEAT: Final = 5
@@ -58,7 +58,7 @@ def run() -> Iterator[Row]:
     with (
         server.running() as postgres,
         postgres.database(NAME) as database,
-        household(database) as services,
+        real_services(database) as services,
     ):
         for dag_id, body in DAGS.items():
             (services.files / f"{dag_id}.py").write_text(HEAD.format(dag_id=dag_id) + body)
@@ -72,7 +72,7 @@ def run() -> Iterator[Row]:
         yield from _parallel(services, NAMED, f"{WIDE} tasks of one DAG file")
 
 
-def _chain(services: Household) -> Iterator[Row]:
+def _chain(services: RealServices) -> Iterator[Row]:
     middles, late, costs = [], [], []
     for number in turns(REPEAT):
         before = services.cpu()
@@ -88,7 +88,7 @@ def _chain(services: Household) -> Iterator[Row]:
     yield from _costs(case, costs)
 
 
-def _parallel(services: Household, dag_id: str, case: str) -> Iterator[Row]:
+def _parallel(services: RealServices, dag_id: str, case: str) -> Iterator[Row]:
     rates, costs, forks, ratios = [], [], [], []
     for number in turns(REPEAT):
         before = services.cpu()
@@ -104,7 +104,7 @@ def _parallel(services: Household, dag_id: str, case: str) -> Iterator[Row]:
     yield Row.of(NAME, case, "against forking alone", ratios, "", better="higher")
 
 
-def _seconds(services: Household) -> float:
+def _seconds(services: RealServices) -> float:
     with services.database.owner.connect() as conn:
         row = conn.execute(_SECONDS).one()
     if row.succeeded != WIDE:

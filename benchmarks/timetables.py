@@ -6,8 +6,8 @@ from itertools import islice
 from time import process_time
 from typing import Final
 
-from benchmarks.report import Row
-from benchmarks.turns import turns
+from benchmarks.support.report import Row
+from benchmarks.support.turns import turns
 from headway.timetables.base import Timetable
 from headway.timetables.kinds.boolean import Hours, Minutes
 from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable

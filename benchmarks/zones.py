@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from time import process_time
 
-from benchmarks.report import Row
+from benchmarks.support.report import Row
 from headway.testing.time.clock_changes import CRONS, distinct_windows, problems, zones
 
 NAME = "zones"

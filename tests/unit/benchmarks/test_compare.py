@@ -18,8 +18,8 @@ PYTHON = Path(sys.executable)
 BENCHMARK = """
 import sys
 from pathlib import Path
-from benchmarks.report import Row, publish
-from benchmarks.turns import turns
+from benchmarks.support.report import Row, publish
+from benchmarks.support.turns import turns
 
 def run():
     values = []
@@ -45,14 +45,14 @@ def compare(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def side(compare: ModuleType) -> ModuleType:
-    return importlib.import_module("benchmarks.side")
+    return importlib.import_module("benchmarks.support.side")
 
 
 def code(folder: Path, main: str = BENCHMARK.format(then="pass")) -> Path:
     """Return a folder with benchmarks, of which one is run whatever name is given."""
-    (folder / "benchmarks").mkdir(parents=True)
-    for module in ("__init__", "report", "turns"):
-        shutil.copy(ROOT / "benchmarks" / f"{module}.py", folder / "benchmarks")
+    (folder / "benchmarks" / "support").mkdir(parents=True)
+    for module in ("__init__", "support/__init__", "support/report", "support/turns"):
+        shutil.copy(ROOT / "benchmarks" / f"{module}.py", folder / "benchmarks" / f"{module}.py")
     (folder / "benchmarks" / "__main__.py").write_text(main)
     return folder
 
@@ -147,7 +147,7 @@ def test_a_benchmark_that_the_old_side_cannot_run_at_all_is_named(
 def test_without_a_comparison_repetitions_wait_for_nobody(
     compare: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = importlib.import_module("benchmarks.turns")
+    turns = importlib.import_module("benchmarks.support.turns")
 
     assert list(turns.turns(3)) == [0, 1, 2]
     monkeypatch.setenv("HEADWAY_BENCH_REPEAT", "2")

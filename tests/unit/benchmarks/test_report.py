@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-SOURCE = Path(__file__).parents[3] / "benchmarks" / "report.py"
+SOURCE = Path(__file__).parents[3] / "benchmarks" / "support" / "report.py"
 
 
 def load() -> ModuleType:

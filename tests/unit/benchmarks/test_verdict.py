@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-SOURCE = Path(__file__).parents[3] / "benchmarks" / "verdict.py"
+SOURCE = Path(__file__).parents[3] / "benchmarks" / "support" / "verdict.py"
 
 
 def load() -> ModuleType:

@@ -1,13 +1,13 @@
-"""One passage of runs through the schedulers: entered in one transaction, timed to the last end."""
+"""Runs that schedulers get through: entered in one transaction, timed to the last end."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import text
 
-from benchmarks.fleet import PATIENCE, Fleet
-from benchmarks.meter import Meter, Spent
-from benchmarks.shapes import enter_runs
+from benchmarks.support.fleet import PATIENCE, Fleet
+from benchmarks.support.meter import Meter, Spent
+from benchmarks.support.shapes import enter_runs
 from headway.db.access.logins import Login
 from headway.db.core import notices
 
@@ -40,7 +40,7 @@ _SHARES: Final = text("""
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One passage of a shape's runs through the schedulers."""
+    """One measurement of a shape's runs."""
 
     seconds: float
     first_start: float
@@ -48,7 +48,7 @@ class Measured:
     largest_share: float
 
 
-def passage(services: Fleet, dags: dict[str, int], hours: range, instances: int) -> Measured:
+def measure_runs(services: Fleet, dags: dict[str, int], hours: range, instances: int) -> Measured:
     """Enter runs in one transaction, let them end, and tell what that took.
 
     The time is that between two commits, as the server has stamped them: that of the runs'

@@ -16,7 +16,7 @@ def measure(folder: Path) -> float:
     The process that forks has imported what DAG files need, as a parser's has; that is not
     counted, and nothing of what the files define is looked at, sent or stored.
     """
-    command = [sys.executable, "-m", "benchmarks.parsing_floor", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.support.parsing_floor", str(folder)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(said)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from benchmarks.server import Database
+from benchmarks.support.server import Database
 from headway.db.access.logins import Login
 from headway.runtime.processes.parent_death import dies_with_parent
 
@@ -66,7 +66,7 @@ class Fleet:
     def add_worker(self) -> None:
         """Start the stand-in worker."""
         url = self.database.urls[Login.WORKER]
-        command = [sys.executable, "-m", "benchmarks.stand_in", url]
+        command = [sys.executable, "-m", "benchmarks.support.stand_in", url]
         self.others.append(self._start("worker", command, url))
         self._until_alive("worker", 1)
 

@@ -13,8 +13,8 @@ import psycopg2
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from benchmarks.server import Database
-from benchmarks.shapes import Shape, enter_runs
+from benchmarks.support.server import Database
+from benchmarks.support.shapes import Shape, enter_runs
 from headway.db.access.logins import Login
 from headway.db.core import identity, processes
 

@@ -13,7 +13,7 @@ PROCESSES: Final = 2
 
 def measure() -> float:
     """Return how many such forks a second there are, two at a time."""
-    command = [sys.executable, "-m", "benchmarks.fork_floor"]
+    command = [sys.executable, "-m", "benchmarks.support.fork_floor"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(said)
 

@@ -10,7 +10,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-RESULTS: Final = Path(__file__).parent / "results"
+RESULTS: Final = Path(__file__).parent.parent / "results"
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,22 +79,22 @@ _ATTEMPTS: Final = text("""
      WHERE dag_id = :dag_id AND state = 'running'
 """)
 
-_SETTLE: Final = text("VACUUM (ANALYZE)")
+_VACUUM: Final = text("VACUUM (ANALYZE)")
 _CHECKPOINT: Final = text("CHECKPOINT")
 
 
-def add_history(engine: Engine, runs: int, *, rest: bool = True) -> None:
+def add_history(engine: Engine, runs: int, *, vacuum: bool = True) -> None:
     """Enter so many finished runs of every DAG, with task instances and attempts.
 
-    Without a `rest` vacuuming is left to the server.
+    Without `vacuum` the server vacuums when its settings say so.
     """
     with engine.begin() as conn:
         _prepare(conn)
         conn.execute(_HISTORY_RUNS, {"runs": runs})
         conn.execute(_HISTORY_TASKS)
         conn.execute(_HISTORY_ATTEMPTS)
-    if rest:
-        come_to_rest(engine)
+    if vacuum:
+        vacuum_and_checkpoint(engine)
 
 
 def add_runs(engine: Engine, dag_id: str, states: dict[str, int]) -> None:
@@ -107,14 +107,14 @@ def add_runs(engine: Engine, dag_id: str, states: dict[str, int]) -> None:
             conn.execute(_TASKS, {"dag_id": dag_id, "state": state, "skip": skip, "runs": runs})
             skip += runs
         conn.execute(_ATTEMPTS, {"dag_id": dag_id})
-    come_to_rest(engine)
+    vacuum_and_checkpoint(engine)
 
 
-def come_to_rest(engine: Engine) -> None:
-    """Have the server do now what it would do by itself in a while."""
+def vacuum_and_checkpoint(engine: Engine) -> None:
+    """Do now what the server would do by itself in a while."""
     with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as conn:
         conn.execute(text("SET statement_timeout = 0"))
-        conn.execute(_SETTLE)
+        conn.execute(_VACUUM)
         conn.execute(_CHECKPOINT)
         conn.execute(text("RESET statement_timeout"))
 

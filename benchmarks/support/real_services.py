@@ -14,8 +14,8 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from benchmarks.meter import family_cpu_seconds
-from benchmarks.server import Database
+from benchmarks.support.meter import family_cpu_seconds
+from benchmarks.support.server import Database
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.core import notices
@@ -37,7 +37,7 @@ _STATE: Final = text("SELECT state FROM dag_run WHERE run_id = :run_id")
 
 
 @dataclass(slots=True)
-class Household:
+class RealServices:
     """The services of one database, with all defaults but for the folder of DAG files."""
 
     database: Database
@@ -127,10 +127,10 @@ class Household:
 
 
 @contextmanager
-def household(database: Database) -> Iterator[Household]:
+def real_services(database: Database) -> Iterator[RealServices]:
     """Make a folder for the services of a database; stop them when the context ends."""
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        services = Household(database, Path(folder))
+        services = RealServices(database, Path(folder))
         services.files.mkdir()
         try:
             yield services

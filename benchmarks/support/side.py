@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.turns import PIPES, REPEAT
-from benchmarks.verdict import Metric, Series
+from benchmarks.support.turns import PIPES, REPEAT
+from benchmarks.support.verdict import Metric, Series
 
 
 class CannotCompareError(Exception):

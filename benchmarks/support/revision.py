@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".headway" / "compare"
 EXTRAS: Final = ".[spark,examples,dev]"
 

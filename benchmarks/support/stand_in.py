@@ -1,4 +1,4 @@
-"""`python -m benchmarks.stand_in URL`: a worker whose tasks have ended as soon as they begin.
+"""`python -m benchmarks.support.stand_in URL`: a worker whose tasks end as soon as they begin.
 
 It claims, reports and gives notice as a worker does, with the same functions, but many
 attempts at a time and without running anything.

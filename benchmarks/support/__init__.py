@@ -1,0 +1,1 @@
+"""What benchmarks share: services, bulk rows, floors, meters, tables of results, comparison."""
