@@ -34,7 +34,7 @@ DEBIAN_TESTS := $(addprefix tests/integration/, db/core/test_engine.py db/execut
 	db/execution/test_leases.py scheduler/passes/test_limits.py scheduler/races/test_limits_two_schedulers.py \
 	scheduler/passes/test_create_runs.py scheduler/passes/test_start_runs.py \
 	scheduler/passes/test_schedule_tasks.py scheduler/passes/test_queue_tasks.py scheduler/passes/test_adopt.py \
-	db/scheduling/test_plans.py services/test_worker_loss_services.py)
+	db/scheduling/test_plans.py services/worker/test_worker_loss_services.py)
 
 test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian's PostgreSQL 15 as installed
 	.ci/debian-postgres $(TESTS) -m 'not history' $(DEBIAN_TESTS)

@@ -2,11 +2,11 @@
 
 import sys
 
-from tests.chart.immutable import changes
-from tests.chart.policy import violations
+from tests.chart.checks.immutable import changes
+from tests.chart.checks.policy import violations
+from tests.chart.checks.validity import invalid
+from tests.chart.checks.wiring import loose_ends
 from tests.chart.rendering import SETS, lint, render, rendered
-from tests.chart.validity import invalid
-from tests.chart.wiring import loose_ends
 
 
 def problems(name: str) -> list[str]:

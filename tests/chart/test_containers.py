@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.chart.policy import violations
+from tests.chart.checks.policy import violations
+from tests.chart.checks.validity import invalid
+from tests.chart.checks.wiring import loose_ends
 from tests.chart.rendering import CHART, SETS, Object, containers, of_kind, pods, render, rendered
 from tests.chart.shape import FOLDER, KEPT, shape
-from tests.chart.validity import invalid
-from tests.chart.wiring import loose_ends
 
 from headway.domain.connection import Connection
 from headway.domain.variable import SecretKind

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chart.policy import violations
+from tests.chart.checks.policy import violations
 from tests.chart.rendering import SETS, render, rendered
 
 Break = Callable[[dict[str, Any]], object]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.chart.immutable import FIXED, changes
+from tests.chart.checks.immutable import FIXED, changes
 from tests.chart.rendering import CHART, SETS, of_kind, render, rendered
 
 UPGRADES = {

@@ -5,9 +5,9 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from tests.chart.checks.validity import invalid
+from tests.chart.checks.wiring import loose_ends
 from tests.chart.rendering import NAMESPACE, rendered
-from tests.chart.validity import invalid
-from tests.chart.wiring import loose_ends
 
 Change = Callable[[dict[str, Any]], object]
 

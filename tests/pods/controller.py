@@ -9,7 +9,7 @@ from hashlib import sha256
 from threading import Event, RLock, Thread
 from typing import Any, Final
 
-from tests.chart.immutable import changes
+from tests.chart.checks.immutable import changes
 from tests.chart.rendering import Object, of_kind
 from tests.pods.kubelet import Pod
 from tests.pods.node import Node

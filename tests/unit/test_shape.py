@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -71,6 +72,15 @@ def in_parentheses(rest: str) -> str:
     return rest
 
 
+def modules_by_folder(paths: Iterable[str]) -> dict[str, int]:
+    """Count the modules of each folder."""
+    return Counter(path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py"))
+
+
+def too_many(modules: dict[str, int]) -> dict[str, int]:
+    return {folder: number for folder, number in modules.items() if number > MOST_MODULES}
+
+
 def test_the_code_is_there() -> None:
     names = {package.parent.name for package in PACKAGES}
 
@@ -88,15 +98,20 @@ def test_a_file_has_at_most_400_lines_and_nine_of_ten_have_at_most_250() -> None
 
 
 def test_a_folder_has_at_most_18_modules_and_more_than_one() -> None:
-    modules: dict[str, int] = {}
-    for path in TREES:
-        folder, _, name = path.rpartition("/")
-        if name != "__init__.py" and "/migrations" not in folder:
-            modules[folder] = modules.get(folder, 0) + 1
+    modules = modules_by_folder(path for path in TREES if "/migrations" not in path)
 
     assert len(modules) >= FOLDERS_AT_LEAST
-    assert {folder: number for folder, number in modules.items() if number > MOST_MODULES} == {}
+    assert too_many(modules) == {}
     assert {folder for folder, number in modules.items() if number == 1} <= DOORS
+
+
+@pytest.mark.parametrize(("top", "at_least"), [("tests", 100), ("benchmarks", 2)])
+def test_a_folder_of_tests_or_benchmarks_has_at_most_18_modules(top: str, at_least: int) -> None:
+    files = (ROOT / top).rglob("*.py")
+    modules = modules_by_folder(file.relative_to(ROOT).as_posix() for file in files)
+
+    assert len(modules) >= at_least
+    assert too_many(modules) == {}
 
 
 def test_no_two_classes_share_a_name() -> None:

@@ -1,21 +1,24 @@
-"""The pass that settles runs: every change is looked at, by one scheduler at a time."""
+"""The pass that settles runs and schedules retries: each change once, by one scheduler."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, text
 
+from headway.db.core import processes
 from headway.db.scheduling import queued_runs, runs, tasks, wakes
 from headway.domain.dag.retry import Next
 from headway.domain.errors import FencedError
 from headway.domain.states import Outcome, RunState, TaskState
 from headway.testing.data import seed
-from headway_scheduler.passes.schedule_tasks import schedule_tasks
+from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
 from headway_scheduler.replica.replica import Replica
 
 CHAIN = seed.dag(seed.task("first"), seed.task("second", "first"))
 FAILED = Next(TaskState.FAILED)
+LATER = seed.START + 100_000 * seed.DAY
 
 
 def settle(replica: Replica) -> int:
@@ -37,6 +40,16 @@ def run_to_its_end(engine: Engine, replica: Replica) -> None:
 def pending_wakes(engine: Engine) -> int:
     with engine.connect() as conn:
         return len(conn.execute(text("SELECT FROM wake")).all())
+
+
+def fail_tasks(engine: Engine, count: int, apart: timedelta = timedelta(0)) -> datetime:
+    """Let so many tasks fail that are tried again, one after the other; return when the last is."""
+    for number, key in enumerate(seed.running(engine, seed.wide(count))):
+        again = Next(TaskState.UP_FOR_RETRY, number * apart)
+        seed.report(engine, [key], Outcome.FAILED, again)
+    with engine.connect() as conn:
+        last: datetime = conn.execute(text("SELECT max(retry_at) FROM task_instance")).scalar_one()
+    return last
 
 
 def test_a_run_is_taken_from_its_first_task_to_its_end(engine: Engine, replica: Replica) -> None:
@@ -211,3 +224,53 @@ def test_a_run_that_has_ended_stays_as_it_ended(engine: Engine) -> None:
         runs.settle(conn, {run_id: (0, RunState.FAILED)}, seed.START)
 
     assert seed.run_states(engine) == {"success": 1}
+
+
+def test_retries_are_scheduled_when_they_are_due(
+    engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
+) -> None:
+    last = fail_tasks(engine, 3, timedelta(minutes=1))
+    before = last - timedelta(seconds=1)
+
+    assert schedule_retries(new_replica(max_tis_per_query=1), before) == 1
+    assert seed.task_states(engine)["t0"] == "scheduled"
+    assert [schedule_retries(replica, now) for now in (before, last, last)] == [1, 1, 0]
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(retry_at) FROM task_instance")) == 0
+
+
+def test_a_retry_gets_a_new_queue_position(engine: Engine, replica: Replica) -> None:
+    fail_tasks(engine, 1)
+
+    schedule_retries(replica, LATER)
+
+    with engine.connect() as conn:
+        rank = conn.scalar(text("SELECT rank FROM task_instance"))
+    assert rank == LATER.timestamp() - seed.AGING
+
+
+def test_two_schedulers_schedule_different_retries(engine: Engine, replica: Replica) -> None:
+    fail_tasks(engine, 3)
+
+    with engine.begin() as conn:
+        assert tasks.schedule_retries(conn, LATER, 1, seed.AGING) == 1
+        assert schedule_retries(replica, LATER) == 2
+
+
+def test_a_process_that_was_declared_dead_schedules_none(engine: Engine, replica: Replica) -> None:
+    fail_tasks(engine, 1)
+    with engine.begin() as conn:
+        processes.leave(conn, replica.me)
+
+    with pytest.raises(FencedError):
+        schedule_retries(replica, LATER)
+    assert seed.task_states(engine) == {"t0": "up_for_retry"}
+
+
+def test_a_retry_is_no_fact_to_be_settled(engine: Engine, replica: Replica) -> None:
+    fail_tasks(engine, 1)
+
+    schedule_retries(replica, LATER)
+
+    with engine.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM wake")) == 0

@@ -1,0 +1,77 @@
+"""The commands of the runbook's pages, with running services."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+from sqlalchemy import text
+
+from headway.testing.services.cluster import ServiceCluster, crew
+
+pytestmark = pytest.mark.services
+
+RUNBOOK = Path(__file__).parents[4] / "docs" / "runbook"
+DAGS = Path(__file__).parents[1] / "dags" / "metrics"
+PAGES = {page.stem: page.read_text() for page in sorted(RUNBOOK.glob("*.md"))}
+COMMANDS = sorted(
+    {
+        line
+        for page in PAGES.values()
+        for block in re.findall(r"```sh\n(.*?)```", page, re.S)
+        for line in block.splitlines()
+    }
+)
+STATEMENTS = [it for page in PAGES.values() for it in re.findall(r"```sql\n(.*?)```", page, re.S)]
+STUCK = {"headway status", "headway doctor"}
+"""Commands whose status is 1 if something is amiss, which they print."""
+
+
+@pytest.fixture(scope="module")
+def staff_at_work(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServiceCluster]:
+    postgres, template = (request.getfixturevalue(it) for it in ("postgres", "template"))
+    url = request.getfixturevalue("address")(
+        postgres.create_database("headway_test_runbook", template)
+    )
+    root = tmp_path_factory.mktemp("runbook")
+    copytree(DAGS, root / "dags")
+    with crew(url, root) as staff:
+        for kind in ("parser", "scheduler"):
+            staff.start(kind)
+        staff.wait_for_version("fails")
+        yield staff
+    postgres.drop_database("headway_test_runbook")
+
+
+def test_the_pages_have_commands() -> None:
+    blocks = {name: page.count("```") for name, page in PAGES.items()}
+
+    assert {name for name, count in blocks.items() if count != 2} == {"README"}
+    assert len(COMMANDS) > 5
+    assert len(STATEMENTS) == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_runbook_does_what_it_is_for(
+    staff_at_work: ServiceCluster, command: str
+) -> None:
+    staff = staff_at_work
+    run = (staff.runs("fails") or [staff.trigger("fails")])[0]
+    names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails", "KIND": "processes", "AGE": "7d"}
+    program, *words = (names.get(word, word) for word in command.split())
+    assert program == "headway"
+    staff.until(lambda conn: conn.scalar(text("SELECT count(*) FROM task_instance")), "a task")
+
+    done = staff.headway(*words)
+
+    assert done.returncode in ({0, 1} if command in STUCK else {0}), done
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_statement_of_the_runbook_is_one(staff_at_work: ServiceCluster, statement: str) -> None:
+    with staff_at_work.engine.begin() as conn:
+        assert conn.execute(text(statement)).all()
