@@ -75,8 +75,8 @@ def _fill(database: Database) -> None:
 
 
 def _row(case: str, target: float, words: Sequence[str], environment: Mapping[str, str]) -> Row:
-    taken = [_seconds(words, environment) for _ in turns(REPEAT)]
-    return Row.at_most(NAME, case, taken, "s", target)
+    seconds = [_seconds(words, environment) for _ in turns(REPEAT)]
+    return Row.at_most(NAME, case, seconds, "s", target)
 
 
 def _seconds(words: Sequence[str], environment: Mapping[str, str]) -> float:

@@ -55,12 +55,12 @@ HELD: Final = frozenset({"1,000 of 1 KiB", "1,000 of 1 KiB that begin alike"})
 def run() -> Iterator[Row]:
     """Measure each case in a process of its own: seconds of CPU, and the most memory."""
     for secrets, output in CASES:
-        taken = [_measured(secrets, output) for _ in turns(REPEAT)]
+        measured = [_measured(secrets, output) for _ in turns(REPEAT)]
         case = f"{secrets} in {output}"
         for number, (metric, unit, target) in enumerate(
             (("index", "s", None), ("10 MiB", "s", SECONDS), ("memory", "MiB", MIB))
         ):
-            values = [it[number] for it in taken]
+            values = [it[number] for it in measured]
             if target is not None and secrets in HELD:
                 yield Row.at_most(NAME, case, values, unit, target, metric)
             else:

@@ -33,7 +33,7 @@ def main() -> int:
     with TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy.of(CHECKOUT, Path(folder))
         sample = sampled(copy.root, target, asked.number, asked.seed)
-        if not asked.trust and not _is_sound(copy, target, sample):
+        if not asked.trust and not _passes(copy, target, sample):
             return 1
         survived = _judge(copy, target, sample)
     caught = len(sample) - survived
@@ -51,7 +51,7 @@ def sampled(root: Path, target: Target, number: int, seed: int) -> list[Mutant]:
     return Random(seed).sample(every, min(number, len(every)))
 
 
-def _is_sound(copy: Copy, target: Target, sample: list[Mutant]) -> bool:
+def _passes(copy: Copy, target: Target, sample: list[Mutant]) -> bool:
     """Whether the tests pass as they are; else nothing could be said of any mutant."""
     found = (mirrors(copy.root, target, mutant.path) for mutant in sample)
     every = sorted({path for near, others in found for path in (*near, *others)})

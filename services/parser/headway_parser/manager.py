@@ -201,8 +201,8 @@ class DagFileProcessorManager:
     def _settle(self) -> None:
         """Have what is new stored, and see what became of what was."""
         stored = self.writer.collect(more=bool(self._due or self._claimed or self._once_more))
-        for result, taken in stored:
-            self._conclude(result, taken)
+        for result, published in stored:
+            self._note_end(result, published)
         if stored:
             self.notify(SCHEDULER)
 
@@ -238,20 +238,20 @@ class DagFileProcessorManager:
             for path, said in (result.read or {}).items()
         )
 
-    def _conclude(self, result: ParseResult, taken: Published | None) -> None:
+    def _note_end(self, result: ParseResult, published: Published | None) -> None:
         job = result.job
-        if taken is not None and not taken.doubtful:
-            PARSES.inc("good" if taken.error is None else "error")
-            VERSIONS.inc(by=taken.changed)
-        if taken is not None and taken.doubtful:
+        if published is not None and not published.unstable:
+            PARSES.inc("good" if published.error is None else "error")
+            VERSIONS.inc(by=published.changed)
+        if published is not None and published.unstable:
             self._once_more.append(replace(job, first=result.parsed))
-        elif taken is not None:
-            self.scan.states[job.key.bundle].conclude(job.key.path, result.read, job.hashes)
-        if job.key in self._outdated or (taken is not None and taken.freed):
+        elif published is not None:
+            self.scan.states[job.key.bundle].note_parse(job.key.path, result.read, job.hashes)
+        if job.key in self._outdated or (published is not None and published.freed):
             self.asked.set()
 
 
-def _is_outdated(taken: Mapping[FileKey, Job], now: Job) -> bool:
+def _is_outdated(running: Mapping[FileKey, Job], now: Job) -> bool:
     """Tell whether a parse that is under way began too early for what is asked for by now."""
-    job = taken.get(now.key)
+    job = running.get(now.key)
     return job is not None and (job.hashes != now.hashes or not set(now.runs) <= set(job.runs))

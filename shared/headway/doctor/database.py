@@ -53,31 +53,31 @@ def schema(_subject: Examined, conn: Connection) -> Iterator[Finding]:
 
 def service_roles(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Tell which login roles are absent, cannot log in, or may do more than they should."""
-    for standing in roles.statuses(conn):
-        if (remedy := _role_remedy(standing)) is not None:
-            found = _role_found(standing)
-            wanted = f"may log in, and no more, for: {roles.PURPOSES[standing.login]}"
-            yield Finding(f"role {standing.login}", False, found, wanted, remedy)
+    for status in roles.statuses(conn):
+        if (remedy := _role_remedy(status)) is not None:
+            found = _role_found(status)
+            wanted = f"may log in, and no more, for: {roles.PURPOSES[status.login]}"
+            yield Finding(f"role {status.login}", False, found, wanted, remedy)
     if all(_role_remedy(it) is None for it in roles.statuses(conn)):
         yield Finding("roles", True, ", ".join(Login), "a role for each service, and no more")
 
 
-def _role_found(standing: roles.RoleStatus) -> str:
-    if not standing.present:
+def _role_found(status: roles.RoleStatus) -> str:
+    if not status.present:
         return "absent"
-    return "may do more than it should" if standing.powerful else "may not log in"
+    return "may do more than it should" if status.powerful else "may not log in"
 
 
-def _role_remedy(standing: roles.RoleStatus) -> str | None:
-    role = standing.login
-    if not standing.present:
+def _role_remedy(status: roles.RoleStatus) -> str | None:
+    role = status.login
+    if not status.present:
         return f"CREATE ROLE {role} LOGIN; then {_MIGRATE}"
-    if standing.powerful:
+    if status.powerful:
         return (
             f"ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS NOREPLICATION NOCREATEROLE NOCREATEDB; "
             "(as a superuser)"
         )
-    return None if standing.may_log_in else f"ALTER ROLE {role} LOGIN;"
+    return None if status.may_log_in else f"ALTER ROLE {role} LOGIN;"
 
 
 def _where(engine: Engine) -> str:

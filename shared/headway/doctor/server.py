@@ -69,11 +69,11 @@ def planning(_subject: Examined, conn: Connection) -> Iterator[Finding]:
 
 def connections(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at how many of the server's connections are taken."""
-    taken, most = server.connections(conn)
-    full = taken > _FULL * most
+    in_use, most = server.connections(conn)
+    full = in_use > _FULL * most
     yield judged(
         "server connections",
-        f"{taken} of {most} are taken",
+        f"{in_use} of {most} are taken",
         f"at most {_FULL:.0%} are taken",
         f"ALTER SYSTEM SET max_connections = {2 * most}; (as a superuser), then restart the server"
         if full

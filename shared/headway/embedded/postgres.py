@@ -26,7 +26,7 @@ from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.processes.starting import uninterrupted
 from headway.runtime.secrets.scrub import scrubbed_environment
-from headway.runtime.settings import configuration as surroundings
+from headway.runtime.settings import configuration
 
 HOST: Final = "127.0.0.1"
 
@@ -197,7 +197,7 @@ class PostgresServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=(cluster.handle,),
-                env=scrubbed_environment(surroundings.environment()),
+                env=scrubbed_environment(configuration.environment()),
                 cwd="/",
                 # Ctrl-C is for the launcher, which stops its services before the database.
                 start_new_session=True,

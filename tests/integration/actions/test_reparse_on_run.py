@@ -35,7 +35,7 @@ from headway_scheduler.replica.replica import Replica
 NOW = seed.START + 100 * seed.DAY
 ANN = Author("user:ann")
 NAME = f"scheduled__{seed.START.isoformat()}"
-STANDING = text("""
+RUN_STATES = text("""
     SELECT pinned, parse_asked_at IS NOT NULL AS asked, state FROM dag_run
      ORDER BY schedule_date, id
 """)
@@ -47,10 +47,10 @@ def late(most: int = 16, dag_id: str = "etl") -> DagSpec:
     return replace(seed.dag(dag_id=dag_id), max_active_runs=most, reparse_on_run=True)
 
 
-def standing(engine: Engine) -> list[tuple[bool, bool, str]]:
+def run_states(engine: Engine) -> list[tuple[bool, bool, str]]:
     """Return, run by run, whether it is pinned, was asked for a parse, and its state."""
     with engine.connect() as conn:
-        return [(row.pinned, row.asked, row.state) for row in conn.execute(STANDING)]
+        return [(row.pinned, row.asked, row.state) for row in conn.execute(RUN_STATES)]
 
 
 def start(replica: Replica) -> tuple[int, int]:
@@ -96,17 +96,17 @@ def test_a_run_starts_with_the_version_of_the_parse_that_it_has_waited_for(
 ) -> None:
     seed.create_runs(engine, seed.store(engine, late()), [0])
     assert start(replica) == (0, 1)
-    assert standing(engine) == [ASKED]
+    assert run_states(engine) == [ASKED]
     assert seed.task_states(engine) == {}
 
     tasks = (seed.task("extract"), seed.task("load", "extract"))
     version = seed.store(engine, replace(late(), tasks=tasks))
     assert start(replica) == (0, 0)
     assert pin(engine) == 1
-    assert standing(engine) == [READY]
+    assert run_states(engine) == [READY]
 
     assert start(replica) == (1, 0)
-    assert standing(engine) == [RUNS]
+    assert run_states(engine) == [RUNS]
     assert seed.task_states(engine) == {"extract": "scheduled", "load": "none"}
     with engine.connect() as conn:
         assert conn.scalar(text("SELECT version_id FROM dag_run")) == version
@@ -133,12 +133,12 @@ def test_nothing_is_told_before_it_is_committed(engine: Engine, replica: Replica
     seed.create_runs(engine, seed.store(engine, late()), [0])
     seen: list[list[tuple[bool, bool, str]]] = []
 
-    start_runs(replica, NOW, lambda: seen.append(standing(engine)))
-    start_runs(replica, NOW, asked=lambda _: seen.append(standing(engine)))
+    start_runs(replica, NOW, lambda: seen.append(run_states(engine)))
+    start_runs(replica, NOW, asked=lambda _: seen.append(run_states(engine)))
     assert seen == [[WAITS]]
 
     seed.create_runs(engine, seed.store(engine, late()), [1])
-    start_runs(replica, NOW, asked=lambda _: seen.append(standing(engine)))
+    start_runs(replica, NOW, asked=lambda _: seen.append(run_states(engine)))
     assert seen[1:] == [[ASKED, ASKED]]
 
 
@@ -152,7 +152,7 @@ def test_a_run_that_waits_keeps_its_place(engine: Engine, replica: Replica) -> N
     pin(engine)
     assert [start(replica), start(replica)] == [(1, 0), (0, 0)]
 
-    assert standing(engine) == [RUNS, (True, False, "queued")]
+    assert run_states(engine) == [RUNS, (True, False, "queued")]
 
 
 def test_those_after_it_start_if_there_is_room_for_them_too(
@@ -165,7 +165,7 @@ def test_those_after_it_start_if_there_is_room_for_them_too(
     assert [start(replica), start(replica)] == [(1, 1), (0, 0)]
 
     queued = (True, False, "queued")
-    assert standing(engine) == [ASKED, (True, False, "running"), queued, WAITS]
+    assert run_states(engine) == [ASKED, (True, False, "running"), queued, WAITS]
 
 
 def test_dags_whose_runs_wait_do_not_fill_the_batch(
@@ -201,7 +201,7 @@ def test_of_a_backfill_as_many_wait_as_may_be_active(engine: Engine, replica: Re
         create_backfill(conn, BackfillRequest("etl", seed.START, last, {}, 2), NOW, "user:ann")
 
     assert [start(replica), start(replica)] == [(0, 2), (0, 0)]
-    assert standing(engine) == [ASKED, ASKED, WAITS, WAITS, WAITS]
+    assert run_states(engine) == [ASKED, ASKED, WAITS, WAITS, WAITS]
     assert pin(engine) == 2
     assert start(replica) == (2, 0)
     assert start(replica) == (0, 0)
@@ -220,7 +220,7 @@ def test_a_run_that_was_pinned_just_before_it_is_locked_starts(
     with just_before(engine, queued_runs.LOCK_QUEUED, be_pinned):
         assert start(replica) == (1, 0)
 
-    assert standing(engine) == [(True, False, "running")]
+    assert run_states(engine) == [(True, False, "running")]
 
 
 def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Replica) -> None:
@@ -246,7 +246,7 @@ def test_to_clear_a_run_that_waits_changes_nothing(engine: Engine, replica: Repl
     with engine.begin() as conn, pytest.raises(ConflictError, match="no task instances yet"):
         clear_tasks(conn, "etl", NAME, Selection(), ANN)
 
-    assert standing(engine) == [ASKED]
+    assert run_states(engine) == [ASKED]
     assert start(replica) == (0, 0)
 
 
@@ -265,7 +265,7 @@ def test_a_run_that_is_cleared_after_it_has_ended_keeps_its_version(
     seed.store(engine, replace(late(), tasks=(seed.task("other"),)))
     with engine.begin() as conn:
         clear_tasks(conn, "etl", NAME, Selection(), ANN)
-    assert standing(engine) == [READY]
+    assert run_states(engine) == [READY]
 
     assert start(replica) == (1, 0)
     with engine.connect() as conn:

@@ -125,8 +125,8 @@ def test_other_slots_of_workers(engine: Engine) -> None:
     with engine.begin() as conn:
         conn.execute(text("UPDATE process SET slots = 2 WHERE id = :id"), {"id": worker.id})
         budget = Budget(Limit.QUEUE, (DEFAULT_QUEUE,))
-        taken = explain_queue.queue_taken(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
-        assert queues.free(conn, 0, 0)[budget] + taken == READ_AHEAD * 2
+        in_use = explain_queue.queue_slots_in_use(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
+        assert queues.free(conn, 0, 0)[budget] + in_use == READ_AHEAD * 2
     assert queue(replica) == found.simulation.then.task_ids
     assert len(found.simulation.then.task_ids) == READ_AHEAD
 

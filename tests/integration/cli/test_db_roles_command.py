@@ -64,11 +64,11 @@ def test_who_is_no_superuser_cannot_see_passwords(
 
 
 def test_a_role_that_cannot_be_used_is_told() -> None:
-    standing = roles.RoleStatus(
+    status = roles.RoleStatus(
         Login.PARSER, present=False, may_log_in=False, powerful=False, has_password=False
     )
-    assert _login(standing) == "no: absent, migrate as one who may create roles"
-    barred = replace(standing, present=True)
+    assert _login(status) == "no: absent, migrate as one who may create roles"
+    barred = replace(status, present=True)
     assert _login(barred) == "no: ALTER ROLE headway_parser LOGIN"
     mighty = replace(barred, may_log_in=True, powerful=True)
     assert _login(mighty) == "yes, and it may do more than it should"

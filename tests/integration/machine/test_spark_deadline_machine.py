@@ -9,7 +9,7 @@ import pytest
 
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.data.marks import Marks
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")
@@ -29,14 +29,14 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
-    with crew(database_url, tmp_path / "root", LEASE) as members:
-        members.start("parser")
-        members.start("scheduler")
+    with service_cluster(database_url, tmp_path / "root", LEASE) as cluster:
+        cluster.start("parser")
+        cluster.start("scheduler")
         for dag_id in ("session", "driver"):
-            members.wait_for_version(dag_id)
-        yield members
+            cluster.wait_for_version(dag_id)
+        yield cluster
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def marks(tmp_path: Path) -> Marks:
     return Marks(folder)
 
 
-def check_that_jobs_do_not_overlap(staff: ServiceCluster, marks: Marks, dag_id: str) -> None:
+def check_that_jobs_do_not_overlap(cluster: ServiceCluster, marks: Marks, dag_id: str) -> None:
     """Stop the worker of a job until the next attempt has one; no process of the first is left."""
-    worker = staff.start("worker")
-    run = staff.trigger(dag_id, {"folder": str(marks.folder)})
+    worker = cluster.start("worker")
+    run = cluster.trigger(dag_id, {"folder": str(marks.folder)})
     marks.wait_for(1, LONG)
     with worker.paused():
-        staff.start("worker", 2)
+        cluster.start("worker", 2)
         marks.wait_for(2, LONG)
         SystemClock().wait(Event(), AFTERWARDS)
 
@@ -65,14 +65,14 @@ def check_that_jobs_do_not_overlap(staff: ServiceCluster, marks: Marks, dag_id: 
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_session(
-    staff: ServiceCluster, marks: Marks
+    cluster: ServiceCluster, marks: Marks
 ) -> None:
-    check_that_jobs_do_not_overlap(staff, marks, "session")
+    check_that_jobs_do_not_overlap(cluster, marks, "session")
 
 
 @pytest.mark.long
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
-    staff: ServiceCluster, marks: Marks
+    cluster: ServiceCluster, marks: Marks
 ) -> None:
-    check_that_jobs_do_not_overlap(staff, marks, "driver")
+    check_that_jobs_do_not_overlap(cluster, marks, "driver")

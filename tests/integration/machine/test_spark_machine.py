@@ -28,20 +28,20 @@ class Jobs:
 
     machine: Machine
     runs: Mapping[str, StackRun]
-    pulse: Path
+    beats: Path
 
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     machine = Machine.new(tmp_path_factory.mktemp("spark"))
-    pulse = machine.root / "pulse"
+    beats = machine.root / "beats"
     with machine.standalone(DAGS) as (standalone, engine):
         stack = Stack(machine.home, DAGS, machine.environment, engine, standalone.process)
         for name in NAMES:
             stack.wait_for_version(name)
         # One after the other: the last ones have little time, and the first one starts Spark.
-        runs = {name: ended(stack.trigger(name, {"pulse": str(pulse)})) for name in NAMES}
-        yield Jobs(machine, runs, pulse)
+        runs = {name: ended(stack.trigger(name, {"beats": str(beats)})) for name in NAMES}
+        yield Jobs(machine, runs, beats)
 
 
 def ended(run: StackRun) -> StackRun:
@@ -91,11 +91,11 @@ def test_the_job_of_a_stopped_task_ends_in_spark(jobs: Jobs) -> None:
     clock, never = SystemClock(), Event()
 
     def is_still() -> bool:
-        size = jobs.pulse.stat().st_size
+        size = jobs.beats.stat().st_size
         clock.wait(never, 1.0)
-        return jobs.pulse.stat().st_size == size
+        return jobs.beats.stat().st_size == size
 
-    assert jobs.pulse.stat().st_size > 0
+    assert jobs.beats.stat().st_size > 0
     until(is_still, "the end of the job", 20)
 
 

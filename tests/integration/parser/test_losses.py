@@ -32,7 +32,7 @@ class Shortage:
         processor._exit = LOST
         return True
 
-    def has_taken(self, children: int) -> bool:
+    def has_lost(self, children: int) -> bool:
         return len(self.lost) == children
 
 
@@ -69,7 +69,7 @@ def test_no_file_has_an_error_when_no_process_is_to_be_had_for_a_while(
     with manager_of(engine, dags) as manager:
         manager.clock = clock
         for tries in range(1, managing.MOST_TRIES + 1):
-            until(manager, partial(shortage.has_taken, tries * len(NAMES)))
+            until(manager, partial(shortage.has_lost, tries * len(NAMES)))
             for _ in range(10):
                 manager.asked.set()
                 assert not manager.step(), "what waits keeps it from going to rest"
@@ -102,7 +102,7 @@ def test_what_waits_for_another_try_is_left_to_nobody_else(
     claimed = text("SELECT count(*) FROM dag_file WHERE claimed")
     with manager_of(engine, dags) as manager, engine.connect() as conn:
         manager.clock = FakeClock()
-        until(manager, partial(shortage.has_taken, len(NAMES)))
+        until(manager, partial(shortage.has_lost, len(NAMES)))
         assert conn.scalar(claimed) == len(NAMES)
     with engine.connect() as conn:
         assert conn.scalar(claimed) == 0

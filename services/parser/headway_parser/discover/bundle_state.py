@@ -52,7 +52,7 @@ class BundleState:
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _last: StoredBundle = field(default_factory=StoredBundle)
     _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
-    _concluded: dict[str, float] = field(default_factory=dict)
+    _parsed_at: dict[str, float] = field(default_factory=dict)
     _loss: tuple[frozenset[str], float] | None = None
     _empty: dict[str, float] = field(default_factory=dict)
     _commit: tuple[str, frozenset[str]] | None = None
@@ -110,11 +110,11 @@ class BundleState:
         self.contents.patterns.look(root, {it for it in known if is_pattern(it)})
         return cache(lambda it: self.contents.look(root, it, listing.stamps.get(it)))
 
-    def conclude(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
+    def note_parse(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
         """Note what a parse says that it has read, and what was there when it began."""
         self.considered[path] = read
         self._parsed[path] = hashes, self._repeats(path, hashes) + 1
-        self._concluded[path] = self.clock.monotonic()
+        self._parsed_at[path] = self.clock.monotonic()
 
     def _repeats(self, path: str, hashes: Mapping[str, str]) -> int:
         """Return how many parses in a row have found these contents.
@@ -128,7 +128,7 @@ class BundleState:
         """Tell whether another parse is to add the bundle's files that versions lack."""
         if row is None or not row.incomplete or row.claimed or row.failures:
             return False
-        last = self._concluded.get(path)
+        last = self._parsed_at.get(path)
         return last is None or self.clock.monotonic() - last >= COMPLETED_AFTER
 
     def gone(

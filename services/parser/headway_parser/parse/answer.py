@@ -9,7 +9,7 @@ from signal import strsignal
 from typing import Final
 
 from headway.db.parsing.versions import NewVersion
-from headway.domain.dag.validation import check_sound
+from headway.domain.dag.validation import check_valid
 from headway.domain.errors import DagError, SerializationError
 from headway.runtime.forker.records import Exit
 from headway.runtime.processes.frames import Frame
@@ -212,6 +212,6 @@ def _version(path: str, data: object, manifest: str, budget: DecodeBudget) -> Ne
     spec = codec.decode(data, budget)
     if spec.relative_path != path:
         raise SerializationError(f"its DAG {spec.dag_id} claims to be of {spec.relative_path!r}.")
-    check_sound(spec)
+    check_valid(spec)
     registry.decode(spec.timetable)  # TimetableError for one that no scheduler could use
     return NewVersion(spec, data, codec.fingerprint(data, manifest), manifest)

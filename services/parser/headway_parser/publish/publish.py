@@ -37,14 +37,14 @@ from headway_parser.publish.versions_in_force import Found, put_in_force
 class Published:
     """What was taken over of a file: whether anything is new, and what is to be said of it.
 
-    Of one that is `doubtful` nothing was: it is to be parsed once more.  `freed` says that DAG
+    Of one that is `unstable` nothing was: it is to be parsed once more.  `freed` says that DAG
     ids have come free, for which others may have failed.
     """
 
     error: str | None = None
     warning: str | None = None
     changed: bool = False
-    doubtful: bool = False
+    unstable: bool = False
     freed: bool = False
 
 
@@ -58,25 +58,25 @@ def publish(
     """
     good = [parse for parse in parses if parse.result.error is None]
     verdicts = _judge(conn, good)
-    doubtful = [it for it in good if StabilityVerdict.PARSE_AGAIN in _of(it, verdicts)]
-    sure = [it for it in good if it not in doubtful]
+    unstable = [it for it in good if StabilityVerdict.PARSE_AGAIN in _of(it, verdicts)]
+    sure = [it for it in good if it not in unstable]
     freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
     current = dag_registration.in_force(conn, entered)
     new = {dag_id for dag_id in entered if verdicts[dag_id] is StabilityVerdict.TAKE}
     new |= entered - current.keys()  # what was deleted meanwhile
-    overtaken = _overtaken(sure, verdicts, current)
-    kept = {dag_id: current[dag_id].id for dag_id in entered - new - overtaken}
-    gaps = put_in_force(conn, _found(sure, entered), kept, overtaken)
+    of_other_code = _of_other_code(sure, verdicts, current)
+    kept = {dag_id: current[dag_id].id for dag_id in entered - new - of_other_code}
+    gaps = put_in_force(conn, _found(sure, entered), kept, of_other_code)
     conflicts = _conflicts(conn, sure, entered)
     return {
         **{it.file: Published(error=it.result.error) for it in parses},
-        **{it.file: Published(doubtful=True) for it in doubtful},
+        **{it.file: Published(unstable=True) for it in unstable},
         **{
             it.file: Published(
                 error=conflicts.get(it.file),
                 warning=_warning(it, verdicts, gaps),
-                changed=not (new | overtaken).isdisjoint(it.dag_ids),
+                changed=not (new | of_other_code).isdisjoint(it.dag_ids),
                 freed=freed,
             )
             for it in sure
@@ -133,7 +133,7 @@ def _found(sure: Sequence[StoredParse], entered: set[str]) -> Found:
     }
 
 
-def _overtaken(
+def _of_other_code(
     sure: Sequence[StoredParse],
     verdicts: Mapping[str, StabilityVerdict],
     current: Mapping[str, InForce],
@@ -224,10 +224,10 @@ class Publisher:
         Left out are files that another parser has taken over: nothing of them is stored.
         What cannot be stored is an error of its file, and of no other.
         """
-        taken: dict[FileKey, Published] = {}
+        published: dict[FileKey, Published] = {}
         for part in apart(parses):
-            taken |= self._part(part, before_commit)
-        return taken
+            published |= self._part(part, before_commit)
+        return published
 
     def forget(self, bundle: str, paths: Sequence[str], others: Sequence[int] = ()) -> None:
         """Deactivate the DAGs of files that are gone, unless `others` have parsed them last."""
@@ -252,10 +252,10 @@ class Publisher:
             if len(parses) == 1:
                 log.exception("action=refuse file=%s", parses[0].file.path)
                 return self._at_once([_refused(parses[0], error)], before_commit)
-        taken: dict[FileKey, Published] = {}
+        published: dict[FileKey, Published] = {}
         for parse in parses:
-            taken |= self._part([parse], before_commit)
-        return taken
+            published |= self._part([parse], before_commit)
+        return published
 
     def _notifying(self, parse: StoredParse) -> StoredParse:
         return notifying(parse, self.notifiers.get(parse.file.bundle, ()))
@@ -267,20 +267,23 @@ class Publisher:
             processes.confirm(conn, self.me, repeatable=True)
             held = file_claims.hold(conn, self.me.id, [parse.file for parse in parses])
             ours = [parse for parse in parses if parse.file in held]
-            taken = publish(conn, ours, new_ones_paused=self.new_ones_paused)
-            self._note(conn, ours, taken)
+            published = publish(conn, ours, new_ones_paused=self.new_ones_paused)
+            self._note(conn, ours, published)
             before_commit()
-        for key, what in taken.items():
+        for key, what in published.items():
             _tell(key, what)
-        return taken
+        return published
 
     def _note(
-        self, conn: Connection, parses: Sequence[StoredParse], taken: Mapping[FileKey, Published]
+        self,
+        conn: Connection,
+        parses: Sequence[StoredParse],
+        published: Mapping[FileKey, Published],
     ) -> None:
         outcomes: dict[FileKey, ParseOutcome] = {}
         for parse in parses:
-            what = taken[parse.file]
-            if what.doubtful:
+            what = published[parse.file]
+            if what.unstable:
                 continue
             pins.pin(conn, parse.runs, f"parser:{self.me.id}", parse.result.error)
             failed = what.error is not None
@@ -304,13 +307,13 @@ def _refused(parse: StoredParse, error: Exception) -> StoredParse:
     return replace(parse, result=replace(result, read=parse.result.read))
 
 
-def _tell(file: FileKey, taken: Published) -> None:
+def _tell(file: FileKey, published: Published) -> None:
     name = f"{file.bundle}/{file.path}"
-    if taken.error is not None:
-        log.warning("action=import_error file=%s error=%r", name, _last_line(taken.error))
-    if taken.warning is not None:
-        log.warning("action=warn file=%s warning=%r", name, taken.warning)
-    if taken.changed:
+    if published.error is not None:
+        log.warning("action=import_error file=%s error=%r", name, _last_line(published.error))
+    if published.warning is not None:
+        log.warning("action=warn file=%s warning=%r", name, published.warning)
+    if published.changed:
         log.info("action=store_versions file=%s", name)
 
 

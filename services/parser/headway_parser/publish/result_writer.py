@@ -110,9 +110,9 @@ class ResultWriter:
             results, future = self._under_way
             self._under_way = None
             self._waiting[:0] = results
-            taken = future.result()
+            published = future.result()
             del self._waiting[: len(results)]
-            stored = [(result, taken.get(result.job.key)) for result in results]
+            stored = [(result, published.get(result.job.key)) for result in results]
         if self._under_way is None and self._waiting and (not more or self._is_enough()):
             results = self._batch()
             del self._waiting[: len(results)]

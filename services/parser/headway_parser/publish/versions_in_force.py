@@ -24,18 +24,18 @@ class _Stored(NamedTuple):
 
 
 def put_in_force(
-    conn: Connection, found: Found, kept: Mapping[str, int], overtaken: Collection[str]
+    conn: Connection, found: Found, kept: Mapping[str, int], of_other_code: Collection[str]
 ) -> dict[str, str]:
     """Put the versions of DAGs in force but for those `kept`, which are; store what is new.
 
-    A shape that a DAG has had before is that version again.  DAGs that are `overtaken` go back
+    A shape that a DAG has had before is that version again.  DAGs that are `of_other_code` go back
     to the newest version of their code.  A version that lacks files of its bundle gets them.
     Return what is said of DAGs whose versions still lack some.
     """
     if not found:
         return {}
     wanted = {dag_id: version for dag_id, (_, version) in found.items() if dag_id not in kept}
-    known = _known(conn, wanted, overtaken)
+    known = _known(conn, wanted, of_other_code)
     in_force = {**kept, **known}
     incomplete = versions.incomplete(conn, in_force.values()) if in_force else ()
     lacking = {dag_id: it for dag_id, it in in_force.items() if it in incomplete}
@@ -58,13 +58,13 @@ def put_in_force(
 
 
 def _known(
-    conn: Connection, wanted: Mapping[str, NewVersion], overtaken: Collection[str]
+    conn: Connection, wanted: Mapping[str, NewVersion], of_other_code: Collection[str]
 ) -> dict[str, int]:
     if not wanted:
         return {}
     known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
-    if overtaken:
-        known |= dag_registration.newest(conn, [wanted[dag_id] for dag_id in overtaken])
+    if of_other_code:
+        known |= dag_registration.newest(conn, [wanted[dag_id] for dag_id in of_other_code])
     return known
 
 

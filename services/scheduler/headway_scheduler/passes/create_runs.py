@@ -87,12 +87,12 @@ def create_runs(
     """
     limit, ended = min(replica.settings.max_dagruns_to_create_per_loop, at_most), 0
 
-    def create(choice: KeyFilter[str], taken: list[str]) -> int:
+    def create(choice: KeyFilter[str], locked_keys: list[str]) -> int:
         nonlocal ended
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             found = dags.lock_due(conn, now, limit, replica.specs.unreadable, choice)
-            taken += [dag.dag_id for dag in found]
+            locked_keys += [dag.dag_id for dag in found]
             graphs = replica.specs.get(conn, _versions(found))
             readable = [_looked_at(dag, graphs, now) for dag in found if dag.version_id in graphs]
             decided = _decided(readable, graphs, now, at_most)
@@ -129,8 +129,8 @@ def _looked_at(dag: DueDag, graphs: Mapping[int, DagGraph], now: datetime) -> Du
     before = None if dag.planned_version_id is None else graphs.get(dag.planned_version_id)
     spec = graphs[dag.version_id].dag
     anew = before is not None and _schedule(before.dag) != _schedule(spec)
-    since = now if anew else min(dag.standing.since, now)
-    return replace(dag, standing=replace(dag.standing, since=since))
+    since = now if anew else min(dag.schedule_state.since, now)
+    return replace(dag, schedule_state=replace(dag.schedule_state, since=since))
 
 
 def _schedule(spec: DagSpec) -> tuple[object, ...]:
@@ -155,7 +155,9 @@ def _decided(
 def _decide(graph: DagGraph, dag: DueDag, now: datetime, at_most: int) -> Decided:
     try:
         with interrupted(LONGEST_PLAN, f"It takes more than {LONGEST_PLAN:g} s to tell its runs."):
-            plan = due(graph.timetable, dag.standing, ScheduleRules.of(graph.dag), now, at_most)
+            plan = due(
+                graph.timetable, dag.schedule_state, ScheduleRules.of(graph.dag), now, at_most
+            )
     except TimetableError as error:
         log.exception("action=timetable_failed dag=%s: its timetable fails", dag.dag_id)
         plan = DueRuns([], None, again=now + TRY_AGAIN, error=str(error)[:LONGEST])

@@ -55,7 +55,7 @@ def queue_tasks(
     """
     settings, scheduler = replica.settings, replica.me.id
 
-    def queue(choice: KeyFilter[str], taken: list[str]) -> Queued:
+    def queue(choice: KeyFilter[str], locked_keys: list[str]) -> Queued:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = pools.lock(conn, pool)
@@ -69,8 +69,8 @@ def queue_tasks(
             ready, shares = _pick(conn, locked, free, most, choice)
             if not ready:  # or all that workers may read ahead is queued
                 return NOTHING
-            taken += dict.fromkeys(task.dag_id for task in ready)
-            locked_dags = dags.lock_places(conn, taken)
+            locked_keys += dict.fromkeys(task.dag_id for task in ready)
+            locked_dags = dags.lock_places(conn, locked_keys)
             free |= free_slots.free(conn, locked_dags, ready)
             free[Budget(Limit.POOL, (pool,))] = locked.free
             free |= shares

@@ -49,11 +49,11 @@ def schedule_tasks(
     limit = settings.max_dagruns_per_loop_to_schedule
     calls: list[int] = []
 
-    def look(choice: KeyFilter[int], taken: list[int]) -> Settled:
+    def look(choice: KeyFilter[int], locked_keys: list[int]) -> Settled:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             woken = run_snapshots.lock_woken(conn, limit, replica.scope, specs.unreadable, choice)
-            taken += [run.id for run in woken]
+            locked_keys += [run.id for run in woken]
             graphs = specs.get(conn, (run.version_id for run in woken))
             running = [run for run in woken if run.state is RunState.RUNNING]
             running = [run for run in running if run.version_id in graphs]

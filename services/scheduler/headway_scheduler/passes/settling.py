@@ -93,8 +93,8 @@ def _lengths(
     wanted = {
         (run, it.task_id, it.key)
         for run, (graph, whole) in runs.items()
-        for task_id, standing in whole.tasks.items()
-        if standing.placeholder and task_id in graph.tasks
+        for task_id, task_counts in whole.tasks.items()
+        if task_counts.placeholder and task_id in graph.tasks
         for it in graph.tasks[task_id].mapped_over
         if it.task_id is not None
     }

@@ -34,13 +34,13 @@ def start_runs(
     limit, scope = replica.settings.max_dagruns_per_loop_to_schedule, replica.scope
     parses: list[int] = []
 
-    def start(choice: KeyFilter[str], taken: list[str]) -> int:
+    def start(choice: KeyFilter[str], locked_keys: list[str]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me, repeatable=True)
             locked = queued_runs.lock_starting(conn, now, limit, scope, choice)
             if not locked:
                 return 0
-            taken += locked
+            locked_keys += locked
             free = queued_runs.free_run_slots(conn, locked)
             queued = queued_runs.queued(conn, free, now, limit, scope)
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]

@@ -30,11 +30,11 @@ def time_out(replica: Replica, now: datetime, before_commit: Callable[[], None] 
     """
     limit = replica.settings.max_dagruns_per_loop_to_schedule
 
-    def end_overdue(choice: KeyFilter[int], taken: list[int]) -> int:
+    def end_overdue(choice: KeyFilter[int], locked_keys: list[int]) -> int:
         with replica.engine.begin() as conn:
             processes.confirm(conn, replica.me)
             overdue = run_changes.lock_overdue(conn, now, limit, replica.scope, choice)
-            taken += [run.id for run in overdue]
+            locked_keys += [run.id for run in overdue]
             if overdue:
                 _end(conn, replica.me, overdue)
             before_commit()

@@ -51,15 +51,17 @@ class Quarantine(Generic[K]):
         has locked.  An error that concerns all is raised: one that may pass when the
         whole is tried again, one before anything was locked, or that this process is dead.
         """
-        taken: list[K] = []
+        locked_keys: list[K] = []
         try:
-            return [work(KeyFilter(aside=self._aside_by(now)), taken)]
+            return [work(KeyFilter(aside=self._aside_by(now)), locked_keys)]
         except Exception as error:
-            if not taken or _concerns_all(error):
+            if not locked_keys or _concerns_all(error):
                 raise
-            log.warning("action=isolate %ss=%d error=%s", self.kind, len(taken), _message(error))
+            log.warning(
+                "action=isolate %ss=%d error=%s", self.kind, len(locked_keys), _message(error)
+            )
         done = []
-        for key in taken:
+        for key in locked_keys:
             try:
                 done.append(work(KeyFilter(only=[key]), []))
             except Exception as error:

@@ -98,7 +98,7 @@ class Questions:
             handle: dict[str, JsonValue] = dict(question["handle"])
             self._patiently(lambda: self.database.save_handle(claimed, handle))
             return {"saved": True}
-        prior = prior_of(self._patiently(lambda: self.database.earlier(claimed)))
+        prior = prior_of(self._patiently(lambda: self.database.prior_attempts(claimed)))
         if prior is None:
             return {"found": False}
         outcome = None if prior.outcome is None else str(prior.outcome)

@@ -22,7 +22,7 @@ from headway.db.core.stored_versions import Piece
 from headway.db.execution import attempts, callbacks, handles, leases, prior_runs, spark_work, xcoms
 from headway.db.execution.attempts import Claimed, Report
 from headway.db.execution.callback_claims import ClaimedCallback
-from headway.db.execution.spark_work import EarlierAttempt, SparkNews
+from headway.db.execution.spark_work import PriorAttempt, SparkNews
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.errors import ConflictError, HeadwayError
@@ -195,12 +195,12 @@ class WorkerDatabase:
         with self.engine.begin() as conn:
             spark_work.save(conn, said)
 
-    def earlier(self, claimed: Claimed) -> list[EarlierAttempt]:
+    def prior_attempts(self, claimed: Claimed) -> list[PriorAttempt]:
         """Return the attempts before this one that had something elsewhere."""
         if claimed.key.attempt == 1:
             return []
         with reader(self.engine).connect() as conn:
-            return spark_work.earlier(conn, claimed, self.settings.spark_detached_timeout)
+            return spark_work.prior_attempts(conn, claimed, self.settings.spark_detached_timeout)
 
     def fetch(self, version_id: int, manifest_hash: str) -> tuple[DagSpec, Code]:
         """Return the DAG of a version, and its code."""

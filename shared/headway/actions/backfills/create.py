@@ -221,10 +221,10 @@ def _create(
     created = {run_id for _, run_id in runs.create(conn, [new])} if infos else set()
     if dag.spec.has_deadlines(backfill=True):
         run_deadlines.enter_named(conn, [(request.dag_id, run_id) for run_id in created])
-    taken = set(names.values()) - created
-    if taken:
+    others = set(names.values()) - created
+    if others:
         raise ConflictError(
-            f"DAG {request.dag_id} has a run {min(taken)!r} about another interval; "
+            f"DAG {request.dag_id} has a run {min(others)!r} about another interval; "
             "delete that, or leave its date out."
         )
     return names

@@ -176,7 +176,7 @@ def _following(it: UndecidedSnapshot, told: Explanation) -> ExplainRequest | Non
     if told.reason in {Reason.UPSTREAM, Reason.NOT_EXPANDED}:
         above = waited_for(it)
         # What runs needs no explanation: rather one that does not.
-        above.sort(key=lambda name: TaskState.RUNNING in it.standing.tasks[name].counts)
+        above.sort(key=lambda name: TaskState.RUNNING in it.run_counts.tasks[name].counts)
         return ExplainRequest(run.dag_id, run.run_id, above[0]) if above else None
     return None
 

@@ -48,25 +48,25 @@ def simulate_queue(
     tasks = [each.task for each in waiting]
     limits = explain_queue.limits(conn, schedulers, tasks)
     free = explain_queue.free(conn, schedulers, tasks)
-    taken = {budget: limit - free.get(budget, 0) for budget, limit in limits.items()}
-    taken |= _taken(conn, changes)
+    in_use = {budget: limit - free.get(budget, 0) for budget, limit in limits.items()}
+    in_use |= _in_use(conn, changes)
     assumed = [] if schedulers else [_idle(settings)]
     return Simulated(
-        simulate(QueueOrder(waiting, limits, taken, [*schedulers, *assumed]), changes),
+        simulate(QueueOrder(waiting, limits, in_use, [*schedulers, *assumed]), changes),
         sum(length for length, _ in lengths) - len(waiting),
         sum(paused for _, paused in lengths),
         bool(assumed),
     )
 
 
-def _taken(conn: Connection, changes: Changes) -> dict[Budget, int]:
-    """Return what is taken of pools and queues that are changed, whether or not they are there."""
-    pools = explain_queue.pool_taken(conn, changes.pools)
-    queues = explain_queue.queue_taken(conn, changes.queues)
+def _in_use(conn: Connection, changes: Changes) -> dict[Budget, int]:
+    """Return what is in use of pools and queues that are changed, whether or not they are there."""
+    pools = explain_queue.pool_slots_in_use(conn, changes.pools)
+    queues = explain_queue.queue_slots_in_use(conn, changes.queues)
     return {
-        **{Budget(Limit.POOL, (name,)): taken for name, taken in pools.items()},
-        **{Budget(Limit.QUEUE, (name,)): taken for name, taken in queues.items()},
-        **{Budget(Limit.SPARE, (name,)): taken for name, taken in queues.items()},
+        **{Budget(Limit.POOL, (name,)): slots for name, slots in pools.items()},
+        **{Budget(Limit.QUEUE, (name,)): slots for name, slots in queues.items()},
+        **{Budget(Limit.SPARE, (name,)): slots for name, slots in queues.items()},
     }
 
 

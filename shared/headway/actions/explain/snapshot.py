@@ -91,7 +91,7 @@ def of_undecided(
     conn = around.conn
     tasks, skips = explain_run.schedule_state(conn, run.id)
     before = explain_run.run_before(conn, run.id) if graph.holds_back else None
-    standing = RunCounts(
+    run_counts = RunCounts(
         run_id=run.id,
         graph=graph,
         tasks=tasks,
@@ -104,7 +104,7 @@ def of_undecided(
     return UndecidedSnapshot(
         run=run,
         task=task,
-        standing=standing,
+        run_counts=run_counts,
         most=around.settings.max_map_length,
         above=explain_run.instances(conn, run.id, graph.tasks[task.task_id].upstream),
         before=before,
@@ -180,8 +180,8 @@ def _lengths(
     inputs: Sequence[tuple[int, str, str]] = sorted(
         {
             (run.id, it.task_id, it.key)
-            for task_id, standing in tasks.items()
-            if (standing.placeholder or task_id == wanted) and task_id in graph.tasks
+            for task_id, task_counts in tasks.items()
+            if (task_counts.placeholder or task_id == wanted) and task_id in graph.tasks
             for it in graph.tasks[task_id].mapped_over
             if it.task_id is not None
         }

@@ -44,7 +44,7 @@ def store(
         )
     replaced = secrets.lock(conn, kind, name)
     if replaced and not replace:
-        raise _taken(kind, name)
+        raise _name_in_use(kind, name)
     its_type = secret.conn_type if isinstance(secret, Connection) else _type(plain=secret.plain)
     sealed = keys.seal(kind, name, text)
     details: dict[str, JsonValue] = {
@@ -57,7 +57,7 @@ def store(
     if not secrets.store(
         conn, StoredSecret(kind, name, its_type, description, sealed), replace=replace
     ):
-        raise _taken(kind, name)  # somebody else has stored it meanwhile
+        raise _name_in_use(kind, name)  # somebody else has stored it meanwhile
 
 
 def delete(conn: Transaction, kind: SecretKind, name: str, actor: str) -> None:
@@ -166,7 +166,7 @@ def _absent(kind: SecretKind, name: str) -> NotFoundError:
     return NotFoundError(f"There is no {kind} {name!r}; `headway {kind}s list` shows them all.")
 
 
-def _taken(kind: SecretKind, name: str) -> ConflictError:
+def _name_in_use(kind: SecretKind, name: str) -> ConflictError:
     return ConflictError(
         f"There is a {kind} {name!r} already; add --replace, or choose another name."
     )

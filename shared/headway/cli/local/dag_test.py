@@ -77,8 +77,8 @@ class TestRun:
         names = list(self.states)
         graph = DagGraph(self.spec)
         while True:
-            standings = {name: self._standing(number) for number, name in enumerate(names)}
-            run = RunCounts(0, graph, standings, self.skips, lengths=self._lengths())
+            task_counts = {name: self._task_counts(number) for number, name in enumerate(names)}
+            run = RunCounts(0, graph, task_counts, self.skips, lengths=self._lengths())
             settlement = settle(run)
             for name, problem in settlement.problems.items():
                 _say(name, problem)
@@ -91,7 +91,7 @@ class TestRun:
                 self._call_for_run(settlement.run_state)
                 return settlement.run_state
 
-    def _standing(self, number: int) -> TaskCounts:
+    def _task_counts(self, number: int) -> TaskCounts:
         task = self.spec.tasks[number]
         states = self.states[task.task_id]
         undecided = (number,) if TaskState.NONE in states.values() else ()

@@ -45,7 +45,7 @@ class Follower:
     done: bool = False
     cut_short: int = 0
     pause: float = READ_INTERVAL
-    _standing: FollowedTask = FollowedTask({}, over=False)
+    _task: FollowedTask = FollowedTask({}, over=False)
     _looked_at: float = -inf
     _number: int = 0
     _reader: LogReader | None = None
@@ -55,7 +55,7 @@ class Follower:
     def step(self) -> Iterator[bytes]:
         """Yield the lines that have come; then `done` says whether that is all."""
         if self.clock.monotonic() >= self._looked_at + LOOK_INTERVAL:
-            self._standing, self._looked_at = self.look(), self.clock.monotonic()
+            self._task, self._looked_at = self.look(), self.clock.monotonic()
         self.cut_short = 0
         if self._reader is None:
             self._choose()
@@ -63,7 +63,7 @@ class Follower:
             yield from self._read(self._reader)
 
     def _choose(self) -> None:
-        started = [it for it in self._standing.attempts if it > self._number]
+        started = [it for it in self._task.attempts if it > self._number]
         if self.only is not None:
             started = [it for it in started if it == self.only]
         if started:
@@ -72,13 +72,13 @@ class Follower:
             self._reader = self.read(self._number)
             return
         self.pause = LOOK_INTERVAL
-        self.done = self._standing.over
+        self.done = self._task.over
         if self.done and not self._number:
             raise NotFoundError("The task is over, and no such attempt of it has started.")
 
     def _read(self, reader: LogReader) -> Iterator[bytes]:
         # Before the log is read: what has ended by then has written all that it ever will.
-        has_ended = self._standing.attempts.get(self._number, True)
+        has_ended = self._task.attempts.get(self._number, True)
         came = is_last = False
         try:
             for line in reader.lines():
@@ -92,7 +92,7 @@ class Follower:
         self.pause = READ_INTERVAL if is_local else LOOK_INTERVAL
         if is_last or (has_ended and self._is_silent(came=came)):
             self.cut_short = 0 if is_last else self._number
-            self._standing = self.look()  # that it has ended is not all that may have happened
+            self._task = self.look()  # that it has ended is not all that may have happened
             if rest := reader.rest():
                 yield rest
             self._reader = self._silent_since = self._failing_since = None

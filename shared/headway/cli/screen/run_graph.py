@@ -27,7 +27,7 @@ def lines(found: "RunGraph", tasks: Iterable[Mapping[str, Any]]) -> Iterator[Lin
     yield _version(found), "bold"
     yield from _drawing(found, instances)
     for task_id in sorted(instances.keys() - found.graph.tasks.keys()):
-        told, style = _standing(instances[task_id])
+        told, style = _states(instances[task_id])
         yield f"not in version {found.number}: {task_id}  {told}", style
 
 
@@ -53,11 +53,11 @@ def _drawing(found: "RunGraph", instances: Instances) -> Iterator[Line]:
         if task_id is None:
             yield lanes, ""
         else:
-            told, style = _standing(instances.get(task_id, ()))
+            told, style = _states(instances.get(task_id, ()))
             yield f"{lanes}  {task_id}  {told}", style
 
 
-def _standing(instances: Sequence[Mapping[str, Any]]) -> Line:
+def _states(instances: Sequence[Mapping[str, Any]]) -> Line:
     """Say how a task stands; one with several instances, how many of them stand how."""
     if not instances:
         return "-", ""

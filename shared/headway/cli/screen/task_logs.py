@@ -51,8 +51,8 @@ class LogRequest:
 def print_log(request: LogRequest, *, raw: bool) -> None:
     """Print the log of one attempt as far as it is there; NotFoundError when it is nowhere."""
     with transaction() as conn:
-        standing = _standing(conn, request)
-    number = _one_of(list(standing.attempts), request)
+        task = _followed_task(conn, request)
+    number = _one_of(list(task.attempts), request)
     key = request.key(number)
     print_whole([key.relative, key.former], f"attempt {number}", raw=raw)
 
@@ -113,14 +113,14 @@ def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
     from headway.db.core import engine as engines
 
     with transaction() as conn:
-        last = _standing(conn, request)
+        last = _followed_task(conn, request)
     engine = engines.connect(user_url(), name="headway logs", pool_size=1)
 
     def look() -> FollowedTask:
         nonlocal last
         try:
             with engine.connect() as conn:
-                last = _standing(conn, request)
+                last = _followed_task(conn, request)
         except DBAPIError as error:
             if not engines.is_transient(error):
                 raise
@@ -132,7 +132,7 @@ def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
         engine.dispose()
 
 
-def _standing(conn: "Connection", request: LogRequest) -> FollowedTask:
+def _followed_task(conn: "Connection", request: LogRequest) -> FollowedTask:
     from headway.actions.lookup import run_of
     from headway.db.reads import views
 

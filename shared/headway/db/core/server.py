@@ -14,7 +14,7 @@ SETTING = text("""
 """)
 
 CONNECTIONS = text("""
-    SELECT count(*) AS taken, current_setting('max_connections')::int AS most
+    SELECT count(*) AS in_use, current_setting('max_connections')::int AS most
       FROM pg_stat_activity WHERE backend_type = 'client backend'
 """)
 
@@ -48,7 +48,7 @@ def setting(conn: Connection, name: str) -> Setting:
 def connections(conn: Connection) -> tuple[int, int]:
     """Return how many connections are taken, and how many there may be."""
     row = conn.execute(CONNECTIONS).one()
-    return int(row.taken), int(row.most)
+    return int(row.in_use), int(row.most)
 
 
 def now(conn: Connection) -> datetime:

@@ -38,7 +38,7 @@ SAVE = hot("""
 """)
 
 
-EARLIER = text("""
+PRIOR_ATTEMPTS = text("""
     SELECT it.attempt, it.outcome, it.handle,
            it.stop_to IS NOT NULL OR it.attempt < :first AS is_called_off,
            it.ended_at < now() - make_interval(secs => :seconds) AS is_long_ago,
@@ -60,7 +60,7 @@ class SparkNews:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierAttempt:
+class PriorAttempt:
     """An attempt of the same task instance before, and the handle of what it did elsewhere.
 
     It is called off if it was told to stop, or its task was cleared since: whatever its
@@ -88,13 +88,13 @@ def save(conn: Connection, said: Sequence[SparkNews]) -> None:
     )
 
 
-def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[EarlierAttempt]:
+def prior_attempts(conn: Connection, claimed: Claimed, seconds: float) -> list[PriorAttempt]:
     """Return the attempts before this one that had something elsewhere, the oldest first.
 
     One is long ago when it has ended more than `seconds` before.
     """
     rows = conn.execute(
-        EARLIER,
+        PRIOR_ATTEMPTS,
         {
             "task_id": claimed.key.task_instance_id,
             "attempt": claimed.key.attempt,
@@ -103,7 +103,7 @@ def earlier(conn: Connection, claimed: Claimed, seconds: float) -> list[EarlierA
         },
     )
     return [
-        EarlierAttempt(
+        PriorAttempt(
             row.attempt,
             row.outcome,
             row.handle,

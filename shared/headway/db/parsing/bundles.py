@@ -36,8 +36,8 @@ def claim_fetch(conn: Connection, name: str, parser: int, interval: float) -> bo
     It is asked once in `interval` seconds, by whichever parser comes first.
     """
     conn.execute(ENTER, {"name": name})
-    taken = conn.execute(TAKE_QUESTION, {"name": name, "parser": parser, "interval": interval})
-    return taken.rowcount > 0
+    question = conn.execute(TAKE_QUESTION, {"name": name, "parser": parser, "interval": interval})
+    return question.rowcount > 0
 
 
 def release_fetch(conn: Connection, name: str, parser: int) -> None:

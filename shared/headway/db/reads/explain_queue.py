@@ -1,4 +1,4 @@
-"""SQL on the line as it is looked at: who waits, what is left, who has the rest.  Reads only.
+"""SQL on the queue order as it is looked at: what waits, what is left, who has the rest.
 
 What is left is counted by the scheduler's own statements, without its locks.
 """
@@ -26,7 +26,7 @@ PER_POOL: Final = 10_000
 
 # The tasks of a paused DAG stand in no one's way.  Those under a narrower limit have an
 # index of their own, hence the two halves.
-LINE = text("""
+QUEUE_ORDER = text("""
     WITH waiting AS (
         SELECT id, dag_id, rank FROM task_instance
          WHERE state = 'scheduled' AND NOT limited AND pool = :pool
@@ -99,21 +99,21 @@ PLACES = text("""
     SELECT dag_id, max_active_tasks FROM dag WHERE dag_id = ANY (CAST(:dag_ids AS text[]))
 """)
 
-QUEUE_TAKEN = text("""
-    SELECT its.queue AS name, count(it.queue) AS taken
+QUEUE_SLOTS_IN_USE = text("""
+    SELECT its.queue AS name, count(it.queue) AS in_use
       FROM unnest(CAST(:names AS text[])) AS its (queue)
       LEFT JOIN task_attempt AS it ON it.queue = its.queue AND it.ended_at IS NULL
      GROUP BY its.queue
 """)
 
-POOL_TAKEN = text("""
+POOL_SLOTS_IN_USE = text("""
     SELECT its.pool AS name,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt AS it
              WHERE it.pool = its.pool AND ended_at IS NULL)
            + (SELECT coalesce(sum(task.pool_slots), 0)
                 FROM task_instance AS task
                 JOIN pool ON pool.name = task.pool AND pool.include_deferred
-               WHERE task.pool = its.pool AND task.state = 'deferred') AS taken
+               WHERE task.pool = its.pool AND task.state = 'deferred') AS in_use
       FROM unnest(CAST(:names AS text[])) AS its (pool)
 """)
 
@@ -163,7 +163,7 @@ def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> lis
     At most `PER_DAG` of each DAG, none of a paused one, and at most `PER_POOL` in all.
     """
     rows = conn.execute(
-        LINE,
+        QUEUE_ORDER,
         {
             "pool": pool,
             "before": before and before.rank,
@@ -222,24 +222,24 @@ def limits(
     for row in conn.execute(PLACES, {"dag_ids": sorted({task.dag_id for task in tasks})}):
         found[Budget(Limit.DAG, (row.dag_id,))] = row.max_active_tasks
     served = queues.free(conn, 0, 0)
-    for queue, taken in queue_taken(conn, {task.queue for task in tasks}).items():
+    for queue, in_use in queue_slots_in_use(conn, {task.queue for task in tasks}).items():
         budget = Budget(Limit.QUEUE, (queue,))
         if budget in served:
-            found[budget] = served[budget] + taken
+            found[budget] = served[budget] + in_use
             found[Budget(Limit.SPARE, (queue,))] = found[budget] // 2
     return found | backfill_shares.limits(conn, tasks) | _narrower(tasks)
 
 
-def queue_taken(conn: Connection, names: Iterable[str]) -> dict[str, int]:
+def queue_slots_in_use(conn: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return how many attempts of these queues are under way."""
-    rows = conn.execute(QUEUE_TAKEN, {"names": sorted(names)})
-    return {row.name: row.taken for row in rows}
+    rows = conn.execute(QUEUE_SLOTS_IN_USE, {"names": sorted(names)})
+    return {row.name: row.in_use for row in rows}
 
 
-def pool_taken(conn: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return how many slots are taken of pools of these names, be there such or not."""
-    rows = conn.execute(POOL_TAKEN, {"names": sorted(names)})
-    return {row.name: int(row.taken) for row in rows}
+def pool_slots_in_use(conn: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Return how many slots are in use of pools of these names, be there such or not."""
+    rows = conn.execute(POOL_SLOTS_IN_USE, {"names": sorted(names)})
+    return {row.name: int(row.in_use) for row in rows}
 
 
 def holders(conn: Connection, budget: Budget) -> list[Holder]:

@@ -12,7 +12,7 @@ from headway.decide.explain.snapshot import RunRow
 from headway.decide.scheduling.settle import TaskCounts
 from headway.domain.states import TERMINAL, TaskState
 
-STANDING = text("""
+TASK_COUNTS = text("""
     SELECT task_id, state, count(*) AS instances, min(map_index) AS first_index,
            CASE WHEN state = 'none' THEN array_agg(id ORDER BY map_index) END AS undecided,
            jsonb_agg(skips) FILTER (WHERE skips <> '{}') AS skips
@@ -68,7 +68,7 @@ def schedule_state(
     tasks: dict[str, TaskCounts] = {}
     skips: dict[str, list[str]] = {}
     counts: dict[str, dict[TaskState, int]] = {}
-    for row in conn.execute(STANDING, {"run": run}):
+    for row in conn.execute(TASK_COUNTS, {"run": run}):
         for task_id in {task_id for chosen in row.skips or () for task_id in chosen}:
             skips.setdefault(task_id, []).append(row.task_id)
         states = counts.setdefault(row.task_id, {})

@@ -78,7 +78,7 @@ REVOKE = text("""
 """)
 
 REVOKED = (
-    "No worker claimed it within task_queued_timeout, so it went back into the line. "
+    "No worker claimed it within task_queued_timeout, so it went back into the queue of its pool. "
     "Start workers for its queue, or give them more slots."
 )
 

@@ -56,7 +56,7 @@ SHARES = text("""
 def free(conn: Connection, pool: str, slots: int, tasks: Sequence[ReadyTask]) -> dict[Budget, int]:
     """Return how many more slots of a pool, with so many free, the tasks' backfills may take.
 
-    The tasks are in the order of the line.
+    The tasks are in queue order.
     """
     first = _first(pool, tasks)
     if not first:

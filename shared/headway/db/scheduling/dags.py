@@ -98,7 +98,7 @@ SCHEDULED = text("""
                    JOIN dag_run AS run ON run.id = it.dag_run_id
                   WHERE backfill.dag_id = dag.dag_id AND backfill.rollup > 1
                     AND it.fate = 'create'
-                    AND it.interval_end > coalesce(last.interval_end, '-infinity'))) AS taken,
+                    AND it.interval_end > coalesce(last.interval_end, '-infinity'))) AS backfilled,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
                AND backfill_id IS NULL AND state = 'queued')
@@ -163,14 +163,14 @@ class DueDag:
     """A locked DAG whose next runs are to be created, or whose next run is to be computed.
 
     `planned_version_id` is the version that its next run was computed by, if it was;
-    `watched_since` is when the watch began that its standing takes into account.
+    `watched_since` is when the watch began that its state takes into account.
     """
 
     dag_id: str
     version_id: int
     planned_version_id: int | None
     watched_since: datetime | None
-    standing: ScheduleState
+    schedule_state: ScheduleState
 
 
 def lock_due(
@@ -193,26 +193,26 @@ def lock_due(
     due = []
     for dag_id, dag in locked.items():
         versions, row = (dag.version_id, dag.planned_version_id), found[dag_id]
-        due.append(DueDag(dag_id, *versions, row.watched_since, _standing(dag, row)))
+        due.append(DueDag(dag_id, *versions, row.watched_since, _schedule_state(dag, row)))
     return due
 
 
 def schedule_state(conn: Connection, dag_id: str, now: datetime) -> ScheduleState:
     """Return how a DAG stands: one that is paused, as if it were unpaused at `now`."""
     dag = conn.execute(SCHEDULE_STATE, {"dag_id": dag_id, "now": now}).one()
-    return _standing(dag, conn.execute(SCHEDULED, {"dag_ids": [dag_id]}).one())
+    return _schedule_state(dag, conn.execute(SCHEDULED, {"dag_ids": [dag_id]}).one())
 
 
-def _standing(dag: Row[Any], row: Row[Any]) -> ScheduleState:
+def _schedule_state(dag: Row[Any], row: Row[Any]) -> ScheduleState:
     last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
     since = dag.scheduled_since
     if row.watched_since not in {None, dag.watched_since}:  # there was a break since the last look
         since = max(since, row.watched_since)
-    taken = [_taken(*it) for it in row.taken]
-    return ScheduleState(last, since, row.unfinished, dag.max_active_runs, taken)
+    backfilled = [_backfilled_interval(*interval) for interval in row.backfilled]
+    return ScheduleState(last, since, row.unfinished, dag.max_active_runs, backfilled)
 
 
-def _taken(date: str, start: str, end: str, partitions: bool) -> BackfilledInterval:
+def _backfilled_interval(date: str, start: str, end: str, partitions: bool) -> BackfilledInterval:
     moment = datetime.fromisoformat
     return BackfilledInterval(moment(date), DataInterval(moment(start), moment(end)), partitions)
 
@@ -230,7 +230,7 @@ def plan(conn: Connection, plans: Collection[tuple[DueDag, DueRuns]]) -> None:
             "ends": [it and it.data_interval.end for it in following],
             "below": [due.below for _, due in plans],
             "errors": [due.error for _, due in plans],
-            "since": [dag.standing.since for dag, _ in plans],
+            "since": [dag.schedule_state.since for dag, _ in plans],
             "watched_since": [dag.watched_since for dag, _ in plans],
         },
     )

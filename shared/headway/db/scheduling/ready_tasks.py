@@ -1,4 +1,4 @@
-"""SQL on the line: which scheduled task instances of a pool come next.
+"""SQL on the queue order: which scheduled task instances of a pool come next.
 
 Every limit is applied before LIMIT, so that a batch never fills with tasks that cannot
 start.  What is picked here is locked, and judged again by `decide.admit` under the locks
@@ -17,7 +17,7 @@ from headway.db.scheduling.scope import ANY_DAG, KeyFilter
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 
 LOOK: Final = 2000
-"""Tasks at the head of the line that are read before DAGs are sought by hopping."""
+"""First tasks in queue order that are read before DAGs are sought by hopping."""
 
 # The head of a queue's line is read in its order, from DAGs that have places, and no further than a
 # batch needs.  If DAGs at the head have fewer places than tasks, all of the head is read.  If that

@@ -12,7 +12,7 @@ _FOLLOWING: Final = frozenset({TaskState.UPSTREAM_FAILED, TaskState.SKIPPED})
 
 
 def culprits(
-    standing: RunCounts, choosers: Mapping[str, Sequence[str]], below: TaskSpec
+    run_counts: RunCounts, choosers: Mapping[str, Sequence[str]], below: TaskSpec
 ) -> list[str]:
     """Return the tasks above one that decided by themselves how they end, or else all direct ones.
 
@@ -22,26 +22,26 @@ def culprits(
     found: set[str] = set()
     above, seen = [below.task_id], {below.task_id}
     while above:
-        for task_id in set(_unwell(standing, above.pop())) - seen:
+        for task_id in set(_unwell(run_counts, above.pop())) - seen:
             seen.add(task_id)
             if task_id in choosers:
                 found.update(choosers[task_id])
-            elif _followed(standing, task_id):
+            elif _followed(run_counts, task_id):
                 above.append(task_id)
             else:
                 found.add(task_id)
     return sorted(found) or list(below.upstream)
 
 
-def _unwell(standing: RunCounts, task_id: str) -> list[str]:
+def _unwell(run_counts: RunCounts, task_id: str) -> list[str]:
     """Return the upstream tasks of a task that did not succeed."""
-    upstream = standing.graph.tasks[task_id].upstream
-    return [name for name in upstream if standing.tasks.get(name) and _bad(standing, name)]
+    upstream = run_counts.graph.tasks[task_id].upstream
+    return [name for name in upstream if run_counts.tasks.get(name) and _bad(run_counts, name)]
 
 
-def _followed(standing: RunCounts, task_id: str) -> bool:
-    return _bad(standing, task_id) <= _FOLLOWING and bool(_unwell(standing, task_id))
+def _followed(run_counts: RunCounts, task_id: str) -> bool:
+    return _bad(run_counts, task_id) <= _FOLLOWING and bool(_unwell(run_counts, task_id))
 
 
-def _bad(standing: RunCounts, task_id: str) -> set[TaskState]:
-    return standing.tasks[task_id].counts.keys() - _SUCCESS
+def _bad(run_counts: RunCounts, task_id: str) -> set[TaskState]:
+    return run_counts.tasks[task_id].counts.keys() - _SUCCESS

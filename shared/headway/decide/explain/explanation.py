@@ -98,9 +98,9 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """The place in a line: `nth` of so many, the first being 1."""
+    """The place in a queue order: `nth` of so many, the first being 1."""
 
-    line: str
+    queue: str
     nth: int
     of: int
 

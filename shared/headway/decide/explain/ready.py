@@ -36,7 +36,7 @@ class WaitingTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadySnapshot:
-    """A scheduled task instance, the budgets that it draws on, and the line that it stands in.
+    """A scheduled task instance, the budgets that it draws on, and its place in the queue order.
 
     `limits` say how much each budget has in all, `free` what is left of it; the pool is not
     among them when there is none of that name.  `holders` are the first of those that have
@@ -69,7 +69,7 @@ def short_of(task: ReadyTask, free: Mapping[Budget, int]) -> list[Budget]:
 
 def explain_ready(it: ReadySnapshot) -> Explanation:
     """Say why a scheduled task instance is not queued."""
-    return single(_held(it), lambda: _next_in_line(it))
+    return single(_held(it), lambda: _next_in_order(it))
 
 
 def _held(it: ReadySnapshot) -> Iterator[Explanation]:
@@ -88,7 +88,7 @@ def _held(it: ReadySnapshot) -> Iterator[Explanation]:
         yield _SAY[budget.limit](it, budget)
 
 
-def _next_in_line(it: ReadySnapshot) -> Explanation:
+def _next_in_order(it: ReadySnapshot) -> Explanation:
     """Say that it fits: whether those before it in the queue order leave it enough."""
     admission = admit([*(each.task for each in it.ahead), it.task], it.free)
     budget = admission.refused.get(it.task.id)
@@ -106,7 +106,7 @@ def _next_in_line(it: ReadySnapshot) -> Explanation:
     return Explanation(
         reason=Reason.BEHIND,
         sentence=f"It is the {ordinal(it.place.nth)} of {it.place.of:,} in the queue order of "
-        f"{it.place.line}, and what is left of {_whose(budget)}, {units}, goes to "
+        f"{it.place.queue}, and what is left of {_whose(budget)}, {units}, goes to "
         f"{counted(len(before), 'task')} before it.",
         change=f"Its turn, or more of {_whose(budget)}.",
         held_by=tuple(each.holder() for each in before),

@@ -37,14 +37,14 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class QueueOrder:
-    """Who waits, in order, with the budgets: how much each has in all, and what of it is taken.
+    """What waits, in order, with the budgets: how much each has, and how much of it is in use.
 
     `schedulers` are those that are alive.
     """
 
     waiting: Sequence[WaitingTask]
     limits: Mapping[Budget, int]
-    taken: Mapping[Budget, int]
+    in_use: Mapping[Budget, int]
     schedulers: Sequence[ProcessRow]
 
 
@@ -82,25 +82,25 @@ class Simulation:
         return [each for each in self.waiting if each.task.id in ids]
 
 
-def simulate(line: QueueOrder, changes: Changes) -> Simulation:
+def simulate(order: QueueOrder, changes: Changes) -> Simulation:
     """Admit who waits twice: under the limits in force, and under the changed ones.
 
     It is what all schedulers together would do, in as many passes as it takes.
     """
-    tasks = [each.task for each in line.waiting]
-    now = admit(tasks, _free(line, {}, None))
+    tasks = [each.task for each in order.waiting]
+    now = admit(tasks, _free(order, {}, None))
     return Simulation(
-        line.waiting, now, admit(tasks, _free(line, changes.limits(), changes.parallelism))
+        order.waiting, now, admit(tasks, _free(order, changes.limits(), changes.parallelism))
     )
 
 
 def _free(
-    line: QueueOrder, changed: Mapping[Budget, int], parallelism: int | None
+    order: QueueOrder, changed: Mapping[Budget, int], parallelism: int | None
 ) -> dict[Budget, int]:
-    limits = {**line.limits, **changed}
-    free = {budget: limit - line.taken.get(budget, 0) for budget, limit in limits.items()}
+    limits = {**order.limits, **changed}
+    free = {budget: limit - order.in_use.get(budget, 0) for budget, limit in limits.items()}
     free[_SCHEDULERS] = sum(
         max((it.slots if parallelism is None else parallelism) - it.busy, 0)
-        for it in line.schedulers
+        for it in order.schedulers
     )
     return free

@@ -42,7 +42,7 @@ class UndecidedSnapshot:
 
     run: RunRow
     task: TaskRow
-    standing: RunCounts
+    run_counts: RunCounts
     most: int
     above: Sequence[Holder]
     before: RunRow | None
@@ -55,12 +55,12 @@ class UndecidedSnapshot:
     @property
     def spec(self) -> TaskSpec:
         """The task as the run's version of the DAG has it."""
-        return self.standing.graph.tasks[self.task.task_id]
+        return self.run_counts.graph.tasks[self.task.task_id]
 
 
 def explain_undecided(it: UndecidedSnapshot) -> Explanation:
     """Say why a task instance of a running run is undecided: `settle` tells whether it is."""
-    settlement = settle(it.standing, it.most)
+    settlement = settle(it.run_counts, it.most)
     tally = settlement.waiting.get(it.task.id)
     if tally is None:
         return _decided(it, settlement)
@@ -84,35 +84,35 @@ def explain_not_run(it: UndecidedSnapshot) -> Explanation | None:
     """
     mapped = bool(it.spec.mapped_over) and it.task.map_index < 0
     alone = TaskCounts({TaskState.NONE: 1}, (it.task.id,), placeholder=mapped)
-    tasks = {**it.standing.tasks, it.task.task_id: alone}
-    standing = replace(it.standing, tasks=tasks)
-    settlement = settle(standing, it.most)
+    tasks = {**it.run_counts.tasks, it.task.task_id: alone}
+    run_counts = replace(it.run_counts, tasks=tasks)
+    settlement = settle(run_counts, it.most)
     if it.task.id not in settlement.moves.get(it.task.state, ()):
         return None
-    return _ends(replace(it, standing=standing), it.task.state, settlement, ended=True)
+    return _ends(replace(it, run_counts=run_counts), it.task.state, settlement, ended=True)
 
 
 def waited_for(it: UndecidedSnapshot) -> list[str]:
     """Return the tasks that it waits for in the end: those above that wait for no upstream."""
-    waiting = set(settle(it.standing, it.most).waiting)
+    waiting = set(settle(it.run_counts, it.most).waiting)
     found: list[str] = []
     above, seen = [it.task.task_id], {it.task.task_id}
     while above:
-        for task_id in it.standing.graph.tasks[above.pop()].upstream:
-            standing = it.standing.tasks.get(task_id)
-            if standing is None or task_id in seen or not _unfinished(standing):
+        for task_id in it.run_counts.graph.tasks[above.pop()].upstream:
+            task_counts = it.run_counts.tasks.get(task_id)
+            if task_counts is None or task_id in seen or not _unfinished(task_counts):
                 continue
             seen.add(task_id)
-            (above if waiting.intersection(standing.undecided) else found).append(task_id)
+            (above if waiting.intersection(task_counts.undecided) else found).append(task_id)
     return found
 
 
 def _waits_for_upstream(it: UndecidedSnapshot, tally: Tally) -> Explanation:
     spec, rule = it.spec, it.spec.trigger_rule
     unfinished = [
-        _named(task_id, it.standing.tasks[task_id])
+        _named(task_id, it.run_counts.tasks[task_id])
         for task_id in spec.upstream
-        if task_id in it.standing.tasks and _unfinished(it.standing.tasks[task_id])
+        if task_id in it.run_counts.tasks and _unfinished(it.run_counts.tasks[task_id])
     ]
     by_rule = "" if rule is TriggerRule.ALL_SUCCESS else f", by its trigger rule {rule}"
     facts = []
@@ -194,10 +194,10 @@ def _ends(
     task = it.task
     when = "" if ended else f" It becomes {state} in a scheduler's next pass."
     problem = settlement.problems.get(task.task_id)
-    if it.standing.end_as is not None:
+    if it.run_counts.end_as is not None:
         return Explanation(
             reason=Reason.RUN_ENDS,
-            sentence=f"The run is to end as {it.standing.end_as}, and starts nothing more.{when}",
+            sentence=f"The run is to end as {it.run_counts.end_as}, and starts nothing more.{when}",
             change=f"{_clear(it, [task.task_id])} takes that back.",
         )
     if choosers := it.choosers.get(task.task_id):
@@ -215,7 +215,7 @@ def _ends(
             change=f"Another outcome of what it is expanded over{_again(it)}.",
             held_by=tuple(it.above),
         )
-    stand, above = _upstream(it), culprits(it.standing, it.choosers, it.spec)
+    stand, above = _upstream(it), culprits(it.run_counts, it.choosers, it.spec)
     verb = "did not hold" if ended else "cannot hold any more"
     return Explanation(
         reason=Reason.TRIGGER_RULE,
@@ -231,20 +231,20 @@ def _is_empty(it: UndecidedSnapshot, state: TaskState) -> bool:
     if state is not TaskState.SKIPPED or not it.spec.mapped_over or it.task.map_index >= 0:
         return False
     unmapped = replace(it.spec, mapped_over=())
-    dag = it.standing.graph.dag
+    dag = it.run_counts.graph.dag
     tasks = tuple(unmapped if task is it.spec else task for task in dag.tasks)
-    standing = replace(it.standing, graph=DagGraph(replace(dag, tasks=tasks)))
-    return it.task.id not in settle(standing, it.most).moves.get(state, ())
+    run_counts = replace(it.run_counts, graph=DagGraph(replace(dag, tasks=tasks)))
+    return it.task.id not in settle(run_counts, it.most).moves.get(state, ())
 
 
 def _upstream(it: UndecidedSnapshot) -> list[str]:
     order = {state: place for place, state in enumerate(_WORST_FIRST)}
     found = [
-        (min(order.get(state, len(order)) for state in standing.counts), task_id, standing)
+        (min(order.get(state, len(order)) for state in task_counts.counts), task_id, task_counts)
         for task_id in it.spec.upstream
-        if (standing := it.standing.tasks.get(task_id)) is not None and standing.counts
+        if (task_counts := it.run_counts.tasks.get(task_id)) is not None and task_counts.counts
     ]
-    return [_named(task_id, standing) for _, task_id, standing in sorted(found, key=_place)]
+    return [_named(task_id, task_counts) for _, task_id, task_counts in sorted(found, key=_place)]
 
 
 def _place(found: tuple[int, str, TaskCounts]) -> tuple[int, str]:
@@ -261,17 +261,17 @@ def _again(it: UndecidedSnapshot) -> str:
     return f": {_clear(it, inputs)}" if inputs else ""
 
 
-def _unfinished(standing: TaskCounts) -> int:
-    return sum(number for state, number in standing.counts.items() if state not in TERMINAL)
+def _unfinished(task_counts: TaskCounts) -> int:
+    return sum(number for state, number in task_counts.counts.items() if state not in TERMINAL)
 
 
-def _named(task_id: str, standing: TaskCounts) -> str:
-    total = sum(standing.counts.values())
+def _named(task_id: str, task_counts: TaskCounts) -> str:
+    total = sum(task_counts.counts.values())
     if total == 1:
-        (state,) = standing.counts
+        (state,) = task_counts.counts
         return f"{task_id} ({_word(state)})"
     states = ", ".join(
-        f"{number:,} {_word(state)}" for state, number in sorted(standing.counts.items())
+        f"{number:,} {_word(state)}" for state, number in sorted(task_counts.counts.items())
     )
     return f"{task_id} ({counted(total, 'instance')}: {states})"
 

@@ -21,11 +21,11 @@ class BackfilledInterval:
 class BackfilledIntervals:
     """Tells what backfills have of a schedule, which partitions time or does not."""
 
-    def __init__(self, taken: Collection[BackfilledInterval], *, partitions: bool) -> None:
+    def __init__(self, backfilled: Collection[BackfilledInterval], *, partitions: bool) -> None:
         self._dates: dict[datetime, list[DataInterval]] = {}
-        for it in taken:
+        for it in backfilled:
             self._dates.setdefault(it.date, []).append(it.interval)
-        self._spans = Spans(it.interval for it in taken if partitions and it.partitions)
+        self._spans = Spans(it.interval for it in backfilled if partitions and it.partitions)
 
     def has(self, info: DagRunInfo) -> bool:
         """Whether a backfill has that run: the whole of its interval, at its date."""

@@ -71,7 +71,7 @@ def due(
             left_out = schedule.passed(cursor, gone, reason)
             cursor = gone.data_interval
     plan = RunPlan(dag, rules, at_most, [] if left_out is None else [left_out])
-    ahead = BackfilledIntervals(dag.taken, partitions=timetable.partitions)
+    ahead = BackfilledIntervals(dag.backfilled, partitions=timetable.partitions)
     following, before, rolled = schedule.first_after(cursor), None, 0
     while following is not None and following.run_after <= now and rolled < MOST_ROLLED:
         group = [following]
@@ -220,6 +220,6 @@ def expected(
     alone = replace(dag, unfinished=0, most=ANY)
     found = due(timetable, alone, replace(rules, overlap=Overlap.QUEUE), now, most)
     to_come = runs_on(timetable, found.following, rules.bounds(catchup=True), now)
-    ahead = BackfilledIntervals(dag.taken, partitions=timetable.partitions)
+    ahead = BackfilledIntervals(dag.backfilled, partitions=timetable.partitions)
     free = (it for it in to_come if not ahead.has(it) and not ahead.blocks(it))
     return known(timetable, chain(found.runs, free))

@@ -42,7 +42,7 @@ class ScheduleRules:
 class ScheduleState:
     """How a DAG stands.
 
-    `last` is the interval of its schedule that was dealt with last; `taken` are the runs of
+    `last` is the interval of its schedule that was dealt with last; `backfilled` are the runs of
     backfills about later ones.  `unfinished` of its scheduled runs have not ended, of `most`
     that it may have.  What fell due by `since` was missed.
     """
@@ -51,7 +51,7 @@ class ScheduleState:
     since: datetime
     unfinished: int = 0
     most: int = 16
-    taken: Collection[BackfilledInterval] = ()
+    backfilled: Collection[BackfilledInterval] = ()
 
 
 @dataclass(frozen=True, slots=True)

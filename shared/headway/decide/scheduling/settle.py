@@ -92,29 +92,29 @@ class _RunTally:
     waiting: dict[int, Tally] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
-    def decide(self, task: TaskSpec, standing: TaskCounts) -> None:
+    def decide(self, task: TaskSpec, task_counts: TaskCounts) -> None:
         """Decide for the undecided instances of a task, or enter that they wait."""
         tally = _tally(task, self.counts, self.run.graph.setups)
         state = self._state(task, tally)
-        instances = len(standing.undecided)
-        expands = standing.placeholder and bool(task.mapped_over)
+        instances = len(task_counts.undecided)
+        expands = task_counts.placeholder and bool(task.mapped_over)
         if state is TaskState.SCHEDULED and expands:
             state, instances = self._expanded(task)
         if state is TaskState.NONE:
-            self.waiting.update(dict.fromkeys(standing.undecided, tally))
+            self.waiting.update(dict.fromkeys(task_counts.undecided, tally))
             return
         if expands and state is TaskState.SCHEDULED:
-            self.expansions[standing.undecided[0]] = instances
+            self.expansions[task_counts.undecided[0]] = instances
         else:
-            self.moves.setdefault(state, []).extend(standing.undecided)
+            self.moves.setdefault(state, []).extend(task_counts.undecided)
         counts = self.counts[task.task_id]
         counts.pop(TaskState.NONE)
         counts[state] = counts.get(state, 0) + instances
 
-    def remove(self, task_id: str, standing: TaskCounts) -> None:
+    def remove(self, task_id: str, task_counts: TaskCounts) -> None:
         """Remove what is undecided of a task that the run's version does not have."""
-        instances = len(standing.undecided)
-        self.moves.setdefault(TaskState.REMOVED, []).extend(standing.undecided)
+        instances = len(task_counts.undecided)
+        self.moves.setdefault(TaskState.REMOVED, []).extend(task_counts.undecided)
         counts = self.counts[task_id]
         counts.pop(TaskState.NONE)
         counts[TaskState.REMOVED] = counts.get(TaskState.REMOVED, 0) + instances
@@ -164,11 +164,11 @@ def settle(run: RunCounts, most: int = MAX_MAP_LENGTH) -> Settlement:
     for those below it, so that one call settles all that can be settled.  No mapped
     task is expanded to more than `most` instances.
     """
-    counts = {task_id: dict(standing.counts) for task_id, standing in run.tasks.items()}
+    counts = {task_id: dict(task_counts.counts) for task_id, task_counts in run.tasks.items()}
     look = _RunTally(run, most, counts)
-    for task_id, standing in run.tasks.items():
-        if standing.undecided and task_id not in run.graph.tasks:
-            look.remove(task_id, standing)
+    for task_id, task_counts in run.tasks.items():
+        if task_counts.undecided and task_id not in run.graph.tasks:
+            look.remove(task_id, task_counts)
     for task in run.graph.dag.tasks:
         its = run.tasks.get(task.task_id)
         if its is not None and its.undecided:
@@ -195,9 +195,9 @@ def _counts_suffice(run: RunCounts) -> bool:
         run.graph.counts_suffice
         and run.end_as is None
         and all(
-            standing.placeholder or not run.graph.tasks[task_id].mapped_over
-            for task_id, standing in run.tasks.items()
-            if standing.undecided and task_id in run.graph.tasks
+            task_counts.placeholder or not run.graph.tasks[task_id].mapped_over
+            for task_id, task_counts in run.tasks.items()
+            if task_counts.undecided and task_id in run.graph.tasks
         )
     )
 

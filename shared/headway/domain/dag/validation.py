@@ -18,7 +18,7 @@ LARGEST_NUMBER: Final = 2**31 - 1
 """What a whole number in the database may be."""
 
 
-def check_sound(dag: DagSpec) -> None:
+def check_valid(dag: DagSpec) -> None:
     """Raise DagError unless every promise of the specification holds."""
     check_key("DAG", dag.dag_id)
     _check_limits(dag)

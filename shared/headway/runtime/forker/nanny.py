@@ -22,7 +22,7 @@ from headway.runtime.processes.linux import become_subreaper, go_on_without_pare
 from headway.runtime.processes.tree import Kill, Wakeup, kill_namespace, kill_tree
 from headway.runtime.sandbox import namespaces
 from headway.runtime.sandbox.confinement import Confinement
-from headway.runtime.sandbox.sandbox_home import SandboxRoom
+from headway.runtime.sandbox.sandbox_home import NannySandbox
 
 _LOOK_SECONDS: Final = 0.15
 """How often what a sandboxed child has become is looked at; any other is trusted more, and lives
@@ -33,12 +33,12 @@ _OF_CHILD: Final = 3
 
 
 def run_nanny(
-    child_control: int, lifeline: int, room: SandboxRoom | None = None, *, apart: bool = False
+    child_control: int, lifeline: int, sandbox: NannySandbox | None = None, *, apart: bool = False
 ) -> NoReturn:
     """Become a nanny, in a process just forked, until the supervisor or the forker is gone.
 
     `reins` joins it to the supervisor; `lifeline` is the reading end of a pipe whose
-    other end only the forker holds.  A nanny with a `room` raises sandboxed children.
+    other end only the forker holds.  A nanny with a `sandbox` raises sandboxed children.
     One that is `apart` is the first process of a PID namespace.
     """
     code = 1
@@ -49,12 +49,12 @@ def run_nanny(
         kill: Kill = kill_namespace if apart else kill_tree
         if apart:
             namespaces.mount_proc()
-        if room is not None:
-            room.settle()
-            kill = room.kill
-        _Nanny(socket.socket(fileno=child_control), lifeline, room, kill).serve()
-        if room is not None:
-            room.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
+        if sandbox is not None:
+            sandbox.settle()
+            kill = sandbox.kill
+        _Nanny(socket.socket(fileno=child_control), lifeline, sandbox, kill).serve()
+        if sandbox is not None:
+            sandbox.leave(orphaned=bool(select.select([lifeline], [], [], 0)[0]))
         code = 0
     except BaseException:  # noqa: BLE001 - the forker's frames must never be returned to
         traceback.print_exc()
@@ -64,11 +64,11 @@ def run_nanny(
 
 class _Nanny:
     def __init__(
-        self, child_control: socket.socket, lifeline: int, room: SandboxRoom | None, kill: Kill
+        self, child_control: socket.socket, lifeline: int, sandbox: NannySandbox | None, kill: Kill
     ) -> None:
         self._child_control = child_control
         self._lifeline = lifeline
-        self._room = room
+        self._sandbox = sandbox
         self._kill = kill
         self._wakeup = Wakeup()
         self._pid = os.getpid()
@@ -114,23 +114,28 @@ class _Nanny:
             watch.over(child, deadline)
 
     def _watch(self, spec: ChildSpec) -> ChildWatch:
-        if self._room is None:
+        if self._sandbox is None:
             return ChildWatch(
                 self._child_control, self._lifeline, self._wakeup, self._kill, spec.limits
             )
         processes = spec.sandbox.processes if spec.sandbox else None
         limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
         return ChildWatch(
-            self._child_control, self._lifeline, self._wakeup, self._kill, limits, self._room.tidy
+            self._child_control,
+            self._lifeline,
+            self._wakeup,
+            self._kill,
+            limits,
+            self._sandbox.tidy,
         )
 
     def _confinement(self, spec: ChildSpec) -> Confinement | None:
         """Return the sandbox of the child; ValueError if it asks for one that is not to be had."""
         if spec.sandbox is None:
             return None
-        if self._room is None:
+        if self._sandbox is None:
             raise ValueError("this fork server was not started for sandboxed children")
-        return self._room.confinement(spec.sandbox)
+        return self._sandbox.confinement(spec.sandbox)
 
 
 def _deadline(spec: ChildSpec, files: list[int]) -> Deadline | None:

@@ -29,7 +29,7 @@ class SandboxHome:
     """Whether the nanny is in a user namespace, so that the kernel counts its processes alone."""
 
 
-class SandboxRoom:
+class NannySandbox:
     """A nanny's own part: where its children write, and the sandboxes that it has prepared."""
 
     def __init__(self, home: SandboxHome, folder: Path) -> None:

@@ -93,7 +93,7 @@ class SchedulerSettings(RetentionSettings):
     task_queued_timeout: Seconds = Field(
         600.0,
         description="Seconds after which a queued task that no worker has claimed goes back into "
-        "the line.",
+        "the queue of its pool.",
     )
     clean_tis_without_dagrun_interval: Seconds = Field(
         15.0, description="Seconds between two looks for rows whose run was deleted by hand."

@@ -88,7 +88,7 @@ class PaperRun:
         if self.counting and self.unfinished is not None and not self._whole:
             settlement = self._advance(self.unfinished)
             self.advances += settlement is not None
-        settlement = settlement or settle(self._standing(), self.most)
+        settlement = settlement or settle(self._run_counts(), self.most)
         self._facts, self._whole = {}, False
         self._enter(settlement)
         return settlement
@@ -103,8 +103,8 @@ class PaperRun:
         ended = sum(number for counts in self._facts.values() for number in counts.values())
         return advance(self.graph, arrived, undecided, unfinished - ended)
 
-    def _standing(self) -> RunCounts:
-        tasks = {task: _standing(its) for task, its in self._by_task()}
+    def _run_counts(self) -> RunCounts:
+        tasks = {task: _task_counts(its) for task, its in self._by_task()}
         skips = {skipped for it in self._instances.values() for skipped in it.skips}
         return RunCounts(1, self.graph, tasks, skips, lengths=self.lengths)
 
@@ -142,7 +142,7 @@ def left_in(run: PaperRun) -> int:
     return sum(it.state not in TERMINAL for it in run.instances())
 
 
-def _standing(instances: Sequence[PaperInstance]) -> TaskCounts:
+def _task_counts(instances: Sequence[PaperInstance]) -> TaskCounts:
     counts: dict[TaskState, int] = {}
     for it in instances:
         counts[it.state] = counts.get(it.state, 0) + 1

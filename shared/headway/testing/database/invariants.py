@@ -8,11 +8,11 @@ from typing import Final
 from sqlalchemy import Engine, TextClause, text
 
 POOLS: Final = text("""
-    SELECT 'pool ' || name AS what, taken, slots AS allowed
+    SELECT 'pool ' || name AS what, in_use, slots AS allowed
       FROM pool
-     CROSS JOIN LATERAL (SELECT sum(pool_slots) AS taken FROM task_attempt
+     CROSS JOIN LATERAL (SELECT sum(pool_slots) AS in_use FROM task_attempt
                           WHERE pool = pool.name AND ended_at IS NULL) AS live
-     WHERE taken > slots
+     WHERE in_use > slots
 """)
 
 ACTIVE_TASKS: Final = text("""

@@ -65,17 +65,17 @@ class ServiceCluster(Services):
     """Services that a test starts and ends; all that it has not ended must be alive."""
 
     urls: Mapping[str, str] = field(repr=False)
-    on_duty: list[ClusterMember] = field(default_factory=list)
+    members: list[ClusterMember] = field(default_factory=list)
 
     def check_alive(self) -> None:
         """Fail if a service has ended that was to run on."""
-        ended = [member.name for member in self.on_duty if member.process.poll() is not None]
+        ended = [member.name for member in self.members if member.process.poll() is not None]
         assert not ended, f"These have ended: {ended}.\n{self.service_logs()}"
 
     def start(
         self, kind: str, number: int = 1, given: Mapping[str, str] | None = None
     ) -> ClusterMember:
-        """Start a service of that kind, with these settings besides the crew's; wait for it."""
+        """Start a service of that kind, with these settings besides the cluster's; wait for it."""
         return self.arrived(self.launch(kind, number, given))
 
     def launch(
@@ -95,7 +95,7 @@ class ServiceCluster(Services):
                 stderr=subprocess.STDOUT,
             )
         starting = ClusterMember(name, process, log, 0)
-        self.on_duty.append(starting)
+        self.members.append(starting)
         return starting
 
     def arrived(self, starting: ClusterMember) -> ClusterMember:
@@ -108,44 +108,46 @@ class ServiceCluster(Services):
             return None if found is None else int(found)
 
         member = replace(starting, id=self.until(registered, f"{name} registered"))
-        self.on_duty[self.on_duty.index(starting)] = member
+        self.members[self.members.index(starting)] = member
         return member
 
     def member(self, name: str) -> ClusterMember:
         """Return the one on duty that is called so: its kind and its number."""
-        [found] = (member for member in self.on_duty if member.name == name)
+        [found] = (member for member in self.members if member.name == name)
         return found
 
     def end(self, member: ClusterMember, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a service a signal that ends it, and return its exit status."""
-        self.on_duty.remove(member)
+        self.members.remove(member)
         member.send(number)
         return member.process.wait(PATIENCE)
 
     def dismiss(self, member: ClusterMember) -> int:
         """Wait until a service ends of its own accord, and return its exit status."""
-        self.on_duty.remove(member)
+        self.members.remove(member)
         return member.process.wait(PATIENCE)
 
     def end_all(self) -> None:
         """End what is on duty; each must do so in good order."""
-        for member in self.on_duty:
+        for member in self.members:
             member.process.terminate()
-        statuses = {it.name: it.process.wait(PATIENCE) for it in self.on_duty}
-        self.on_duty.clear()
+        statuses = {it.name: it.process.wait(PATIENCE) for it in self.members}
+        self.members.clear()
         assert not any(statuses.values()), f"{statuses}\n{self.service_logs()}"
 
     def kill_all(self) -> None:
         """Kill what is on duty."""
-        for member in self.on_duty:
+        for member in self.members:
             member.process.kill()
             member.process.wait(PATIENCE)
-        self.on_duty.clear()
+        self.members.clear()
 
 
 @contextmanager
-def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterator[ServiceCluster]:
-    """Give a crew without members, for the owner's database at `url` and the folder `root`/dags.
+def service_cluster(
+    url: str, root: Path, given: Mapping[str, str] | None = None
+) -> Iterator[ServiceCluster]:
+    """Give a cluster without members, for the owner's database at `url` and the folder `root`/dags.
 
     The folder is the parsers' only where none of the settings names bundles.
     """
@@ -157,10 +159,10 @@ def crew(url: str, root: Path, given: Mapping[str, str] | None = None) -> Iterat
     environment["HEADWAY_DATABASE_URL"] = logins.address(url, Login.USER)
     urls = {kind: logins.address(url, login) for kind, login in _LOGIN_OF.items()}
     engine = engines.connect(url, name="test", pool_size=5)
-    members = ServiceCluster(home, dags, environment, engine, urls)
+    cluster = ServiceCluster(home, dags, environment, engine, urls)
     try:
-        yield members
-        members.end_all()
+        yield cluster
+        cluster.end_all()
     finally:
-        members.kill_all()
+        cluster.kill_all()
         engine.dispose()

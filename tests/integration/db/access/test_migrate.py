@@ -17,8 +17,8 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
-from headway.testing.database.earlier import put
 from headway.testing.database.interleaving import in_background, wait_until_blocked
+from headway.testing.database.old_schemas import put
 from headway.testing.database.postgres import ThrowawayPostgres
 
 NEXT_REVISION = '''

@@ -17,8 +17,8 @@ from headway.testing.database.query_plans import explained
 
 HOT = {"attempts.CLAIM", "attempts.LOCK_TASKS", "attempts.REPORT", "leases.RENEW"}
 LIVE = 1_000
-TAKEN = 3
-MOST = 40 * TAKEN
+CLAIMED = 3
+MOST = 40 * CLAIMED
 """Rows that such a statement may look at, all its steps taken together."""
 
 
@@ -38,13 +38,13 @@ def test_row_checks_look_no_further_than_a_statement_does(
     with entered(database_url, Login.WORKER, "worker") as (own, me), explained(own) as plans:
         with own.begin() as conn:
             processes.confirm(conn, me)
-            claimed = attempts.claim(conn, me, [DEFAULT_QUEUE], TAKEN, 60)
+            claimed = attempts.claim(conn, me, [DEFAULT_QUEUE], CLAIMED, 60)
             keys = [it.key for it in claimed]
         with own.begin() as conn:
-            assert len(leases.renew(conn, keys, 60)) == TAKEN
+            assert len(leases.renew(conn, keys, 60)) == CLAIMED
         with own.begin() as conn:
             ended = [Report(key=it, outcome=Outcome.SUCCESS, following=seed.SUCCESS) for it in keys]
-            assert len(attempts.report(conn, ended)) == TAKEN
+            assert len(attempts.report(conn, ended)) == CLAIMED
 
     found = [plan for plan in plans if plan.statement in HOT]
     assert {plan.statement for plan in found} == HOT

@@ -63,7 +63,7 @@ def tenant(server: ThrowawayPostgres, name: str, power: str = "") -> str:
     return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)
 
 
-def standings(url: str) -> Mapping[Login, roles.RoleStatus]:
+def role_statuses(url: str) -> Mapping[Login, roles.RoleStatus]:
     with engine_of(url) as engine, engine.connect() as conn:
         return {it.login: it for it in roles.statuses(conn)}
 
@@ -89,7 +89,7 @@ def test_an_upgrade_makes_the_roles_with_the_passwords_that_it_is_given(
     assert log_in(url, Login.WORKER, password)
     assert not log_in(url, Login.WORKER, "another")
     assert not log_in(url, Login.PARSER, password)
-    found = standings(url)
+    found = role_statuses(url)
     assert all(it.present and it.may_log_in and not it.powerful for it in found.values())
     assert [it.login for it in found.values() if it.has_password] == [Login.WORKER]
 

@@ -14,8 +14,8 @@ from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError
 from headway.domain.states import TERMINAL, TaskState
 from headway.testing.data import seed
-from headway.testing.database.earlier import put
 from headway.testing.database.logins import bare_connection
+from headway.testing.database.old_schemas import put
 from headway.testing.database.postgres import ThrowawayPostgres
 
 WAKE: Final = "INSERT INTO wake (dag_run_id, task_id, state) VALUES (1, 'work', '{state}')"

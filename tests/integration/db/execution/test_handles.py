@@ -269,9 +269,7 @@ def test_one_that_its_worker_gives_up_is_lost_when_it_may_be_tried_again(
         assert handles.give_up(conn, [given_up(key)]) == set()
 
 
-def test_what_minds_an_application_is_never_put_back_into_the_line(
-    engine: Engine, me: Replica
-) -> None:
+def test_what_minds_an_application_is_never_scheduled_again(engine: Engine, me: Replica) -> None:
     begun(engine)
     lose(engine, me)
     with engine.begin() as conn:

@@ -277,7 +277,7 @@ def test_one_that_was_told_to_stop_and_was_lost_ends_as_it_was_told(
         assert conn.scalar(text("SELECT count(*) FROM wake")) > 0
 
 
-def test_the_survey_tells_the_living_from_the_dead(engine: Engine) -> None:
+def test_the_counts_tell_the_living_from_the_dead(engine: Engine) -> None:
     dead, alive = seed.register(engine, "worker"), seed.register(engine, "worker")
     seed.queued(engine, seed.wide(5))
     seed.claim(engine, dead, limit=2)
@@ -306,7 +306,7 @@ def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine)
     with engine.begin() as conn:
         processes.leave(conn, dead)
 
-    def taken(since: float) -> list[AttemptKey]:
+    def lost_keys(since: float) -> list[AttemptKey]:
         until = text("""
             UPDATE task_attempt
                SET claimed_until = now() - make_interval(secs => :since),
@@ -316,6 +316,6 @@ def test_in_a_storm_the_living_have_longer_and_the_dead_have_not(engine: Engine)
             conn.execute(until, {"since": since})
             return [lost.key for lost in lost_attempts.take_expired(conn, 10, 10, storm=True)]
 
-    assert taken(9) == []
-    assert taken(11) == taken(49) == [orphaned.key]
-    assert taken(51) == [orphaned.key, held.key]
+    assert lost_keys(9) == []
+    assert lost_keys(11) == lost_keys(49) == [orphaned.key]
+    assert lost_keys(51) == [orphaned.key, held.key]

@@ -12,7 +12,7 @@ from headway.actions.runs.clear import clear_tasks
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import handles, spark_work
 from headway.db.execution.attempts import Claimed
-from headway.db.execution.spark_work import EarlierAttempt, SparkNews
+from headway.db.execution.spark_work import PriorAttempt, SparkNews
 from headway.db.reads import spark_views
 from headway.db.scheduling import tasks
 from headway.decide.changes.clear import Selection
@@ -132,15 +132,13 @@ def begun(engine: Engine) -> AttemptKey:
     return key
 
 
-def found_by(engine: Engine, claimed: Claimed) -> list[EarlierAttempt]:
+def found_by(engine: Engine, claimed: Claimed) -> list[PriorAttempt]:
     with engine.connect() as conn:
         return spark_work.earlier(conn, claimed, 300)
 
 
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(0))
-LOST = EarlierAttempt(
-    1, "lost", HANDLE, is_called_off=False, is_long_ago=False, worker_is_dead=False
-)
+LOST = PriorAttempt(1, "lost", HANDLE, is_called_off=False, is_long_ago=False, worker_is_dead=False)
 
 
 def test_the_next_attempt_finds_those_before_with_what_is_known_of_their_workers(

@@ -158,12 +158,12 @@ def test_the_parser_leaves_the_pause_and_the_next_run_alone(engine: Engine, me: 
 def test_several_files_are_stored_at_once(engine: Engine, me: Identity) -> None:
     two = [parse("a.py", seed.dag()), parse("b.py", seed.dag(dag_id="other"), code=b"other")]
     claim(engine, me, "a.py", "b.py", "c.py")
-    taken = store_of(engine, me).files([*two, parse("c.py", error="bad")])
+    published = store_of(engine, me).files([*two, parse("c.py", error="bad")])
 
     assert owners(engine) == {"etl": "a.py", "other": "b.py"}
     assert errors(engine) == {"c.py": "bad"}
     assert versions(engine) == [("etl", 1), ("other", 1)]
-    assert [taken[it.file].changed for it in two] == [True, True]
+    assert [published[it.file].changed for it in two] == [True, True]
 
 
 def test_of_two_files_that_are_stored_at_once_the_first_keeps_a_dag_id(
@@ -198,9 +198,9 @@ def test_a_file_that_another_parser_has_taken_over_is_left_to_it(
     with engine.begin() as conn:
         conn.execute(text("UPDATE dag_file SET parser_id = 77 WHERE relative_path = 'a.py'"))
     other = seed.dag(dag_id="other")
-    taken = store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", other)])
+    published = store_of(engine, me).files([parse("a.py", seed.dag()), parse("b.py", other)])
 
-    assert [key.path for key in taken] == ["b.py"]
+    assert [key.path for key in published] == ["b.py"]
     assert owners(engine) == {"other": "b.py"}
 
 
@@ -221,9 +221,9 @@ def test_an_id_that_comes_free_has_those_parsed_that_wanted_it(
 ) -> None:
     take_over(engine, me, parse("a.py", seed.dag()), parse("b.py", seed.dag(), code=b"b"))
     take_over(engine, me, parse("c.py", error="SyntaxError"))
-    [taken] = take_over(engine, me, parse("a.py"))
+    [published] = take_over(engine, me, parse("a.py"))
 
-    assert taken.freed
+    assert published.freed
     with engine.connect() as conn:
         due = {key.path for key, row in files.board(conn, ["main"]).items() if row.due}
     assert due == {"b.py"}

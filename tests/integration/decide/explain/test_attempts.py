@@ -56,7 +56,7 @@ def test_a_task_that_a_worker_is_about_to_claim(engine: Engine) -> None:
         f"worker {me.id} (pid 7 on host) has 2 of 2 slots free, and was heard of 0 s ago.",
     )
     assert found.place is not None
-    assert (found.place.line, found.place.nth, found.place.of) == ("the queue default", 1, 1)
+    assert (found.place.queue, found.place.nth, found.place.of) == ("the queue default", 1, 1)
     assert len(seed.claim(engine, me)) == 1
 
 

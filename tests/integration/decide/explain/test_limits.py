@@ -201,7 +201,7 @@ def test_a_pool_that_is_full(engine: Engine, replica: Replica) -> None:
         (RUN, "t2", "queued", 1),
     ]
     assert found.place is not None
-    assert (found.place.line, found.place.nth, found.place.of) == ("the pool small", 2, 2)
+    assert (found.place.queue, found.place.nth, found.place.of) == ("the pool small", 2, 2)
     assert queue(replica, "small") == []
 
     assert "The end of what holds 1 slot, or more slots: `headway pools set small 4`." in (

@@ -50,7 +50,7 @@ def arrive(engine: Engine, replica: Replica, spec: DagSpec, seconds: float, day:
     assert start_runs(replica, NOW + timedelta(seconds=seconds)) == 1
 
 
-def next_in_line(engine: Engine, replica: Replica, worker: Identity, now: datetime = NOW) -> str:
+def run_next_task(engine: Engine, replica: Replica, worker: Identity, now: datetime = NOW) -> str:
     """Let one task be queued, run and end; return whose DAG's it was."""
     assert len(queue_tasks(replica, DEFAULT_POOL, now).task_ids) == 1
     [claimed] = seed.claim(engine, worker)
@@ -72,7 +72,7 @@ def test_waiting_makes_up_for_priority(
     arrive(engine, replica, of_priority(1, "patient"), 0)
     arrive(engine, replica, of_priority(5, "urgent", **limits), seconds)
 
-    assert next_in_line(engine, replica, worker) == first
+    assert run_next_task(engine, replica, worker) == first
 
 
 def test_of_two_that_come_at_once_the_more_urgent_is_first(
@@ -81,7 +81,7 @@ def test_of_two_that_come_at_once_the_more_urgent_is_first(
     for priority in (1, 9, 5):
         arrive(engine, replica, of_priority(priority, f"p{priority}"), 0)
 
-    found = [next_in_line(engine, replica, worker) for _ in range(3)]
+    found = [run_next_task(engine, replica, worker) for _ in range(3)]
 
     assert found == ["p9", "p5", "p1"]
 
@@ -92,7 +92,7 @@ def test_of_two_of_one_priority_the_one_that_waits_for_longer_is_first(
     arrive(engine, replica, of_priority(2, "second"), 1)
     arrive(engine, replica, of_priority(2, "first"), 0)
 
-    assert next_in_line(engine, replica, worker) == "first"
+    assert run_next_task(engine, replica, worker) == "first"
 
 
 @pytest.mark.parametrize(("aging", "weight"), [(0.4, 3), (1e10, 3), (60.0, 2**31 - 1)])
@@ -138,7 +138,7 @@ def test_nothing_starves_behind_a_stream_of_urgent_tasks(
     for second in range(60):
         now = NOW + timedelta(seconds=second)
         start_one_run(engine, replica, now)
-        order.append(next_in_line(engine, replica, worker, now))
+        order.append(run_next_task(engine, replica, worker, now))
         if order[-1] == "patient":
             break
 

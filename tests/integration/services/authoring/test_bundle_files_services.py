@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
 
@@ -112,70 +112,70 @@ def write(folder: Path, contents: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
-    with crew(database_url, tmp_path) as found:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+    with service_cluster(database_url, tmp_path) as found:
         write(found.dags, FILES)
         yield found
 
 
-def number(members: ServiceCluster, dag_id: str) -> int:
-    return int(members.dag(dag_id)["version"])
+def number(cluster: ServiceCluster, dag_id: str) -> int:
+    return int(cluster.dag(dag_id)["version"])
 
 
 def has_versions(at_least: int, conn: Connection) -> bool:
     return int(conn.scalar(VERSIONS) or 0) >= at_least
 
 
-def looked_again(members: ServiceCluster, number: int) -> None:
+def looked_again(cluster: ServiceCluster, number: int) -> None:
     """Wait until the parser has looked at all files once more."""
-    write(members.dags, {"marker.py": f"from headway.sdk import DAG\nDAG('marker')  # {number}\n"})
-    members.wait_for_version("marker", number)
+    write(cluster.dags, {"marker.py": f"from headway.sdk import DAG\nDAG('marker')  # {number}\n"})
+    cluster.wait_for_version("marker", number)
 
 
 @pytest.mark.regression
 def test_a_task_finds_on_a_worker_what_dags_test_finds(
-    members: ServiceCluster, tmp_path: Path
+    cluster: ServiceCluster, tmp_path: Path
 ) -> None:
-    tested = members.headway("dags", "test", str(members.dags / "shop.py"), "shop")
+    tested = cluster.headway("dags", "test", str(cluster.dags / "shop.py"), "shop")
     assert tested.returncode == 0, tested.stdout + tested.stderr
-    members.start("parser")
-    members.start("scheduler")
-    members.wait_for_version("shop", 1)
-    members.end(members.member("parser-1"))
-    members.dags.rename(tmp_path / "elsewhere")
-    members.start("worker")
+    cluster.start("parser")
+    cluster.start("scheduler")
+    cluster.wait_for_version("shop", 1)
+    cluster.end(cluster.member("parser-1"))
+    cluster.dags.rename(tmp_path / "elsewhere")
+    cluster.start("worker")
 
-    run = members.run("shop", {})
+    run = cluster.run("shop", {})
 
-    assert run.states() == dict.fromkeys(EXPECTED, "success"), members.service_logs()
+    assert run.states() == dict.fromkeys(EXPECTED, "success"), cluster.service_logs()
     assert {task: run.xcom(task) for task in EXPECTED} == EXPECTED
 
 
 @pytest.mark.regression
-def test_what_makes_a_new_version_and_what_does_not(members: ServiceCluster) -> None:
-    members.start("parser")
-    members.wait_for_version("shop", 1)
+def test_what_makes_a_new_version_and_what_does_not(cluster: ServiceCluster) -> None:
+    cluster.start("parser")
+    cluster.wait_for_version("shop", 1)
 
-    write(members.dags, {"rates.csv": "3,4", "plugin.py": 'WORD = "other"\n', "more.txt": "x"})
-    looked_again(members, 1)
-    assert number(members, "shop") == 1
+    write(cluster.dags, {"rates.csv": "3,4", "plugin.py": 'WORD = "other"\n', "more.txt": "x"})
+    looked_again(cluster, 1)
+    assert number(cluster, "shop") == 1
 
-    write(members.dags, {"library/deeper.py": 'WORD = "later"\n'})
-    members.wait_for_version("shop", 2)
-    write(members.dags, {"conf/a.json": "changed"})
-    members.wait_for_version("shop", 3)
-    write(members.dags, {"conf/b.json": "b"})
-    members.wait_for_version("shop", 4)
-    (members.dags / "conf" / "b.json").unlink()
-    members.until(lambda _: number(members, "shop") == 3, "the version of before, again")
+    write(cluster.dags, {"library/deeper.py": 'WORD = "later"\n'})
+    cluster.wait_for_version("shop", 2)
+    write(cluster.dags, {"conf/a.json": "changed"})
+    cluster.wait_for_version("shop", 3)
+    write(cluster.dags, {"conf/b.json": "b"})
+    cluster.wait_for_version("shop", 4)
+    (cluster.dags / "conf" / "b.json").unlink()
+    cluster.until(lambda _: number(cluster, "shop") == 3, "the version of before, again")
 
 
 @pytest.mark.regression
 def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(
-    members: ServiceCluster,
+    cluster: ServiceCluster,
 ) -> None:
     write(
-        members.dags,
+        cluster.dags,
         {
             "hidden.py": HIDDEN,
             "data/large.json": "{}",
@@ -183,11 +183,11 @@ def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(
             ".headwayignore": "/data/\n/private/\n",
         },
     )
-    tested = members.headway("dags", "test", str(members.dags / "hidden.py"), "hidden")
+    tested = cluster.headway("dags", "test", str(cluster.dags / "hidden.py"), "hidden")
     for kind in ("parser", "scheduler", "worker"):
-        members.start(kind)
-    members.wait_for_version("hidden", 1)
-    run = members.run("hidden", {})
+        cluster.start(kind)
+    cluster.wait_for_version("hidden", 1)
+    run = cluster.run("hidden", {})
 
     for task_id, line in (
         ("reads", 'headway_files = ["data/large.json"]'),
@@ -199,33 +199,33 @@ def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(
         )
         assert line in tested.stdout
     assert tested.returncode == 1
-    with members.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         warning = conn.execute(WARNING, {"path": "hidden.py"}).scalar_one()
     assert "hidden.py, line 15, imports a module by a name that is built at run time" in warning
 
     lines = 'headway_files = ["data/large.json", "private/*.py"]\n'
-    write(members.dags, {"hidden.py": HIDDEN + lines})
-    members.wait_for_version("hidden", 2)
-    assert members.run("hidden", {}).states() == {"reads": "success", "imports": "success"}
+    write(cluster.dags, {"hidden.py": HIDDEN + lines})
+    cluster.wait_for_version("hidden", 2)
+    assert cluster.run("hidden", {}).states() == {"reads": "success", "imports": "success"}
 
 
 @pytest.mark.regression
 @pytest.mark.parametrize("files", [50, pytest.param(500, marks=pytest.mark.long)])
 def test_an_edit_of_one_of_many_files_in_a_folder_makes_one_version(
-    members: ServiceCluster, files: int
+    cluster: ServiceCluster, files: int
 ) -> None:
     flat = {
         f"flat_{n:03}.py": f"from headway.sdk import DAG\nwith DAG('flat_{n:03}'):\n    pass\n"
         for n in range(files)
     }
-    write(members.dags, flat)
-    members.start("parser")
+    write(cluster.dags, flat)
+    cluster.start("parser")
     for most in (*range(100, files, 100), files + 1):
-        members.until(partial(has_versions, most), f"{most} versions")
+        cluster.until(partial(has_versions, most), f"{most} versions")
 
-    write(members.dags, {"flat_025.py": flat["flat_025.py"] + "# edited\n"})
-    members.wait_for_version("flat_025", 2)
-    looked_again(members, 1)
+    write(cluster.dags, {"flat_025.py": flat["flat_025.py"] + "# edited\n"})
+    cluster.wait_for_version("flat_025", 2)
+    looked_again(cluster, 1)
 
-    with members.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         assert conn.scalar(VERSIONS) == files + 3  # the edited one's, and the marker's

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -69,17 +69,17 @@ GONE = ("second_hold", "check")
 class Shop:
     """The DAG's services, and its first run, which waits for a flag."""
 
-    crew: ServiceCluster
+    cluster: ServiceCluster
     flag: Path
     run: StackRun
 
     def edit(self, path: str, content: str) -> None:
-        file = self.crew.dags / path
+        file = self.cluster.dags / path
         file.parent.mkdir(exist_ok=True)
         file.write_text(content)
 
     def headway(self, *arguments: str) -> str:
-        done = self.crew.headway(*arguments)
+        done = self.cluster.headway(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -98,22 +98,22 @@ class Shop:
 @pytest.fixture
 def shop(database_url: str, tmp_path: Path) -> Iterator[Shop]:
     """Version 1 runs; version 2 (the helper) and 3 (the shape) have come into force since."""
-    with crew(database_url, tmp_path) as members:
+    with service_cluster(database_url, tmp_path) as cluster:
         flag = tmp_path / "flag"
-        shop = Shop(members, flag, StackRun(members, "shop", ""))
+        shop = Shop(cluster, flag, StackRun(cluster, "shop", ""))
         shop.edit("library/words.py", HELPER.format(said="old"))
         shop.edit("shop.py", OLD)
         for kind in ("parser", "scheduler", "worker"):
-            members.start(kind)
-        members.wait_for_version("shop", 1)
-        run = members.trigger("shop", {"flag": str(flag)})
+            cluster.start(kind)
+        cluster.wait_for_version("shop", 1)
+        run = cluster.trigger("shop", {"flag": str(flag)})
         run.wait_for_task("hold", "running").wait_for_task("second_hold", "running")
 
         shop.edit("library/words.py", HELPER.format(said="new"))
-        members.wait_for_version("shop", 2)
+        cluster.wait_for_version("shop", 2)
         shop.edit("shop.py", NEW)
-        members.wait_for_version("shop", 3)
-        yield Shop(members, flag, run)
+        cluster.wait_for_version("shop", 3)
+        yield Shop(cluster, flag, run)
 
 
 def let_it_end(shop: Shop) -> None:
@@ -123,12 +123,12 @@ def let_it_end(shop: Shop) -> None:
 
 def move_to_a_machine_without_dag_files(shop: Shop) -> Path:
     """Have tasks run by a worker that has neither seen a DAG file nor run a task before."""
-    for member in list(shop.crew.on_duty):
+    for member in list(shop.cluster.members):
         if not member.name.startswith("scheduler"):
-            assert shop.crew.end(member) == 0
-    shop.crew.dags.rename(shop.crew.dags.with_name("no_dags_any_more"))
-    elsewhere = shop.crew.home.with_name("another_machine")
-    shop.crew.start("worker", 2, {"HEADWAY_HOME": str(elsewhere)})
+            assert shop.cluster.end(member) == 0
+    shop.cluster.dags.rename(shop.cluster.dags.with_name("no_dags_any_more"))
+    elsewhere = shop.cluster.home.with_name("another_machine")
+    shop.cluster.start("worker", 2, {"HEADWAY_HOME": str(elsewhere)})
     return elsewhere
 
 
@@ -139,14 +139,14 @@ def test_a_run_in_flight_ends_with_the_shape_and_the_code_that_it_began_with(sho
     assert shop.run.states() == dict.fromkeys(OLD_TASKS, "success")
     assert shop.said(shop.run, *OLD_TASKS) == {"old"}
     assert "the helper says old clean" in shop.run.log("clean")
-    after = shop.crew.run("shop", {"flag": str(shop.flag)})
+    after = shop.cluster.run("shop", {"flag": str(shop.flag)})
     assert after.states() == dict.fromkeys(NEW_TASKS, "success")
     assert (after.row["version"], shop.said(after, *NEW_TASKS)) == (3, {"new"})
 
 
 def test_a_run_in_flight_may_become_what_its_dag_is_now(shop: Shop) -> None:
     shop.headway("runs", "clear", "shop", shop.run.run_id, "--version", "latest", "--yes")
-    shop.crew.until(lambda _: shop.run.attempts("hold")[0]["outcome"], "the end of what ran")
+    shop.cluster.until(lambda _: shop.run.attempts("hold")[0]["outcome"], "the end of what ran")
     let_it_end(shop)
 
     assert shop.run.row["version"] == 3
@@ -188,7 +188,7 @@ def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop
     assert shop.run.states() == {**dict.fromkeys(OLD_TASKS, "success"), "mail": "removed"}
     assert shop.said(shop.run, *OLD_TASKS) == {"old"}
 
-    another = shop.crew.run("shop", {"flag": str(shop.flag)})
+    another = shop.cluster.run("shop", {"flag": str(shop.flag)})
     assert another.states() == dict.fromkeys(NEW_TASKS, "success")
     assert (another.row["version"], shop.said(another, *NEW_TASKS)) == (3, {"new"})
     contents = [path.read_bytes() for path in (elsewhere / "cache" / "code").iterdir()]

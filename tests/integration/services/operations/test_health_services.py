@@ -21,7 +21,7 @@ from sqlalchemy.engine import make_url
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.database.logins import PASSWORD
 from headway.testing.database.relay import relay
-from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, service_cluster
 from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
@@ -45,9 +45,9 @@ def is_left(engine: Engine) -> bool:
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
-    with crew(database_url, tmp_path) as members:
-        yield members
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+    with service_cluster(database_url, tmp_path) as cluster:
+        yield cluster
 
 
 def free_port() -> int:
@@ -61,11 +61,11 @@ def variable(kind: str) -> str:
 
 
 def launch(
-    staff: ServiceCluster, kind: str, given: dict[str, str] | None = None
+    cluster: ServiceCluster, kind: str, given: dict[str, str] | None = None
 ) -> tuple[ClusterMember, int]:
     """Start a service, and do not wait until the database knows it; return where it answers."""
     port = free_port()
-    return staff.launch(kind, given={variable(kind): str(port), **(given or {})}), port
+    return cluster.launch(kind, given={variable(kind): str(port), **(given or {})}), port
 
 
 def get(port: int, path: str) -> tuple[int, str]:
@@ -101,16 +101,16 @@ def wrong(port: int) -> dict[str, str]:
     return {name: found for name, (ok, found) in checks.items() if not ok}
 
 
-def launch_behind(staff: ServiceCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
+def launch_behind(cluster: ServiceCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
     """Launch one of each kind, whose database is found at that port; return where they answer."""
-    members, ports = [], []
+    cluster, ports = [], []
     for kind in KINDS:
-        url = make_url(staff.urls[kind]).set(host="127.0.0.1", port=relayed)
+        url = make_url(cluster.urls[kind]).set(host="127.0.0.1", port=relayed)
         given = {"HEADWAY_DATABASE_URL": url.render_as_string(hide_password=False)}
-        member, port = launch(staff, kind, given)
-        members.append(member)
+        member, port = launch(cluster, kind, given)
+        cluster.append(member)
         ports.append(port)
-    return members, ports
+    return cluster, ports
 
 
 def says_of_its_database(port: int, found: str) -> bool:
@@ -128,18 +128,18 @@ def until_away(ports: list[int], found: str) -> None:
 
 
 def test_a_database_that_is_away_makes_no_service_dead(
-    staff: ServiceCluster, database_url: str
+    cluster: ServiceCluster, database_url: str
 ) -> None:
     """It is refused at first, then there, then silent, then there, then refused again."""
     with relay(database_url) as way:
         relayed = way.port
-    members, ports = launch_behind(staff, relayed)
+    cluster, ports = launch_behind(cluster, relayed)
     until_away(ports, "Connection refused")
     assert {wrong(port)["service"] for port in ports} == {"waiting for the database"}
 
     with relay(database_url, relayed) as way:
-        for member, port in zip(members, ports, strict=True):
-            staff.arrived(member)
+        for member, port in zip(cluster, ports, strict=True):
+            cluster.arrived(member)
             until_ready(port)
             _, checks = probe(port, "/readyz")
             assert set(checks) >= {"service", "loop", "database", "schema", "process"}
@@ -152,17 +152,17 @@ def test_a_database_that_is_away_makes_no_service_dead(
     with relay(database_url, relayed):
         for port in ports:
             until_ready(port)
-        staff.check_alive()
-        staff.end_all()
+        cluster.check_alive()
+        cluster.end_all()
 
 
 def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
-    staff: ServiceCluster, engine: Engine
+    cluster: ServiceCluster, engine: Engine
 ) -> None:
     with engine.begin() as conn:
         conn.execute(OLD_PROCESS)
     for kind in KINDS:
-        _, port = launch(staff, kind)
+        _, port = launch(cluster, kind)
         until_ready(port)
 
         status, body = get(port, "/metrics")
@@ -173,20 +173,20 @@ def test_every_service_shows_its_metrics_and_a_scheduler_removes_what_is_old(
         assert get(port, "/other")[0] == 404
         assert ("\nheadway_retention_behind_seconds{" in body) is (kind == "scheduler")
     until(lambda: not is_left(engine), "the old process is removed")
-    for member in list(staff.on_duty):
-        assert staff.end(member) == 0
+    for member in list(cluster.members):
+        assert cluster.end(member) == 0
 
 
-def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: ServiceCluster) -> None:
-    worker, port = launch(staff, "worker")
+def test_the_command_tells_by_its_exit_status_how_a_service_is(cluster: ServiceCluster) -> None:
+    worker, port = launch(cluster, "worker")
     until_ready(port)
     given = {variable("worker"): str(port)}
 
-    alive = staff.headway("health", "worker", given=given)
-    ready = staff.headway("health", "worker", "--ready", "-o", "json", given=given)
-    assert staff.end(worker) == 0
-    gone = staff.headway("health", "worker", given=given)
-    nowhere = staff.headway("health", "worker")
+    alive = cluster.headway("health", "worker", given=given)
+    ready = cluster.headway("health", "worker", "--ready", "-o", "json", given=given)
+    assert cluster.end(worker) == 0
+    gone = cluster.headway("health", "worker", given=given)
+    nowhere = cluster.headway("health", "worker")
 
     assert alive.returncode == 0, alive
     assert alive.stdout.splitlines()[0].split() == ["check", "ok", "found"]
@@ -202,26 +202,26 @@ def test_the_command_tells_by_its_exit_status_how_a_service_is(staff: ServiceClu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
-    staff: ServiceCluster, kind: str
+    cluster: ServiceCluster, kind: str
 ) -> None:
     with socket() as other:
         other.bind(("", 0))
         other.listen()
         port = str(other.getsockname()[1])
 
-        member = staff.launch(kind, given={variable(kind): port})
+        member = cluster.launch(kind, given={variable(kind): port})
 
-        assert staff.dismiss(member) == 2
+        assert cluster.dismiss(member) == 2
     message = f"Error: {variable(kind)}: this process cannot listen at port {port}: Address already"
     assert message in member.logged()
     assert "Traceback" not in member.logged()
 
 
 def test_a_worker_without_its_fork_server_is_not_ready(
-    staff: ServiceCluster, tmp_path: Path
+    cluster: ServiceCluster, tmp_path: Path
 ) -> None:
     path = tmp_path / "socket"
-    _, port = launch(staff, "worker", {"HEADWAY_WORKER_FORKER": str(path)})
+    _, port = launch(cluster, "worker", {"HEADWAY_WORKER_FORKER": str(path)})
     until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a worker without one")
 
     for _ in range(2):
@@ -232,15 +232,15 @@ def test_a_worker_without_its_fork_server_is_not_ready(
     assert probe(port, "/healthz")[0] == 200
 
 
-def test_a_parser_waits_for_its_fork_server(staff: ServiceCluster, tmp_path: Path) -> None:
+def test_a_parser_waits_for_its_fork_server(cluster: ServiceCluster, tmp_path: Path) -> None:
     """Containers of a pod start side by side."""
     path = tmp_path / "socket"
-    parser, port = launch(staff, "parser", {"HEADWAY_PARSER_FORKER": str(path)})
+    parser, port = launch(cluster, "parser", {"HEADWAY_PARSER_FORKER": str(path)})
     until(lambda: listens(port) and set(wrong(port)) == {"fork server"}, "a parser without one")
 
     with fork_server(path, "parser"):
         until_ready(port)
-        assert staff.end(parser) == 0
+        assert cluster.end(parser) == 0
 
     assert "action=isolate DAG files are parsed" in parser.logged()
 
@@ -249,21 +249,21 @@ def test_a_worker_that_drains_is_alive_and_not_ready(database_url: str, tmp_path
     copytree(DAGS, tmp_path / "dags")
     notes = tmp_path / "notes"
     notes.mkdir()
-    with crew(database_url, tmp_path) as staff:
+    with service_cluster(database_url, tmp_path) as cluster:
         for kind in ("parser", "scheduler"):
-            staff.start(kind)
-        staff.wait_for_version("waits")
-        worker, port = launch(staff, "worker")
-        worker = staff.arrived(worker)
-        run = staff.trigger("waits", {"folder": str(notes)})
+            cluster.start(kind)
+        cluster.wait_for_version("waits")
+        worker, port = launch(cluster, "worker")
+        worker = cluster.arrived(worker)
+        run = cluster.trigger("waits", {"folder": str(notes)})
         until((notes / "self-1").exists, "the attempt")
 
-        assert staff.headway("worker", "drain", str(worker.id)).returncode == 0
+        assert cluster.headway("worker", "drain", str(worker.id)).returncode == 0
 
         until(lambda: wrong(port) == {"service": "draining"}, "a worker that drains")
         assert probe(port, "/healthz")[0] == 200
         (notes / "go-1").touch()
-        assert staff.dismiss(worker) == 0
+        assert cluster.dismiss(worker) == 0
         run.wait()
 
 

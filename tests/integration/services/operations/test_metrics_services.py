@@ -20,7 +20,7 @@ from headway.testing.database.postgres import ThrowawayPostgres
 from headway.testing.metrics.alerts import RULES, impatient
 from headway.testing.metrics.prometheus import Prometheus, prometheus
 from headway.testing.metrics.scraping import Page, free_port, missing, scrape
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -48,7 +48,7 @@ ENDED = text(
 class Works:
     """Services that have done all that is counted, and where they show it."""
 
-    staff: ServiceCluster
+    cluster: ServiceCluster
     folder: Path
     ports: dict[ServiceKind, int]
 
@@ -72,37 +72,37 @@ def works(
     copytree(DAGS, root / "dags")
     (root / "dags" / "broken.py").write_text("from headway.sdk import DAG\n1 / 0\n")
     url = address(postgres.create_database("headway_test_metrics", template))
-    with crew(url, root, QUICK) as staff:
-        seed.make_pool(staff.engine, "narrow", 1)
+    with service_cluster(url, root, QUICK) as cluster:
+        seed.make_pool(cluster.engine, "narrow", 1)
         ports = {service: free_port() for service in ServiceKind}
         for service, port in ports.items():
-            staff.start(service, given={f"HEADWAY_{service.upper()}_HTTP_PORT": str(port)})
-        yield Works(staff, root, ports)
+            cluster.start(service, given={f"HEADWAY_{service.upper()}_HTTP_PORT": str(port)})
+        yield Works(cluster, root, ports)
         (root / "go").touch()
-        staff.end_all()
+        cluster.end_all()
     postgres.drop_database("headway_test_metrics")
 
 
 @pytest.fixture(scope="module")
 def busy(works: Works) -> Works:
     """The same once they have been at work, and have been disturbed."""
-    staff = works.staff
-    staff.until(lambda conn: conn.scalar(PARSED), "DAGs")
-    with staff.engine.begin() as conn:  # as another scheduler would that queues tasks
+    cluster = works.staff
+    cluster.until(lambda conn: conn.scalar(PARSED), "DAGs")
+    with cluster.engine.begin() as conn:  # as another scheduler would that queues tasks
         conn.execute(HOLD_POOL)
-        staff.trigger("succeeds")
+        cluster.trigger("succeeds")
         works.until_shown(
             ServiceKind.SCHEDULER, "headway_critical_section_skips_total", "default_pool"
         )
-    staff.trigger("fails")
-    staff.trigger("crowded", {"folder": str(works.folder)})
-    staff.until(lambda conn: conn.scalar(ENDED), "the end of runs")
-    second = staff.start("scheduler", 2)
-    staff.trigger("succeeds")
+    cluster.trigger("fails")
+    cluster.trigger("crowded", {"folder": str(works.folder)})
+    cluster.until(lambda conn: conn.scalar(ENDED), "the end of runs")
+    second = cluster.start("scheduler", 2)
+    cluster.trigger("succeeds")
     works.until_shown(ServiceKind.SCHEDULER, "headway_critical_section_waits_total", "default_pool")
-    staff.end(second, SIGKILL)
+    cluster.end(second, SIGKILL)
     works.until_shown(ServiceKind.SCHEDULER, "headway_processes_dead_total", "scheduler")
-    with staff.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         conn.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM task_instance"))
         conn.execute(BREAK_OFF)
     return works
@@ -225,15 +225,15 @@ def is_quiet(server: Prometheus, alert: str) -> bool:
 
 
 def test_alerts_fire_for_real_services_and_clear(busy: Works, watched: Prometheus) -> None:
-    staff = busy.staff
+    cluster = busy.staff
     until(partial(fires, watched, "HeadwayPoolStarving"), "a pool that starves")
     (busy.folder / "go").touch()
     until(partial(is_quiet, watched, "HeadwayPoolStarving"), "a pool that does not")
 
     for kind, alert in (("worker", "HeadwayNoWorker"), ("scheduler", "HeadwayNoScheduler")):
-        staff.end(staff.member(f"{kind}-1"))
-        staff.trigger("succeeds")
+        cluster.end(cluster.member(f"{kind}-1"))
+        cluster.trigger("succeeds")
         until(partial(fires, watched, alert), alert)
         port = busy.ports[ServiceKind(kind)]
-        staff.start(kind, given={f"HEADWAY_{kind.upper()}_HTTP_PORT": str(port)})
+        cluster.start(kind, given={f"HEADWAY_{kind.upper()}_HTTP_PORT": str(port)})
         until(partial(is_quiet, watched, alert), f"no {alert}")

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 from sqlalchemy import text
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
 
@@ -38,11 +38,11 @@ def staff_at_work(
     )
     root = tmp_path_factory.mktemp("runbook")
     copytree(DAGS, root / "dags")
-    with crew(url, root) as staff:
+    with service_cluster(url, root) as cluster:
         for kind in ("parser", "scheduler"):
-            staff.start(kind)
-        staff.wait_for_version("fails")
-        yield staff
+            cluster.start(kind)
+        cluster.wait_for_version("fails")
+        yield cluster
     postgres.drop_database("headway_test_runbook")
 
 
@@ -58,14 +58,14 @@ def test_the_pages_have_commands() -> None:
 def test_a_command_of_the_runbook_does_what_it_is_for(
     staff_at_work: ServiceCluster, command: str
 ) -> None:
-    staff = staff_at_work
-    run = (staff.runs("fails") or [staff.trigger("fails")])[0]
+    cluster = staff_at_work
+    run = (cluster.runs("fails") or [cluster.trigger("fails")])[0]
     names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails", "KIND": "processes", "AGE": "7d"}
     program, *words = (names.get(word, word) for word in command.split())
     assert program == "headway"
-    staff.until(lambda conn: conn.scalar(text("SELECT count(*) FROM task_instance")), "a task")
+    cluster.until(lambda conn: conn.scalar(text("SELECT count(*) FROM task_instance")), "a task")
 
-    done = staff.headway(*words)
+    done = cluster.headway(*words)
 
     assert done.returncode in ({0, 1} if command in STUCK else {0}), done
     assert done.stdout.strip()

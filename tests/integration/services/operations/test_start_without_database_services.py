@@ -8,7 +8,7 @@ from sqlalchemy.engine import make_url
 
 from headway.testing.database.logins import PASSWORD
 from headway.testing.database.relay import relay
-from headway.testing.services.cluster import ClusterMember, crew
+from headway.testing.services.cluster import ClusterMember, service_cluster
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -25,27 +25,27 @@ def until_it_waits(member: ClusterMember) -> None:
 def test_services_wait_for_a_database_that_is_away(database_url: str, tmp_path: Path) -> None:
     with relay(database_url) as way:
         port = way.port
-    with crew(database_url, tmp_path) as members:
+    with service_cluster(database_url, tmp_path) as cluster:
         urls = {
             kind: make_url(url)
             .set(host="127.0.0.1", port=port)
             .render_as_string(hide_password=False)
-            for kind, url in members.urls.items()
+            for kind, url in cluster.urls.items()
         }
         started = [
-            members.launch(kind, given={"HEADWAY_DATABASE_URL": urls[kind]}) for kind in KINDS
+            cluster.launch(kind, given={"HEADWAY_DATABASE_URL": urls[kind]}) for kind in KINDS
         ]
         for member in started:
             until_it_waits(member)
-        members.check_alive()
-        stopped = members.launch("worker", 2, {"HEADWAY_DATABASE_URL": urls["worker"]})
+        cluster.check_alive()
+        stopped = cluster.launch("worker", 2, {"HEADWAY_DATABASE_URL": urls["worker"]})
         until_it_waits(stopped)
-        assert members.end(stopped, SIGTERM) == 0
+        assert cluster.end(stopped, SIGTERM) == 0
 
         with relay(database_url, port):
             for member in started:
-                members.arrived(member)
-            members.end_all()
+                cluster.arrived(member)
+            cluster.end_all()
 
     for member in (*started, stopped):
         lines = member.logged().splitlines()
@@ -60,12 +60,12 @@ def test_services_wait_for_a_database_that_is_away(database_url: str, tmp_path: 
 def test_a_login_that_is_refused_is_not_waited_for(
     database_url: str, tmp_path: Path, kind: str
 ) -> None:
-    with crew(database_url, tmp_path) as members:
-        wrong = make_url(members.urls[kind]).set(password="wrong")
+    with service_cluster(database_url, tmp_path) as cluster:
+        wrong = make_url(cluster.urls[kind]).set(password="wrong")
         url = wrong.render_as_string(hide_password=False)
-        member = members.launch(kind, given={"HEADWAY_DATABASE_URL": url})
+        member = cluster.launch(kind, given={"HEADWAY_DATABASE_URL": url})
 
-        assert members.dismiss(member) == 6
+        assert cluster.dismiss(member) == 6
 
     assert "authentication failed" in member.logged()
     assert "Traceback" not in member.logged()

@@ -12,7 +12,7 @@ from tests.integration.parser.test_git_bundle import Remote
 from tests.integration.services.parser.test_changing_dag_files_services import dag
 
 from headway.testing.database.postgres import ThrowawayPostgres
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
 
@@ -25,36 +25,36 @@ ACTIVE = text("SELECT dag_id FROM dag WHERE active ORDER BY 1")
 
 @contextmanager
 def running(url: str, root: Path, **given: str) -> Iterator[ServiceCluster]:
-    """A crew of one service of each kind."""
-    with crew(url, root, given) as members:
+    """A cluster of one service of each kind."""
+    with service_cluster(url, root, given) as cluster:
         for kind in ("parser", "scheduler", "worker"):
-            members.start(kind)
-        yield members
+            cluster.start(kind)
+        yield cluster
 
 
-def active(members: ServiceCluster) -> list[str]:
-    with members.engine.connect() as conn:
+def active(cluster: ServiceCluster) -> list[str]:
+    with cluster.engine.connect() as conn:
         return list(conn.scalars(ACTIVE))
 
 
-def versions(members: ServiceCluster) -> list[tuple[str, int]]:
-    with members.engine.connect() as conn:
+def versions(cluster: ServiceCluster) -> list[tuple[str, int]]:
+    with cluster.engine.connect() as conn:
         return [(row.dag_id, row.number) for row in conn.execute(VERSIONS)]
 
 
-def wait_until_active(members: ServiceCluster, *dag_ids: str) -> None:
+def wait_until_active(cluster: ServiceCluster, *dag_ids: str) -> None:
     """Wait until exactly these DAGs are active."""
-    members.until(lambda conn: list(conn.scalars(ACTIVE)) == sorted(dag_ids), f"only {dag_ids}")
+    cluster.until(lambda conn: list(conn.scalars(ACTIVE)) == sorted(dag_ids), f"only {dag_ids}")
 
 
-def commits(members: ServiceCluster, dag_id: str) -> list[str]:
+def commits(cluster: ServiceCluster, dag_id: str) -> list[str]:
     """The commit of each version, the oldest first."""
-    told = members.headway("dags", "versions", dag_id, "--output", "json")
+    told = cluster.headway("dags", "versions", dag_id, "--output", "json")
     return [row["commit"] for row in reversed(json.loads(told.stdout))]
 
 
-def tasks_of_a_run(members: ServiceCluster, dag_id: str) -> list[str]:
-    run = members.run(dag_id)
+def tasks_of_a_run(cluster: ServiceCluster, dag_id: str) -> list[str]:
+    run = cluster.run(dag_id)
     assert run.state == "success"
     return sorted(run.states())
 
@@ -71,9 +71,9 @@ def of_git(database_url: str, tmp_path: Path, remote: Remote) -> Iterator[Servic
     push(remote, first=dag("first", "one"), second=dag("second"))
     source = {"git": remote.url, "ref": "main", "subdir": "dags", "refresh_interval": 0.3}
     bundles = json.dumps({"team": source})
-    with running(database_url, tmp_path, HEADWAY_PARSER_BUNDLES=bundles) as members:
-        wait_until_active(members, "first", "second")
-        yield members
+    with running(database_url, tmp_path, HEADWAY_PARSER_BUNDLES=bundles) as cluster:
+        wait_until_active(cluster, "first", "second")
+        yield cluster
 
 
 def push(remote: Remote, **sources: str) -> str:
@@ -172,22 +172,22 @@ def test_of_two_bundles_with_the_same_dag_the_first_keeps_it(
     for folder in folders.values():
         folder.mkdir()
     bundles = {name: {"path": str(folder)} for name, folder in folders.items()}
-    with running(database_url, tmp_path, HEADWAY_PARSER_BUNDLES=json.dumps(bundles)) as members:
+    with running(database_url, tmp_path, HEADWAY_PARSER_BUNDLES=json.dumps(bundles)) as cluster:
         (folders["old"] / "here.py").write_text(dag("twin", "old"))
-        members.wait_for_version("twin")
+        cluster.wait_for_version("twin")
         (folders["new"] / "there.py").write_text(dag("twin", "new") + dag("only_there"))
 
-        told = members.wait_for_import_error("there.py")
+        told = cluster.wait_for_import_error("there.py")
         assert "there.py is taken by the file here.py (bundle old)" in told
-        wait_until_active(members, "only_there", "twin")  # the rest of the file counts
-        assert tasks_of_a_run(members, "twin") == ["old"]
+        wait_until_active(cluster, "only_there", "twin")  # the rest of the file counts
+        assert tasks_of_a_run(cluster, "twin") == ["old"]
 
         (folders["old"] / "here.py").write_text(dag("another"))
-        wait_until_active(members, "another", "only_there", "twin")
-        members.wait_for_no_import_error("there.py")
-        row = members.dag("twin")
+        wait_until_active(cluster, "another", "only_there", "twin")
+        cluster.wait_for_no_import_error("there.py")
+        row = cluster.dag("twin")
         assert (row["bundle"], row["relative_path"], row["version"]) == ("new", "there.py", 2)
-        assert tasks_of_a_run(members, "twin") == ["new"]
+        assert tasks_of_a_run(cluster, "twin") == ["new"]
 
 
 NAMES = [f"dag_{number}" for number in range(9)]
@@ -204,8 +204,8 @@ def services(
     root, database = tmp_path_factory.mktemp("mounted"), f"headway_test_{secrets.token_hex(4)}"
     (root / "disk").mkdir()
     (root / "dags").symlink_to("disk")
-    with running(address(postgres.create_database(database, template)), root) as members:
-        yield members
+    with running(address(postgres.create_database(database, template)), root) as cluster:
+        yield cluster
     postgres.drop_database(database)
 
 
@@ -219,11 +219,11 @@ def mounted(services: ServiceCluster) -> ServiceCluster:
     return services
 
 
-def look_around(members: ServiceCluster) -> None:
+def look_around(cluster: ServiceCluster) -> None:
     """Edit a file: whoever has noticed that has noticed all that was done before it."""
     word = secrets.token_hex(4)
-    (members.dags / "probe.py").write_text(f"raise Exception('no headway, no dag, {word}')\n")
-    members.until(lambda _: word in members.wait_for_import_error("probe.py"), f"error {word}")
+    (cluster.dags / "probe.py").write_text(f"raise Exception('no headway, no dag, {word}')\n")
+    cluster.until(lambda _: word in cluster.wait_for_import_error("probe.py"), f"error {word}")
 
 
 def emptied(disk: Path) -> None:
@@ -363,24 +363,24 @@ def check_edits(url: str, root: Path, **given: str) -> None:
     for name in ("one", "two"):
         (root / name / "package").mkdir(parents=True)
     (root / "dags").symlink_to("one")
-    with crew(url, root, given) as members:
-        members.start("parser")
-        folder = members.dags
+    with service_cluster(url, root, given) as cluster:
+        cluster.start("parser")
+        folder = cluster.dags
         (folder / "canary.py").write_text(dag("canary"))
-        members.wait_for_version("canary")
+        cluster.wait_for_version("canary")
         (folder / "package" / "words.py").write_text("WORD = 'old'\n")
         importing = "from package.words import WORD\n" + dag("edited")
         (folder / "edited.py").write_text(importing)
-        members.wait_for_version("edited")
+        cluster.wait_for_version("edited")
         (folder / "edited.py").write_text(importing + "# edited\n")
-        members.wait_for_version("edited", 2)
+        cluster.wait_for_version("edited", 2)
         (folder / "package" / "words.py").write_text("WORD = 'new'\n")
-        members.wait_for_version("edited", 3)
+        cluster.wait_for_version("edited", 3)
         (folder / "edited.py").unlink()
-        wait_until_active(members, "canary")
+        wait_until_active(cluster, "canary")
 
         (root / "two" / "canary.py").write_text(dag("canary", "elsewhere"))
         turn(folder, root / "two")
-        members.wait_for_version("canary", 2)
+        cluster.wait_for_version("canary", 2)
         (root / "two" / "canary.py").write_text(dag("canary", "again"))
-        members.wait_for_version("canary", 3)
+        cluster.wait_for_version("canary", 3)

@@ -73,7 +73,7 @@ def canary(zoo: Zoo) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sound(zoo: Zoo) -> str:
+def unchanged_world(zoo: Zoo) -> str:
     """What a DAG file finds of its world when no other has changed it."""
     return str(zoo.stack.dag("inspector")["description"])
 
@@ -86,15 +86,15 @@ def inspect(zoo: Zoo) -> str:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_file_that_may_not_has_its_error(zoo: Zoo, sound: str, name: str) -> None:
+def test_a_file_that_may_not_has_its_error(zoo: Zoo, unchanged_world: str, name: str) -> None:
     zoo.provoke(name, FAULTS[name])
-    assert inspect(zoo) == sound
+    assert inspect(zoo) == unchanged_world
 
 
 @pytest.mark.parametrize("name", WORLD)
-def test_the_next_file_finds_the_world_unchanged(zoo: Zoo, sound: str, name: str) -> None:
+def test_the_next_file_finds_the_world_unchanged(zoo: Zoo, unchanged_world: str, name: str) -> None:
     zoo.tolerate(name, WORLD[name])
-    assert inspect(zoo) == sound
+    assert inspect(zoo) == unchanged_world
 
 
 def test_a_file_may_import_much(zoo: Zoo) -> None:

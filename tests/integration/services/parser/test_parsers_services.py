@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.integration.services.parser.test_changing_dag_files_services import dag
 
-from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, service_cluster
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -82,19 +82,19 @@ def flag(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[ServiceCluster]:
-    """A crew without members, whose parses are noted."""
+    """A cluster without members, whose parses are noted."""
     readable = {"HEADWAY_PARSER_READABLE": str(flag.parent)}
-    with crew(database_url, tmp_path, {**SETTINGS, **SOON_DEAD, **readable}) as members:
-        with members.engine.begin() as conn:
+    with service_cluster(database_url, tmp_path, {**SETTINGS, **SOON_DEAD, **readable}) as cluster:
+        with cluster.engine.begin() as conn:
             for statement in NOTE_PARSES:
                 conn.exec_driver_sql(statement)
-        yield members
+        yield cluster
 
 
-def put(members: ServiceCluster, flag: Path, count: int) -> list[str]:
+def put(cluster: ServiceCluster, flag: Path, count: int) -> list[str]:
     """Have this many slow files appear in the folder, all at once; return their paths."""
-    folder = members.dags / "many"
-    draft = members.home / "many"
+    folder = cluster.dags / "many"
+    draft = cluster.home / "many"
     draft.mkdir()
     for number in range(count):
         source = WAITING.format(flag=str(flag)) + dag(f"dag_{number}")
@@ -108,30 +108,30 @@ def claims(conn: Connection) -> Mapping[str, int]:
     return {row.relative_path: row.parser_id for row in conn.execute(CLAIMED)}
 
 
-def noted(members: ServiceCluster) -> list[tuple[str, int]]:
+def noted(cluster: ServiceCluster) -> list[tuple[str, int]]:
     """The parses that were stored, and by whom; those of the probe do not count here."""
-    with members.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         return [(row.path, row.parser_id) for row in conn.execute(NOTED)]
 
 
-def versions(members: ServiceCluster) -> list[tuple[str, int, str]]:
-    with members.engine.connect() as conn:
+def versions(cluster: ServiceCluster) -> list[tuple[str, int, str]]:
+    with cluster.engine.connect() as conn:
         return [(row.dag_id, row.number, row.tasks) for row in conn.execute(VERSIONS)]
 
 
-def wait_until_parsing(members: ServiceCluster, *parsers: ClusterMember) -> None:
+def wait_until_parsing(cluster: ServiceCluster, *parsers: ClusterMember) -> None:
     """Wait until each of these is parsing something."""
     expected = {parser.id for parser in parsers}
-    members.until(lambda conn: expected <= set(claims(conn).values()), f"{parsers} parsing")
+    cluster.until(lambda conn: expected <= set(claims(conn).values()), f"{parsers} parsing")
 
 
 def have_looked(
-    members: ServiceCluster, parser: ClusterMember, word: str, other: ClusterMember
+    cluster: ServiceCluster, parser: ClusterMember, word: str, other: ClusterMember
 ) -> None:
     """Have this parser, and not the other one, notice a change: it has seen all before that."""
     with other.paused():
-        (members.dags / "probe.py").write_text(dag("probe", word))
-        members.until(lambda conn: (word, parser.id) in _probes(conn), f"{word} by {parser.name}")
+        (cluster.dags / "probe.py").write_text(dag("probe", word))
+        cluster.until(lambda conn: (word, parser.id) in _probes(conn), f"{word} by {parser.name}")
 
 
 def _probes(conn: Connection) -> set[tuple[str, int]]:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.db.reads import views
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -56,23 +56,23 @@ def outside(tmp_path: Path) -> Path:
 def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[ServiceCluster]:
     """Services with a DAG that is parsed for its runs, and else for nothing but an edit."""
     readable = {"HEADWAY_PARSER_READABLE": str(outside.parent)}
-    with crew(database_url, tmp_path, {**SELDOM, **SOON_DEAD, **readable}) as members:
-        put(members, "at_run", outside, "dynamic=True, reparse_on_run=True")
+    with service_cluster(database_url, tmp_path, {**SELDOM, **SOON_DEAD, **readable}) as cluster:
+        put(cluster, "at_run", outside, "dynamic=True, reparse_on_run=True")
         for kind in ("parser", "scheduler", "worker"):
-            members.start(kind)
-        members.wait_for_version("at_run")
-        yield members
+            cluster.start(kind)
+        cluster.wait_for_version("at_run")
+        yield cluster
 
 
-def put(members: ServiceCluster, dag_id: str, outside: Path, options: str) -> None:
+def put(cluster: ServiceCluster, dag_id: str, outside: Path, options: str) -> None:
     source = CLIENTS.format(dag_id=dag_id, outside=str(outside), options=options)
-    (members.dags / f"{dag_id}.py").write_text(source)
+    (cluster.dags / f"{dag_id}.py").write_text(source)
 
 
-def wait_until_settled(members: ServiceCluster, dag_id: str) -> None:
+def wait_until_settled(cluster: ServiceCluster, dag_id: str) -> None:
     """Wait until a file that has just changed was looked at a second time."""
     path = {"path": f"{dag_id}.py"}
-    members.until(lambda conn: conn.scalar(IS_SETTLED, path), f"{dag_id} left alone")
+    cluster.until(lambda conn: conn.scalar(IS_SETTLED, path), f"{dag_id} left alone")
 
 
 def shape(run: StackRun) -> tuple[int, dict[str, str]]:
@@ -103,11 +103,11 @@ def test_each_run_is_of_the_outside_as_it_is_when_it_starts(
 
 
 @contextmanager
-def held_up(members: ServiceCluster, outside: Path) -> Iterator[None]:
+def held_up(cluster: ServiceCluster, outside: Path) -> Iterator[None]:
     """Have a parse of the DAG, which has read the outside already, wait for the context's end."""
     with gate_of(outside) as gate:
-        assert members.headway("dags", "reparse", "at_run").returncode == 0
-        writing = members.until(lambda _: _open_for_writing(gate), "a parse at the gate")
+        assert cluster.headway("dags", "reparse", "at_run").returncode == 0
+        writing = cluster.until(lambda _: _open_for_writing(gate), "a parse at the gate")
     try:
         yield
     finally:
@@ -145,10 +145,10 @@ def test_a_parse_that_began_before_the_run_was_asked_for_does_not_count(
     assert shape(run.wait()) == (2, clients("ann", "bob", "cyd"))
 
 
-def wait_for_a_look(members: ServiceCluster) -> None:
+def wait_for_a_look(cluster: ServiceCluster) -> None:
     """Wait until a file that is new has its error: the parser has looked since."""
-    put(members, "probe", Path("/nowhere"), "")
-    members.wait_for_import_error("probe.py")
+    put(cluster, "probe", Path("/nowhere"), "")
+    cluster.wait_for_import_error("probe.py")
 
 
 def test_a_run_whose_parse_fails_has_the_last_version_that_was_good(
@@ -220,14 +220,14 @@ def test_a_dynamic_dag_follows_with_a_delay_and_no_other_one_does(
         "HEADWAY_PARSER_READABLE": str(outside.parent),
         "HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": interval,
     }
-    with crew(database_url, tmp_path, given) as members:
-        put(members, "follows", outside, options)
-        put(members, "static", outside, "")
-        members.start("parser")
-        members.wait_for_version("follows")
-        wait_until_settled(members, "static")
+    with service_cluster(database_url, tmp_path, given) as cluster:
+        put(cluster, "follows", outside, options)
+        put(cluster, "static", outside, "")
+        cluster.start("parser")
+        cluster.wait_for_version("follows")
+        wait_until_settled(cluster, "static")
 
         for number, names in enumerate(("ann bob cyd", "cyd", "dan"), start=2):
             outside.write_text(names)
-            members.wait_for_version("follows", number)
-        assert members.dag("static")["version"] == 1
+            cluster.wait_for_version("follows", number)
+        assert cluster.dag("static")["version"] == 1

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headway.testing.processes.faketime import WrongClock, wrong_clock
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
@@ -76,17 +76,17 @@ STARTS = text("""
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """No service, but DAGs that a parser has put in force."""
-    with crew(database_url, tmp_path) as members:
-        with members.engine.connect() as conn:
+    with service_cluster(database_url, tmp_path) as cluster:
+        with cluster.engine.connect() as conn:
             start = conn.execute(NOW).scalar_one().replace(microsecond=0)
-        (members.dags / "dags.py").write_text(DAGS.format(start=start.isoformat()))
-        parser = members.start("parser")
+        (cluster.dags / "dags.py").write_text(DAGS.format(start=start.isoformat()))
+        parser = cluster.start("parser")
         for dag_id in ("queue", "skip", "by_hand"):
-            members.wait_for_version(dag_id)
-        assert members.end(parser) == 0
-        yield members
+            cluster.wait_for_version(dag_id)
+        assert cluster.end(parser) == 0
+        yield cluster
 
 
 @pytest.fixture
@@ -103,28 +103,28 @@ def early(conn: Connection) -> int:
     return sum(conn.scalars(EARLY))
 
 
-def until_runs(staff: ServiceCluster, dag_id: str, number: int) -> None:
+def until_runs(cluster: ServiceCluster, dag_id: str, number: int) -> None:
     """Wait until the DAG has so many runs; none may be there before its time."""
 
     def there(conn: Connection) -> bool:
         assert early(conn) == 0
         return runs(conn, dag_id) >= number
 
-    staff.until(there, f"{number} runs of {dag_id}")
+    cluster.until(there, f"{number} runs of {dag_id}")
 
 
 def process(conn: Connection, number: int) -> tuple[datetime, float | None]:
     return tuple(conn.execute(PROCESS, {"id": number}).one())
 
 
-def until_compared(staff: ServiceCluster, number: int, seconds: float) -> None:
+def until_compared(cluster: ServiceCluster, number: int, seconds: float) -> None:
     """Wait until the process says by how much its clock differs."""
 
     def compared(conn: Connection) -> bool:
         skew = process(conn, number)[1]
         return skew is not None and abs(skew - seconds) < 5
 
-    staff.until(compared, f"process {number} {seconds:g} s ahead")
+    cluster.until(compared, f"process {number} {seconds:g} s ahead")
 
 
 def free_port() -> int:
@@ -140,88 +140,88 @@ def metric(port: int) -> float:
     return next(float(it.split()[1]) for it in lines if it.startswith("headway_clock_skew_seconds"))
 
 
-def rows(staff: ServiceCluster) -> dict[str, dict[str, Any]]:
+def rows(cluster: ServiceCluster) -> dict[str, dict[str, Any]]:
     """What `headway doctor` finds, by check."""
-    return {row["check"]: row for row in json.loads(staff.headway("doctor", "-o", "json").stdout)}
+    return {row["check"]: row for row in json.loads(cluster.headway("doctor", "-o", "json").stdout)}
 
 
 @pytest.mark.regression
 @pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
 def test_a_scheduler_with_a_wrong_clock_runs_what_is_due_by_the_database(
-    staff: ServiceCluster, clock: WrongClock, seconds: float
+    cluster: ServiceCluster, clock: WrongClock, seconds: float
 ) -> None:
     """Run every second, on time: neither the next ten minutes now, nor nothing for ten minutes."""
     clock.set(seconds)
 
-    scheduler = staff.start("scheduler", given={**ANY_CLOCK, **clock.environment})
+    scheduler = cluster.start("scheduler", given={**ANY_CLOCK, **clock.environment})
 
-    until_runs(staff, "queue", 5)
-    until_runs(staff, "skip", 1)
-    until_compared(staff, scheduler.id, seconds)
+    until_runs(cluster, "queue", 5)
+    until_runs(cluster, "skip", 1)
+    until_compared(cluster, scheduler.id, seconds)
     assert "action=clock_skew" in scheduler.logged()
 
 
 @pytest.mark.regression
 def test_a_scheduler_beyond_the_bound_schedules_nothing_until_its_clock_is_right(
-    staff: ServiceCluster, clock: WrongClock
+    cluster: ServiceCluster, clock: WrongClock
 ) -> None:
     port = free_port()
     shown = {"HEADWAY_SCHEDULER_HTTP_PORT": str(port)}
-    scheduler = staff.start("scheduler", given={**shown, **clock.environment})
-    until_compared(staff, scheduler.id, AHEAD)
-    with staff.engine.connect() as conn:
+    scheduler = cluster.start("scheduler", given={**shown, **clock.environment})
+    until_compared(cluster, scheduler.id, AHEAD)
+    with cluster.engine.connect() as conn:
         beat, _ = process(conn, scheduler.id)
         now: datetime = conn.execute(NOW).scalar_one()
 
-    staff.until(
+    cluster.until(
         lambda conn: process(conn, scheduler.id)[0] > beat + timedelta(seconds=4),
         "two heartbeats of a scheduler that waits",
     )
 
-    with staff.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         assert (runs(conn, "queue"), early(conn)) == (0, 0)
     assert "schedules nothing until the clock is right" in scheduler.logged()
     assert abs(metric(port) - AHEAD) < 5
-    finding = rows(staff)[f"clock of scheduler {scheduler.id}"]
+    finding = rows(cluster)[f"clock of scheduler {scheduler.id}"]
     assert not finding["ok"]
     assert "ahead of the database's clock" in finding["found"]
     missing = now.replace(microsecond=0).isoformat()
-    told = staff.headway("explain", "queue", f"scheduled__{missing}", "nothing")
+    told = cluster.headway("explain", "queue", f"scheduled__{missing}", "nothing")
     assert "schedules nothing: its clock is 600.0 s ahead" in told.stdout, told
 
     clock.set(0)
 
-    until_runs(staff, "queue", 5)
+    until_runs(cluster, "queue", 5)
     assert "action=clock_right" in scheduler.logged()
     until(
-        lambda: f"clock of scheduler {scheduler.id}" not in rows(staff),
+        lambda: f"clock of scheduler {scheduler.id}" not in rows(cluster),
         "a doctor who finds nothing wrong with the clock",
     )
 
 
 @pytest.mark.regression
 def test_no_clock_of_a_service_makes_a_time_negative_or_a_retry_early(
-    staff: ServiceCluster, clock: WrongClock, tmp_path: Path
+    cluster: ServiceCluster, clock: WrongClock, tmp_path: Path
 ) -> None:
     """A scheduler ahead, a worker behind, and a user who is ahead as well."""
     behind = wrong_clock(tmp_path / "home", -AHEAD)
-    staff.start("scheduler", given={**ANY_CLOCK, **clock.environment})
-    worker = staff.start("worker", given=behind.environment)
-    staff.headway("dags", "pause", "queue")
-    staff.headway("dags", "pause", "skip")
+    cluster.start("scheduler", given={**ANY_CLOCK, **clock.environment})
+    worker = cluster.start("worker", given=behind.environment)
+    cluster.headway("dags", "pause", "queue")
+    cluster.headway("dags", "pause", "skip")
 
-    triggered = staff.headway("dags", "trigger", "by_hand", given=clock.environment)
+    triggered = cluster.headway("dags", "trigger", "by_hand", given=clock.environment)
 
     assert triggered.returncode == 0, triggered
-    [run] = staff.runs("by_hand")
+    [run] = cluster.runs("by_hand")
     assert run.wait().state == "success"
-    with staff.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         for dag_id in ("by_hand", "queue", "skip"):
             for first, last in conn.execute(TIMES, {"dag": dag_id}):
                 assert first is None or last is None or first <= last
         waits = conn.scalar(STARTS, {"dag": "by_hand"})
     assert [wait >= timedelta(seconds=2) for wait in waits] == [True]
-    until_compared(staff, worker.id, -AHEAD)
-    assert "behind the database's clock" in rows(staff)[f"clock of worker {worker.id}"]["found"]
+    until_compared(cluster, worker.id, -AHEAD)
+    assert "behind the database's clock" in rows(cluster)[f"clock of worker {worker.id}"]["found"]
     # Under faketime no program can sleep, which this one does when it ends in good order.
-    assert staff.end(worker, SIGKILL) == -SIGKILL
+    assert cluster.end(worker, SIGKILL) == -SIGKILL

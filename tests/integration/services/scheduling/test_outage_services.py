@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
 
@@ -63,21 +63,21 @@ UNPAUSED = text("SELECT scheduled_since FROM dag WHERE dag_id = :dag")
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """Two schedulers that have begun to create runs."""
-    with crew(database_url, tmp_path) as members:
-        with members.engine.connect() as conn:
+    with service_cluster(database_url, tmp_path) as cluster:
+        with cluster.engine.connect() as conn:
             start = conn.execute(NOW).scalar_one().replace(microsecond=0)
-        (members.dags / "modes.py").write_text(DAGS.format(start=start.isoformat()))
-        parser = members.start("parser")
+        (cluster.dags / "modes.py").write_text(DAGS.format(start=start.isoformat()))
+        parser = cluster.start("parser")
         for mode in MODES:
-            members.wait_for_version(mode)
-        assert members.end(parser) == 0
+            cluster.wait_for_version(mode)
+        assert cluster.end(parser) == 0
         for number in (1, 2):
-            members.start("scheduler", number)
+            cluster.start("scheduler", number)
         for mode in MODES:
-            until_dealt_with(members, mode, start)
-        yield members
+            until_dealt_with(cluster, mode, start)
+        yield cluster
 
 
 def dealt_with(conn: Connection, dag_id: str) -> datetime | None:
@@ -85,26 +85,26 @@ def dealt_with(conn: Connection, dag_id: str) -> datetime | None:
     return date
 
 
-def until_dealt_with(staff: ServiceCluster, dag_id: str, moment: datetime) -> None:
+def until_dealt_with(cluster: ServiceCluster, dag_id: str, moment: datetime) -> None:
     """Wait until the DAG has come past that moment."""
 
     def past(conn: Connection) -> bool:
         date = dealt_with(conn, dag_id)
         return date is not None and date > moment
 
-    staff.until(past, f"{dag_id} going on")
+    cluster.until(past, f"{dag_id} going on")
 
 
-def last_of_each(staff: ServiceCluster) -> dict[str, datetime]:
+def last_of_each(cluster: ServiceCluster) -> dict[str, datetime]:
     """Return the last date of each DAG that was dealt with."""
-    with staff.engine.connect() as conn:
+    with cluster.engine.connect() as conn:
         found = {mode: dealt_with(conn, mode) for mode in MODES}
     return {mode: date for mode, date in found.items() if date is not None}
 
 
-def wait(staff: ServiceCluster, moment: datetime) -> None:
+def wait(cluster: ServiceCluster, moment: datetime) -> None:
     """Wait until that moment has come."""
-    staff.until(lambda conn: bool(conn.execute(NOW).scalar_one() > moment), f"{moment:%T}")
+    cluster.until(lambda conn: bool(conn.execute(NOW).scalar_one() > moment), f"{moment:%T}")
 
 
 def expected(mode: str, missed: Sequence[datetime], since: datetime) -> Sequence[datetime]:
@@ -128,10 +128,10 @@ REASON: Final = {
 }
 
 
-def check(staff: ServiceCluster, mode: str, last: datetime, since: datetime) -> None:
+def check(cluster: ServiceCluster, mode: str, last: datetime, since: datetime) -> None:
     """Check the runs after `last`: of what was missed until `since`, and of what came then."""
-    until_dealt_with(staff, mode, since + 3 * SECOND)
-    with staff.engine.connect() as conn:
+    until_dealt_with(cluster, mode, since + 3 * SECOND)
+    with cluster.engine.connect() as conn:
         rows = conn.execute(RUNS, {"dag": mode, "last": last}).all()
         reasons = list(conn.scalars(REASONS, {"dag": mode, "last": last}))
     missed = [last + n * SECOND for n in range(1, (since - last) // SECOND + 1)]
@@ -149,39 +149,39 @@ def check(staff: ServiceCluster, mode: str, last: datetime, since: datetime) -> 
     assert [row.interval_end for row in rows] == dates
 
 
-def test_what_falls_due_while_no_scheduler_lives(staff: ServiceCluster) -> None:
-    for scheduler in list(staff.on_duty):
-        assert staff.end(scheduler, SIGKILL) == -SIGKILL
-    with staff.engine.connect() as conn:
+def test_what_falls_due_while_no_scheduler_lives(cluster: ServiceCluster) -> None:
+    for scheduler in list(cluster.members):
+        assert cluster.end(scheduler, SIGKILL) == -SIGKILL
+    with cluster.engine.connect() as conn:
         killed = conn.execute(NOW).scalar_one()
-    wait(staff, killed + (THRESHOLD + 1) * SECOND)
-    last = last_of_each(staff)
+    wait(cluster, killed + (THRESHOLD + 1) * SECOND)
+    last = last_of_each(cluster)
 
     named = ("SCHEDULER_HEALTH_CHECK_THRESHOLD", "OUTAGE_THRESHOLD")
     thresholds = {f"HEADWAY_SCHEDULER_{name}": str(THRESHOLD) for name in named}
-    staff.start("scheduler", 3, thresholds | {"HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL": "0.2"})
+    cluster.start("scheduler", 3, thresholds | {"HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL": "0.2"})
 
     def comes_back(conn: Connection) -> datetime | None:
         since: datetime = conn.execute(WATCHED).scalar_one()
         return since if since > killed else None
 
-    since = staff.until(comes_back, "the schedulers coming back")
+    since = cluster.until(comes_back, "the schedulers coming back")
     assert since > killed + THRESHOLD * SECOND
     for mode in MODES:
-        check(staff, mode, last[mode], since)
+        check(cluster, mode, last[mode], since)
 
 
-def test_what_falls_due_while_a_dag_is_paused(staff: ServiceCluster) -> None:
+def test_what_falls_due_while_a_dag_is_paused(cluster: ServiceCluster) -> None:
     for mode in MODES:
-        assert staff.headway("dags", "pause", mode).returncode == 0
-    last = last_of_each(staff)
-    wait(staff, max(last.values()) + (WINDOW + 2) * SECOND)
-    assert last_of_each(staff) == last
-
-    for mode in MODES:
-        assert staff.headway("dags", "unpause", mode).returncode == 0
+        assert cluster.headway("dags", "pause", mode).returncode == 0
+    last = last_of_each(cluster)
+    wait(cluster, max(last.values()) + (WINDOW + 2) * SECOND)
+    assert last_of_each(cluster) == last
 
     for mode in MODES:
-        with staff.engine.connect() as conn:
+        assert cluster.headway("dags", "unpause", mode).returncode == 0
+
+    for mode in MODES:
+        with cluster.engine.connect() as conn:
             since = conn.execute(UNPAUSED, {"dag": mode}).scalar_one()
-        check(staff, mode, last[mode], since)
+        check(cluster, mode, last[mode], since)

@@ -123,9 +123,9 @@ def test_nobody_sees_in_its_environment_what_a_service_logs_in_with(
     above: list[Above], password: str
 ) -> None:
     """It is told that over a socket: not even root reads it in /proc."""
-    _nanny, _forker, worker, stem, *_ = above
+    _nanny, _forker, worker, prefork, *_ = above
 
-    for process in (worker, stem):
+    for process in (worker, prefork):
         assert password not in str(process)
         assert "HEADWAY_DATABASE_URL" not in process.environment
 

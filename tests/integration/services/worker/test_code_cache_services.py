@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
@@ -67,8 +67,8 @@ with DAG("evil"):
 
 
 @pytest.fixture
-def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
-    with crew(database_url, tmp_path) as found:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+    with service_cluster(database_url, tmp_path) as found:
         (found.dags / "library").mkdir()
         (found.dags / "library" / "late.py").write_text(HELPER)
         (found.dags / "helper.py").write_text(HELPER)
@@ -81,33 +81,33 @@ def members(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
         yield found
 
 
-def rewrite(members: ServiceCluster) -> None:
+def rewrite(cluster: ServiceCluster) -> None:
     """Have a task of another DAG change the code wherever the worker has it on disk."""
-    run = members.run("evil", {"home": str(members.home)})
+    run = cluster.run("evil", {"home": str(cluster.home)})
     assert run.state == "success"
     assert run.xcom("rewrite"), "there was nothing to change"
 
 
-def started(members: ServiceCluster, folder: Path, number: int) -> tuple[StackRun, Path]:
+def started(cluster: ServiceCluster, folder: Path, number: int) -> tuple[StackRun, Path]:
     flags = {name: str(folder / f"{name}-{number}") for name in ("started", "go")}
-    run = members.trigger("victim", flags)
-    members.until(lambda _: Path(flags["started"]).exists(), "the task under way")
+    run = cluster.trigger("victim", flags)
+    cluster.until(lambda _: Path(flags["started"]).exists(), "the task under way")
     return run, Path(flags["go"])
 
 
 @pytest.mark.regression
 def test_code_that_another_attempt_rewrites_is_not_run(
-    members: ServiceCluster, tmp_path: Path
+    cluster: ServiceCluster, tmp_path: Path
 ) -> None:
-    first, go = started(members, tmp_path, 1)
-    rewrite(members)  # what the attempt under way has checked, and is about to import
+    first, go = started(cluster, tmp_path, 1)
+    rewrite(cluster)  # what the attempt under way has checked, and is about to import
     go.touch()
     first.wait()
     assert (first.state, first.xcom("at_once")) == ("success", "as it was")
     assert first.xcom("later") == "as it was"
 
-    rewrite(members)
-    second, go = started(members, tmp_path, 2)
+    rewrite(cluster)
+    second, go = started(cluster, tmp_path, 2)
     go.touch()
     second.wait()
 

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.data.marks import Marks
 from headway.testing.processes.task_processes import find
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
 
@@ -31,14 +31,14 @@ AFTERWARDS = 3.0
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     copytree(DAGS, tmp_path / "root" / "dags")
-    with crew(database_url, tmp_path / "root", LEASE) as members:
-        members.start("parser")
-        members.start("scheduler")
+    with service_cluster(database_url, tmp_path / "root", LEASE) as cluster:
+        cluster.start("parser")
+        cluster.start("scheduler")
         for dag_id in ("marks", "marks_in_callback"):
-            members.wait_for_version(dag_id)
-        yield members
+            cluster.wait_for_version(dag_id)
+        yield cluster
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def go_on(seconds: float) -> None:
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attempt(
-    staff: ServiceCluster, marks: Marks
+    cluster: ServiceCluster, marks: Marks
 ) -> None:
-    worker = staff.start("worker")
-    run = staff.trigger("marks", {"folder": str(marks.folder)})
+    worker = cluster.start("worker")
+    run = cluster.trigger("marks", {"folder": str(marks.folder)})
     marks.wait_for(1)
     with worker.paused():
-        staff.start("worker", 2)
+        cluster.start("worker", 2)
         marks.wait_for(2)
         go_on(AFTERWARDS)
 
@@ -71,33 +71,33 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attem
     assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
     assert marks.overlaps() == []
     fenced = "The lease could not be renewed in time"
-    staff.until(lambda _: fenced in run.log("marking") or None, "the first one giving up")
+    cluster.until(lambda _: fenced in run.log("marking") or None, "the first one giving up")
 
 
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_a_callback_before_it_is_called_again(
-    staff: ServiceCluster, marks: Marks
+    cluster: ServiceCluster, marks: Marks
 ) -> None:
-    worker = staff.start("worker")
-    staff.trigger("marks_in_callback", {"folder": str(marks.folder)})
+    worker = cluster.start("worker")
+    cluster.trigger("marks_in_callback", {"folder": str(marks.folder)})
     marks.wait_for(1)
     with worker.paused():
-        staff.start("worker", 2)
+        cluster.start("worker", 2)
         marks.wait_for(2)
         go_on(AFTERWARDS)
 
         assert marks.overlaps() == []
     marks.end()
     over = text("SELECT bool_and(state = 'success') FROM callback")
-    staff.until(lambda conn: conn.scalar(over), "the end of the callback")
+    cluster.until(lambda conn: conn.scalar(over), "the end of the callback")
 
 
 @pytest.mark.regression
 def test_with_the_nanny_stopped_the_fork_server_ends_a_task_before_its_next_attempt(
-    staff: ServiceCluster, marks: Marks
+    cluster: ServiceCluster, marks: Marks
 ) -> None:
-    worker = staff.start("worker")
-    run = staff.trigger("marks", {"folder": str(marks.folder)})
+    worker = cluster.start("worker")
+    run = cluster.trigger("marks", {"folder": str(marks.folder)})
     marks.wait_for(1)
     nanny = find((marks.folder / "nanny").read_text())
     assert nanny is not None
@@ -110,4 +110,4 @@ def test_with_the_nanny_stopped_the_fork_server_ends_a_task_before_its_next_atte
     marks.end()
     run.wait()
     assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
-    assert worker in staff.on_duty
+    assert worker in cluster.members

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.testing.services.cluster import ServiceCluster, crew
+from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
@@ -24,28 +24,28 @@ def test_what_a_killed_worker_has_not_copied_the_next_one_copies(
         "HEADWAY_LOGS_REMOTE": f"file://{tmp_path}/copies",
         "HEADWAY_LOGS_COPY_INTERVAL": "3600",
     }
-    with crew(database_url, tmp_path, given) as members:
-        run = started(members, tmp_path)
-        worker = members.member("worker-1")
+    with service_cluster(database_url, tmp_path, given) as cluster:
+        run = started(cluster, tmp_path)
+        worker = cluster.member("worker-1")
         until(lambda: has_begun(run), "the first line")
 
-        members.end(worker, signal.SIGKILL)
+        cluster.end(worker, signal.SIGKILL)
         assert not (tmp_path / "copies").exists()
-        members.start("worker", 2)
+        cluster.start("worker", 2)
 
         until(lambda: "attempt 1 has begun" in copied(tmp_path), "the copy")
         (tmp_path / "go1").touch()
         (tmp_path / "go2").touch()
 
 
-def started(members: ServiceCluster, folder: Path, more: int = 0) -> StackRun:
+def started(cluster: ServiceCluster, folder: Path, more: int = 0) -> StackRun:
     """Start the services with the DAGs, and a run of the task that waits."""
     for path in DAGS.glob("*.py"):
-        (members.dags / path.name).write_text(path.read_text())
+        (cluster.dags / path.name).write_text(path.read_text())
     for kind in ("parser", "scheduler", "worker"):
-        members.start(kind)
-    members.wait_for_version("takes_its_time")
-    run = members.trigger("takes_its_time", {"folder": str(folder), "more": more})
+        cluster.start(kind)
+    cluster.wait_for_version("takes_its_time")
+    run = cluster.trigger("takes_its_time", {"folder": str(folder), "more": more})
     return run.wait_for_task("waits", "running")
 
 
@@ -79,14 +79,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_on_a_full_disk_the_outcome_is_reported_and_the_log_says_what_is_missing(
     database_url: str, small_disk: Path, tmp_path: Path
 ) -> None:
-    with crew(database_url, tmp_path) as members:
+    with service_cluster(database_url, tmp_path) as cluster:
         (tmp_path / "go2").touch()
-        run = started(members, tmp_path, more=1000)
+        run = started(cluster, tmp_path, more=1000)
         until(lambda: has_begun(run), "the first line")
         fill(small_disk)
         (tmp_path / "go1").touch()
         state = run.wait().state
-        worker_log = members.member("worker-1").logged()
+        worker_log = cluster.member("worker-1").logged()
 
     assert state == "success"
     assert [row["outcome"] for row in run.attempts("waits")] == ["failed", "success"]

@@ -19,7 +19,7 @@ from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.database.relay import relay
 from headway.testing.processes import task_processes
 from headway.testing.processes.live_attempts import LiveAttempts
-from headway.testing.services.cluster import ClusterMember, ServiceCluster, crew
+from headway.testing.services.cluster import ClusterMember, ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import PATIENCE, until
 
@@ -41,15 +41,15 @@ LEASE_END = text("""
 
 
 @pytest.fixture
-def staff(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
+def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
     """A parser and a scheduler, with the DAGs in force; workers are the tests' to start."""
     copytree(DAGS, tmp_path / "root" / "dags")
-    with crew(database_url, tmp_path / "root", LEASE) as members:
-        members.start("parser")
-        members.start("scheduler")
+    with service_cluster(database_url, tmp_path / "root", LEASE) as cluster:
+        cluster.start("parser")
+        cluster.start("scheduler")
         for dag_id in ("waits", "asks_nothing", "shows_itself", "fails"):
-            members.wait_for_version(dag_id)
-        yield members
+            cluster.wait_for_version(dag_id)
+        yield cluster
 
 
 @pytest.fixture
@@ -59,15 +59,15 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def start(staff: ServiceCluster, notes: Path, dag_id: str = "waits") -> StackRun:
+def start(cluster: ServiceCluster, notes: Path, dag_id: str = "waits") -> StackRun:
     """Start a run, and return it when its task has noted its processes."""
-    run = staff.trigger(dag_id, {"folder": str(notes)})
-    noted(staff, notes, 1)
+    run = cluster.trigger(dag_id, {"folder": str(notes)})
+    noted(cluster, notes, 1)
     return run
 
 
-def noted(staff: ServiceCluster, notes: Path, attempt: int) -> None:
-    staff.until(lambda _: read(notes / f"self-{attempt}") or None, f"attempt {attempt}")
+def noted(cluster: ServiceCluster, notes: Path, attempt: int) -> None:
+    cluster.until(lambda _: read(notes / f"self-{attempt}") or None, f"attempt {attempt}")
 
 
 def living(notes: Path, attempt: int) -> set[str]:
@@ -89,17 +89,19 @@ def lease_holds(conn: Connection) -> bool:
     return bool(conn.scalar(LEASE_END))
 
 
-def test_a_worker_that_is_killed_takes_its_trees_along(staff: ServiceCluster, notes: Path) -> None:
-    worker = staff.start("worker")
-    run = start(staff, notes)
-    with LiveAttempts.recorded(staff.home / "scratch") as seen:
-        staff.end(worker, signal.SIGKILL)
+def test_a_worker_that_is_killed_takes_its_trees_along(
+    cluster: ServiceCluster, notes: Path
+) -> None:
+    worker = cluster.start("worker")
+    run = start(cluster, notes)
+    with LiveAttempts.recorded(cluster.home / "scratch") as seen:
+        cluster.end(worker, signal.SIGKILL)
         until(lambda: living(notes, 1) == set(), "the end of the first attempt's processes")
-        with staff.engine.connect() as conn:
+        with cluster.engine.connect() as conn:
             assert lease_holds(conn)
 
-        staff.start("worker", 2)
-        noted(staff, notes, 2)
+        cluster.start("worker", 2)
+        noted(cluster, notes, 2)
         until(lambda: 2 in {attempt for _, attempt in seen.seen}, "the second attempt seen alive")
         go(notes, 2)
         run.wait()
@@ -111,18 +113,18 @@ def test_a_worker_that_is_killed_takes_its_trees_along(staff: ServiceCluster, no
 
 
 def test_a_worker_that_slept_too_long_says_nothing_of_what_it_had(
-    staff: ServiceCluster, notes: Path
+    cluster: ServiceCluster, notes: Path
 ) -> None:
-    worker = staff.start("worker")
-    run = start(staff, notes, "asks_nothing")
+    worker = cluster.start("worker")
+    run = start(cluster, notes, "asks_nothing")
     with worker.paused():
         go(notes, 1)  # it is done, and its worker asleep
         until(lambda: living(notes, 1) == set(), "the end of the first attempt")
-        staff.start("worker", 2)
-        noted(staff, notes, 2)
+        cluster.start("worker", 2)
+        noted(cluster, notes, 2)
 
     fenced = "The lease could not be renewed in time"
-    staff.until(lambda _: fenced in run.log("asks_nothing") or None, "the first one giving up")
+    cluster.until(lambda _: fenced in run.log("asks_nothing") or None, "the first one giving up")
     assert outcomes(run) == ["lost", None]
     go(notes, 2)
     run.wait()
@@ -131,32 +133,34 @@ def test_a_worker_that_slept_too_long_says_nothing_of_what_it_had(
 
 
 def test_a_worker_without_the_database_kills_its_attempts_before_their_leases_end(
-    staff: ServiceCluster, notes: Path, database_url: str
+    cluster: ServiceCluster, notes: Path, database_url: str
 ) -> None:
     with relay(database_url) as way:
-        worker = staff.start("worker", given={"HEADWAY_DATABASE_URL": through(staff, way.through)})
-        run = start(staff, notes)
+        worker = cluster.start(
+            "worker", given={"HEADWAY_DATABASE_URL": through(cluster, way.through)}
+        )
+        run = start(cluster, notes)
         with way.cut():
             until(lambda: living(notes, 1) == set(), "the end of the first attempt's processes")
-            with staff.engine.connect() as conn:
+            with cluster.engine.connect() as conn:
                 assert lease_holds(conn)
-            staff.start("worker", 2)
-            noted(staff, notes, 2)
+            cluster.start("worker", 2)
+            noted(cluster, notes, 2)
         go(notes, 2)
         run.wait()
         assert "The lease could not be renewed in time" in run.log("waits")
         assert outcomes(run) == ["lost", "success"]
-        assert staff.end(worker) == 0
+        assert cluster.end(worker) == 0
 
 
 def test_a_report_outlasts_a_while_without_the_database(
-    staff: ServiceCluster, notes: Path, database_url: str
+    cluster: ServiceCluster, notes: Path, database_url: str
 ) -> None:
     with relay(database_url) as way:
-        url = through(staff, way.through)
+        url = through(cluster, way.through)
         given = {"HEADWAY_DATABASE_URL": url, "HEADWAY_WORKER_LEASE_DURATION": "60"}
-        worker = staff.start("worker", given=given)
-        run = start(staff, notes, "asks_nothing")
+        worker = cluster.start("worker", given=given)
+        run = start(cluster, notes, "asks_nothing")
         with way.cut():
             go(notes, 1)
             until(lambda: living(notes, 1) == set(), "the end of the attempt")
@@ -165,61 +169,61 @@ def test_a_report_outlasts_a_while_without_the_database(
         run.wait()
 
         assert outcomes(run) == ["success"]
-        assert staff.end(worker) == 0
+        assert cluster.end(worker) == 0
 
 
-def through(staff: ServiceCluster, way: object) -> str:
+def through(cluster: ServiceCluster, way: object) -> str:
     assert callable(way)
-    return str(way(staff.urls["worker"]))
+    return str(way(cluster.urls["worker"]))
 
 
-def test_a_worker_drains_when_a_user_says_so(staff: ServiceCluster, notes: Path) -> None:
-    worker = staff.start("worker")
-    run = start(staff, notes)
+def test_a_worker_drains_when_a_user_says_so(cluster: ServiceCluster, notes: Path) -> None:
+    worker = cluster.start("worker")
+    run = start(cluster, notes)
 
-    done = staff.headway("worker", "drain", str(worker.id), "--reason", "a new kernel")
+    done = cluster.headway("worker", "drain", str(worker.id), "--reason", "a new kernel")
     assert done.returncode == 0, done.stderr
-    waiting = staff.trigger("shows_itself")
+    waiting = cluster.trigger("shows_itself")
     waiting.wait_for_task("shows", "scheduled")
 
-    (row,) = listed(staff)
+    (row,) = listed(cluster)
     assert (row["id"], row["running"], row["queues"]) == (worker.id, 1, ["default"])
     assert row["drain_asked_at"] is not None
-    told = staff.headway("explain", "shows_itself", waiting.run_id, "shows")
+    told = cluster.headway("explain", "shows_itself", waiting.run_id, "shows")
     assert f"draining, and taking no more: worker {worker.id}" in told.stdout, told.stderr
-    told = staff.headway("explain", "waits", run.run_id, "waits")
+    told = cluster.headway("explain", "waits", run.run_id, "waits")
     assert "That worker drains" in told.stdout, told.stderr
 
     go(notes, 1)
-    assert staff.dismiss(worker) == 0
+    assert cluster.dismiss(worker) == 0
     assert outcomes(run) == ["success"]
-    staff.start("worker", 2)
+    cluster.start("worker", 2)
     assert waiting.wait().state == "success"
 
 
-def test_a_list_of_workers_says_what_their_machines_have_left(staff: ServiceCluster) -> None:
-    staff.start("worker")
-    staff.until(lambda _: listed(staff)[0]["report"] is not None or None, "a report")
+def test_a_list_of_workers_says_what_their_machines_have_left(cluster: ServiceCluster) -> None:
+    cluster.start("worker")
+    cluster.until(lambda _: listed(cluster)[0]["report"] is not None or None, "a report")
 
-    (row,) = listed(staff)
+    (row,) = listed(cluster)
     assert (row["slots"], row["running"], row["drain_asked_at"]) == (8, 0, None)
     report = row["report"]
     assert report["cpus"] >= 1
     assert report["load"] >= 0
     assert report["memory_bytes"] > 2**20
     assert report["disk_free_bytes"] > 0
-    assert " MB" in staff.headway("worker", "list").stdout
+    assert " MB" in cluster.headway("worker", "list").stdout
 
 
-def test_only_a_worker_that_runs_can_be_told_to_drain(staff: ServiceCluster) -> None:
-    told = staff.headway("worker", "drain", "4711")
+def test_only_a_worker_that_runs_can_be_told_to_drain(cluster: ServiceCluster) -> None:
+    told = cluster.headway("worker", "drain", "4711")
 
     assert told.returncode == 4
     assert told.stderr == "Error: There is no worker 4711 running; see `headway worker list`.\n"
 
 
-def listed(staff: ServiceCluster) -> list[dict[str, Any]]:
-    told = staff.headway("worker", "list", "-o", "json")
+def listed(cluster: ServiceCluster) -> list[dict[str, Any]]:
+    told = cluster.headway("worker", "list", "-o", "json")
     assert told.returncode == 0, told.stderr
     found: list[dict[str, Any]] = json.loads(told.stdout)
     return found
@@ -227,12 +231,12 @@ def listed(staff: ServiceCluster) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("dag_id", "status"), [("shows_itself", 0), ("fails", 1)])
 def test_once_means_until_nothing_is_left_to_do(
-    staff: ServiceCluster, dag_id: str, status: int
+    cluster: ServiceCluster, dag_id: str, status: int
 ) -> None:
-    run = staff.trigger(dag_id)
+    run = cluster.trigger(dag_id)
     ended = subprocess.run(
         [sys.executable, "-m", "headway.cli", "worker", "--once", "--patience", "10"],
-        env={**staff.environment, "HEADWAY_DATABASE_URL": staff.urls["worker"]},
+        env={**cluster.environment, "HEADWAY_DATABASE_URL": cluster.urls["worker"]},
         capture_output=True,
         text=True,
         timeout=2 * PATIENCE,
@@ -259,11 +263,11 @@ def fork_server(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
-    staff: ServiceCluster, notes: Path, tmp_path: Path
+    cluster: ServiceCluster, notes: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "socket"
-    worker = staff.start("worker", given={"HEADWAY_WORKER_FORKER": str(path)})
-    waiting = staff.trigger("shows_itself", {"folder": str(notes)})
+    worker = cluster.start("worker", given={"HEADWAY_WORKER_FORKER": str(path)})
+    waiting = cluster.trigger("shows_itself", {"folder": str(notes)})
     until(lambda: "action=await_forker" in worker.logged(), "a worker without fork server")
     with ExitStack() as ending:
         first = ending.enter_context(fork_server(path))
@@ -274,33 +278,33 @@ def test_attempts_may_be_forked_by_a_program_that_knows_no_secret(
         (notes / "shown").touch()
         assert waiting.wait().xcom("shows") == {"preloaded": True}
         called = Path(until(lambda: read(notes / "called"), "the callback"))
-        assert called.is_relative_to(staff.home / "scratch"), "the one folder both may write in"
+        assert called.is_relative_to(cluster.home / "scratch"), "the one folder both may write in"
 
-        run = start(staff, notes)
+        run = start(cluster, notes)
         first.kill()
         first.wait()
         until(lambda: living(notes, 1) == set(), "the end of the first attempt's processes")
         ending.enter_context(fork_server(path))
-        noted(staff, notes, 2)
+        noted(cluster, notes, 2)
         go(notes, 2)
         run.wait()
 
         assert outcomes(run) == ["lost", "success"]
-        assert_same(worker, staff)
-        assert staff.end(worker) == 0
+        assert_same(worker, cluster)
+        assert cluster.end(worker) == 0
 
 
 def test_a_worker_that_can_have_no_fork_server_of_its_own_ends_and_says_so(
-    staff: ServiceCluster, tmp_path: Path
+    cluster: ServiceCluster, tmp_path: Path
 ) -> None:
     """Otherwise it would be there, claim nothing, and look as if it had nothing to do."""
     broken = tmp_path / "broken" / "sitecustomize.py"
     broken.parent.mkdir()
     broken.write_text('import sys\nif "children" in sys.orig_argv: sys.exit("no memory")\n')
 
-    worker = staff.launch("worker", given={"PYTHONPATH": str(broken.parent)})
+    worker = cluster.launch("worker", given={"PYTHONPATH": str(broken.parent)})
 
-    assert staff.dismiss(worker) == 1
+    assert cluster.dismiss(worker) == 1
     assert "Error: The fork server died" in worker.logged()
 
 
@@ -308,6 +312,6 @@ def read(note: Path) -> str:
     return note.read_text() if note.exists() else ""
 
 
-def assert_same(worker: ClusterMember, staff: ServiceCluster) -> None:
-    assert worker in staff.on_duty
+def assert_same(worker: ClusterMember, cluster: ServiceCluster) -> None:
+    assert worker in cluster.members
     assert worker.process.poll() is None

@@ -18,10 +18,10 @@ class Task:
     """A task whose attempts this test writes the logs of."""
 
     def __init__(self, folder: Path, only: int | None = None) -> None:
-        self.folder, self.clock, self.standing = folder, FakeClock(), RUNNING
+        self.folder, self.clock, self.followed = folder, FakeClock(), RUNNING
         self.away = False
         self.follower = Follower(
-            look=lambda: self.standing,
+            look=lambda: self.followed,
             read=lambda number: LogReader(Path(str(number)), [self]),
             clock=self.clock,
             only=only,
@@ -63,7 +63,7 @@ def test_lines_come_as_they_are_written_until_the_task_is_over(make: Callable[..
     assert task.step() == ["c", "success"]
     assert not task.follower.done, "the database does not say so yet"
 
-    task.standing = FollowedTask({1: True}, over=True)
+    task.followed = FollowedTask({1: True}, over=True)
     assert task.step() == []
     assert task.follower.done
     assert not task.follower.cut_short
@@ -73,14 +73,14 @@ def test_a_retry_is_followed_too(make: Callable[..., Task]) -> None:
     task = make()
     task.write(1, "failed", outcome="failed")
     assert task.step() == ["failed"]
-    task.standing = FollowedTask({1: True}, over=False)
+    task.followed = FollowedTask({1: True}, over=False)
     assert task.step(60.0) == []
 
-    task.standing = FollowedTask({1: True, 2: False}, over=False)
+    task.followed = FollowedTask({1: True, 2: False}, over=False)
     task.write(2, "again")
     assert task.step() == ["again"]
     task.write(2, "done", outcome="success")
-    task.standing = FollowedTask({1: True, 2: True}, over=True)
+    task.followed = FollowedTask({1: True, 2: True}, over=True)
     assert task.step() == ["done"]
     task.step()
     assert task.follower.done
@@ -92,7 +92,7 @@ def test_no_attempt_is_left_out_that_came_and_went_meanwhile(make: Callable[...,
     assert task.step() == ["failed"]
     for attempt in (2, 3):
         task.write(attempt, str(attempt), outcome="failed")
-    task.standing = FollowedTask({1: True, 2: True, 3: True}, over=True)
+    task.followed = FollowedTask({1: True, 2: True, 3: True}, over=True)
 
     assert [task.step(), task.step(), task.step()] == [["2"], ["3"], []]
     assert task.follower.done
@@ -100,7 +100,7 @@ def test_no_attempt_is_left_out_that_came_and_went_meanwhile(make: Callable[...,
 
 def test_following_begins_with_the_last_attempt(make: Callable[..., Task]) -> None:
     task = make()
-    task.standing = FollowedTask({1: True, 2: False}, over=False)
+    task.followed = FollowedTask({1: True, 2: False}, over=False)
     task.write(1, "old", outcome="failed")
     task.write(2, "new")
 
@@ -109,7 +109,7 @@ def test_following_begins_with_the_last_attempt(make: Callable[..., Task]) -> No
 
 def test_one_attempt_alone_may_be_followed(make: Callable[..., Task]) -> None:
     task = make(1)
-    task.standing = FollowedTask({1: False, 2: False}, over=False)
+    task.followed = FollowedTask({1: False, 2: False}, over=False)
     task.write(1, "failed", outcome="failed")
 
     assert task.step() == ["failed"]
@@ -118,11 +118,11 @@ def test_one_attempt_alone_may_be_followed(make: Callable[..., Task]) -> None:
 
 def test_a_task_that_has_not_begun_is_waited_for(make: Callable[..., Task]) -> None:
     task = make()
-    task.standing = FollowedTask({}, over=False)
+    task.followed = FollowedTask({}, over=False)
     assert task.step(3600.0) == []
     assert not task.follower.done
 
-    task.standing = RUNNING
+    task.followed = RUNNING
     task.write(1, "a")
     assert task.step() == ["a"]
 
@@ -130,7 +130,7 @@ def test_a_task_that_has_not_begun_is_waited_for(make: Callable[..., Task]) -> N
 @pytest.mark.parametrize("only", [None, 3])
 def test_what_will_never_begin_is_an_error(make: Callable[..., Task], only: int | None) -> None:
     task = make(only)
-    task.standing = FollowedTask({} if only is None else {1: True}, over=True)
+    task.followed = FollowedTask({} if only is None else {1: True}, over=True)
 
     with pytest.raises(NotFoundError):
         task.step()
@@ -142,7 +142,7 @@ def test_the_log_of_a_worker_that_died_has_no_end(make: Callable[..., Task]) -> 
     assert task.step(3600.0) == ["a"]
     assert not task.follower.cut_short, "it is only silent"
 
-    task.standing = FollowedTask({1: True}, over=True)
+    task.followed = FollowedTask({1: True}, over=True)
     assert [task.step(5.0), task.step(5.0)] == [[], []]
     task.write(1, "late")
     assert [task.step(9.0), task.step(9.0), task.step()] == [["late"], [], []]

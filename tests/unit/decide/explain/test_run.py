@@ -102,7 +102,7 @@ def test_a_run_that_nothing_holds_starts() -> None:
     assert found.reason is Reason.RUN_STARTS
     assert found.sentence.endswith("in the next pass of a scheduler.")
     assert found.place is not None
-    assert (found.place.line, found.place.nth, found.place.of) == ("queued runs of etl", 1, 1)
+    assert (found.place.queue, found.place.nth, found.place.of) == ("queued runs of etl", 1, 1)
 
 
 @pytest.mark.parametrize(

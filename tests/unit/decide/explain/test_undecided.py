@@ -77,7 +77,7 @@ def situation(
         tasks=tasks,
     )
     numbers = {each.task_id: number for number, each in enumerate(tasks)}
-    standing = {
+    task_counts = {
         task_id: TaskCounts({TaskState(state): 1}, (numbers[task_id],) if state == "none" else ())
         for task_id, state in states.items()
     }
@@ -85,7 +85,7 @@ def situation(
         choosers={},
         run=RUN,
         task=row(numbers[about], about, states[about]),
-        standing=RunCounts(1, DagGraph(dag), standing),
+        run_counts=RunCounts(1, DagGraph(dag), task_counts),
         most=100,
         above=(),
         before=None,
@@ -160,7 +160,7 @@ def test_the_reason_agrees_with_what_is_settled(
     """It waits when it is left undecided, runs next when it is scheduled, else it never runs."""
     tasks = (task("a"), task("b"), task("c", "a b", rule))
     it = situation(tasks, {"a": one, "b": other, "c": "none"}, "c")
-    settlement = settle(it.standing)
+    settlement = settle(it.run_counts)
 
     reason = explain_undecided(it).reason
 
@@ -178,7 +178,7 @@ def test_what_has_not_run_is_explained_by_what_would_be_settled_again(
 ) -> None:
     """Only where it would end the same way: else it was somebody who ended it so."""
     tasks = (task("a"), task("c", "a", rule))
-    again = settle(situation(tasks, {"a": above, "c": "none"}, "c").standing)
+    again = settle(situation(tasks, {"a": above, "c": "none"}, "c").run_counts)
 
     found = explain_not_run(situation(tasks, {"a": above, "c": ended}, "c"))
 

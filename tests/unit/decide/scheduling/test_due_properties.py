@@ -112,12 +112,12 @@ class World:
     def _decide(self) -> DueRuns:
         last = None if self.last is None else self.last.data_interval
         partitions = self.timetable.partitions
-        taken = [
+        backfilled = [
             BackfilledInterval(date, info.data_interval, partitions)
             for date, info in self.backfilled.items()
         ]
-        standing = ScheduleState(last, self.since, self.unfinished, 4, taken)
-        return due(self.timetable, standing, self.rules, self.now, at_most=2)
+        state = ScheduleState(last, self.since, self.unfinished, 4, backfilled)
+        return due(self.timetable, state, self.rules, self.now, at_most=2)
 
     def _store(self, found: DueRuns) -> None:
         dealt_with = [it.last for it in found.passed]

@@ -54,16 +54,16 @@ def dag(last: int | None = None, since: datetime = TENTH, **changes: object) -> 
 
 
 def decide(
-    standing: ScheduleState,
+    state: ScheduleState,
     rules: ScheduleRules,
     now: datetime,
     timetable: Timetable = DAILY,
     at_most: int = 100,
 ) -> DueRuns:
-    return due(timetable, standing, rules, now, at_most)
+    return due(timetable, state, rules, now, at_most)
 
 
-def taken(*numbers: int) -> list[BackfilledInterval]:
+def backfilled(*numbers: int) -> list[BackfilledInterval]:
     """Return what backfills have: runs about those days."""
     return [
         BackfilledInterval(day(n).run_after, day(n).data_interval, partitions=True) for n in numbers
@@ -142,7 +142,7 @@ def test_one_missed_interval_needs_no_rollup() -> None:
 
 
 def test_a_rollup_is_divided_where_a_backfill_has_an_interval() -> None:
-    found = decide(dag(1, since=jan(8), taken=taken(4)), rules(Catchup.ROLLUP), jan(8))
+    found = decide(dag(1, since=jan(8), backfilled=backfilled(4)), rules(Catchup.ROLLUP), jan(8))
 
     assert [info.data_interval for info in found.runs] == [
         DataInterval(jan(2), jan(4)),
@@ -166,7 +166,9 @@ def test_a_rollup_does_not_reach_over_what_a_backfill_has_between_intervals() ->
     """By a former schedule the backfill has a run about Saturday the 5th."""
     weekdays = DataTimetable("0 0 * * MON-FRI", DAY)
 
-    found = decide(dag(2, since=jan(9), taken=taken(5)), rules(Catchup.ROLLUP), jan(9), weekdays)
+    found = decide(
+        dag(2, since=jan(9), backfilled=backfilled(5)), rules(Catchup.ROLLUP), jan(9), weekdays
+    )
 
     spans = [(info.data_interval.start.day, info.data_interval.end.day) for info in found.runs]
     assert (spans, found.passed) == ([(3, 5), (7, 9)], [])
@@ -234,7 +236,7 @@ def test_a_rollup_takes_the_room_of_one_run() -> None:
 
 
 def test_an_interval_that_a_backfill_has_is_passed_over_and_takes_up_no_room() -> None:
-    found = decide(dag(most=2, taken=taken(1, 3)), rules(), jan(10))
+    found = decide(dag(most=2, backfilled=backfilled(1, 3)), rules(), jan(10))
 
     assert days_due(found) == [2, 4]
     assert found.following == day(5)
@@ -246,7 +248,7 @@ WEEKLY: Final = DataTimetable("0 0 * * SUN")
 
 def test_what_a_backfill_of_another_schedule_has_a_part_of_is_left_out_with_a_word() -> None:
     """The run about Saturday the 12th has the same date as that about the week from the 6th."""
-    last = ScheduleState(DataInterval(jan(1), jan(6)), jan(20), taken=taken(12))
+    last = ScheduleState(DataInterval(jan(1), jan(6)), jan(20), backfilled=backfilled(12))
 
     found = due(WEEKLY, last, rules(), jan(20), 100)
 
@@ -258,13 +260,13 @@ def test_a_date_that_a_backfill_has_for_another_interval_is_not_taken() -> None:
     """By a delay of a week, since removed, the run about the 3rd had the date of the 11th."""
     other = BackfilledInterval(day(10).run_after, day(3).data_interval, partitions=True)
 
-    assert days_due(decide(dag(9, since=jan(12), taken=[other]), rules(), jan(12))) == [10, 11]
+    assert days_due(decide(dag(9, since=jan(12), backfilled=[other]), rules(), jan(12))) == [10, 11]
 
 
 def test_times_are_not_kept_from_running_by_what_is_about_a_day() -> None:
     noon = CronTimetable("0 12 * * *", "UTC")
 
-    found = decide(dag(since=jan(3), taken=taken(1, 2)), rules(), jan(3), noon)
+    found = decide(dag(since=jan(3), backfilled=backfilled(1, 2)), rules(), jan(3), noon)
 
     assert (days_due(found), found.passed) == ([1, 2], [])
 
@@ -281,7 +283,7 @@ def test_what_is_rolled_up_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 def test_a_rollup_is_divided_by_what_cannot_run() -> None:
     half = BackfilledInterval(jan(5), DataInterval(jan(4, 6), jan(5)), partitions=True)
 
-    found = decide(dag(1, since=jan(8), taken=[half]), rules(Catchup.ROLLUP), jan(8))
+    found = decide(dag(1, since=jan(8), backfilled=[half]), rules(Catchup.ROLLUP), jan(8))
 
     spans = [(info.data_interval.start.day, info.data_interval.end.day) for info in found.runs]
     assert spans == [(2, 4), (5, 8)]
@@ -291,7 +293,7 @@ def test_a_rollup_is_divided_by_what_cannot_run() -> None:
 def test_records_of_what_is_left_out_do_not_reach_over_what_has_a_run() -> None:
     skipping = rules(overlap=Overlap.SKIP)
 
-    found = decide(dag(4, since=jan(1), unfinished=1, taken=taken(6)), skipping, jan(9))
+    found = decide(dag(4, since=jan(1), unfinished=1, backfilled=backfilled(6)), skipping, jan(9))
 
     assert left_out(found) == [(5, 5, "overlap"), (7, 8, "overlap")]
 

@@ -38,7 +38,7 @@ def dag(*tasks: TaskSpec) -> DagSpec:
     )
 
 
-def standing(number: int, state: str) -> TaskCounts:
+def task_counts(number: int, state: str) -> TaskCounts:
     """How a task of one instance stands, whose place in the DAG is its id."""
     undecided = (number,) if state == "none" else ()
     return TaskCounts({TaskState(state): 1}, undecided, placeholder=bool(undecided))
@@ -55,7 +55,7 @@ def settled(
         run_id=1,
         graph=DagGraph(dag(*tasks)),
         tasks={
-            each.task_id: standing(number, states.get(each.task_id, "none"))
+            each.task_id: task_counts(number, states.get(each.task_id, "none"))
             for number, each in enumerate(tasks)
         },
         skips=skips.split(),
@@ -261,7 +261,7 @@ def test_a_run_without_tasks_is_a_success() -> None:
 def test_an_upstream_task_that_the_run_does_not_have_counts_as_removed() -> None:
     graph = DagGraph(dag(task("gone"), task("b", "gone")))
 
-    assert settle(RunCounts(1, graph, {"b": standing(5, "none")})).moves == {
+    assert settle(RunCounts(1, graph, {"b": task_counts(5, "none")})).moves == {
         TaskState.SCHEDULED: [5]
     }
 
@@ -270,7 +270,11 @@ def test_an_upstream_task_that_the_run_does_not_have_counts_as_removed() -> None
 def test_what_the_version_does_not_have_is_removed_when_it_is_undecided(left: str) -> None:
     """What still runs of it keeps the run from ending, and is removed when it has ended."""
     graph = DagGraph(dag(task("a"), task("b", "old")))
-    tasks = {"a": standing(1, "success"), "old": standing(2, left), "b": standing(3, "success")}
+    tasks = {
+        "a": task_counts(1, "success"),
+        "old": task_counts(2, left),
+        "b": task_counts(3, "success"),
+    }
 
     found = settle(RunCounts(1, graph, tasks))
 
@@ -284,13 +288,13 @@ def test_a_task_that_was_removed_from_the_run_before_holds_nothing_up() -> None:
     graph = DagGraph(dag(replace(task("a"), depends_on_past=True)))
     past = {"a": {TaskState.REMOVED}}
 
-    found = settle(RunCounts(1, graph, {"a": standing(1, "none")}, past=past))
+    found = settle(RunCounts(1, graph, {"a": task_counts(1, "none")}, past=past))
 
     assert found.moves == {TaskState.SCHEDULED: [1]}
 
 
 def test_moves_are_named_by_the_ids_of_the_task_instances() -> None:
-    tasks = {each.task_id: standing(30 + n, "none") for n, each in enumerate(CHAIN)}
+    tasks = {each.task_id: task_counts(30 + n, "none") for n, each in enumerate(CHAIN)}
 
     assert settle(RunCounts(1, DagGraph(dag(*CHAIN)), tasks)).moves == {TaskState.SCHEDULED: [30]}
 

@@ -55,9 +55,9 @@ def settled(
     lengths: Lengths | None = None,
     most: int = 100,
     dag: DagGraph = FAN,
-    **standing: TaskCounts,
+    **task_counts: TaskCounts,
 ) -> Settlement:
-    run = RunCounts(1, dag, {**WAITING, **standing}, lengths=lengths or {})
+    run = RunCounts(1, dag, {**WAITING, **task_counts}, lengths=lengths or {})
     return settle(run, most)
 
 

@@ -41,7 +41,7 @@ def dags(draw: st.DrawFn) -> DagSpec:
 STATES = st.sampled_from(TaskState)
 
 
-def standing(number: int, state: TaskState) -> TaskCounts:
+def task_counts(number: int, state: TaskState) -> TaskCounts:
     """How a task of one instance stands, whose place in the DAG is its id."""
     return TaskCounts({state: 1}, [number] if state is NONE else [], state is NONE)
 
@@ -51,7 +51,7 @@ def runs(draw: st.DrawFn) -> RunCounts:
     dag = draw(dags())
     names = [task.task_id for task in dag.tasks]
     tasks = {
-        name: standing(number, draw(st.just(NONE) | STATES)) for number, name in enumerate(names)
+        name: task_counts(number, draw(st.just(NONE) | STATES)) for number, name in enumerate(names)
     }
     skips = draw(st.lists(st.sampled_from(names), max_size=2)) if names else []
     some = st.sets(STATES, max_size=2)
@@ -66,7 +66,7 @@ def after(run: RunCounts, settlement: Settlement) -> RunCounts:
     tasks = dict(run.tasks)
     for number, name in enumerate(run.tasks):
         if number in moved:
-            tasks[name] = standing(number, moved[number])
+            tasks[name] = task_counts(number, moved[number])
     return replace(run, tasks=tasks)
 
 
@@ -112,7 +112,7 @@ def test_a_run_never_stands_still_however_its_tasks_end(dag: DagSpec, data: st.D
     ends = st.sampled_from([TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED])
     names = [task.task_id for task in dag.tasks]
     run = RunCounts(
-        1, DagGraph(dag), {name: standing(number, NONE) for number, name in enumerate(names)}
+        1, DagGraph(dag), {name: task_counts(number, NONE) for number, name in enumerate(names)}
     )
 
     for _ in range(len(names) + 1):
@@ -122,7 +122,7 @@ def test_a_run_never_stands_still_however_its_tasks_end(dag: DagSpec, data: st.D
         started = settlement.moves.get(TaskState.SCHEDULED, [])
         assert started
         run = after(run, settlement)
-        ended = {names[number]: standing(number, data.draw(ends)) for number in started}
+        ended = {names[number]: task_counts(number, data.draw(ends)) for number in started}
         run = replace(run, tasks={**run.tasks, **ended})
 
     assert settlement.run_state in (RunState.SUCCESS, RunState.FAILED)

@@ -7,7 +7,7 @@ import pytest
 
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
-from headway.domain.dag.validation import check_sound
+from headway.domain.dag.validation import check_valid
 from headway.domain.errors import DagError
 
 
@@ -33,12 +33,12 @@ def dag(*tasks: TaskSpec) -> DagSpec:
     )
 
 
-def test_what_an_author_may_write_is_sound() -> None:
-    check_sound(dag())
-    check_sound(dag(task("a"), task("b", "a"), task("c", "a", "b")))
-    check_sound(dag(task("a"), mapped(over(task_id="a"), over("y", 0), over("z", 100_000))))
-    check_sound(replace(dag(), max_active_tasks_per_dagrun=1, dagrun_timeout=0.5))
-    check_sound(replace(dag(), dynamic=True, reparse_on_run=True, min_file_process_interval=1.0))
+def test_what_an_author_may_write_is_valid() -> None:
+    check_valid(dag())
+    check_valid(dag(task("a"), task("b", "a"), task("c", "a", "b")))
+    check_valid(dag(task("a"), mapped(over(task_id="a"), over("y", 0), over("z", 100_000))))
+    check_valid(replace(dag(), max_active_tasks_per_dagrun=1, dagrun_timeout=0.5))
+    check_valid(replace(dag(), dynamic=True, reparse_on_run=True, min_file_process_interval=1.0))
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_what_an_author_may_write_is_sound() -> None:
 )
 def test_what_makes_no_sense_is_refused(spec: DagSpec, message: str) -> None:
     with pytest.raises(DagError, match=message):
-        check_sound(spec)
+        check_valid(spec)

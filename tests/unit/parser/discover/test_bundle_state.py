@@ -288,7 +288,7 @@ def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
         if reasons(state, tmp_path, stored):
             parsed += 1
             here = {it: state.contents.hash(tmp_path / it) for it in ("a.py", name)}
-            state.conclude("a.py", {"a.py": here["a.py"], name: "lies"}, here)
+            state.note_parse("a.py", {"a.py": here["a.py"], name: "lies"}, here)
     assert parsed == MOST_REPEATS
 
     (tmp_path / "a.py").write_text("edited")

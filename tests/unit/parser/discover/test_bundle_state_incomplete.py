@@ -80,7 +80,7 @@ def test_a_file_that_fails_or_is_parsed_already_is_left_alone(
 def test_what_is_still_incomplete_is_tried_again_after_a_while(
     state: BundleState, root: Path, clock: FakeClock
 ) -> None:
-    state.conclude("a.py", {}, {})
+    state.note_parse("a.py", {}, {})
     assert reasons(state, root) == {}
     clock.advance(COMPLETED_AFTER)
     assert reasons(state, root) == {"a.py": ParseReason.INCOMPLETE}

@@ -10,8 +10,7 @@ from headway.db.changes.run_changes import LockedRun
 from headway.domain.states import RunState
 from headway.metrics.scheduler import RUNS_ENDED
 from headway.testing.metrics.metrics import value
-from headway_scheduler.passes import create_runs as the_pass
-from headway_scheduler.passes import replacing
+from headway_scheduler.passes import create_runs, replacing
 
 LOCKED = [
     LockedRun(
@@ -37,9 +36,9 @@ def replica(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
         monkeypatch.setattr(replacing, name, MagicMock())
     decided = MagicMock(plan=MagicMock(cancels=True))
     decided.dag.dag_id = "replaced"
-    monkeypatch.setattr(the_pass, "_decided", lambda *_: [decided])
+    monkeypatch.setattr(create_runs, "_decided", lambda *_: [decided])
     for name in ("_carry_out", "dags", "processes"):
-        monkeypatch.setattr(the_pass, name, MagicMock())
+        monkeypatch.setattr(create_runs, name, MagicMock())
 
     def each(_engine: object, _me: object, _now: object, do: Callable[..., Any]) -> list[Any]:
         return [do(MagicMock(), [])]
@@ -53,7 +52,7 @@ def replica(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
 def test_a_run_that_ends_before_it_has_begun_is_counted_and_traced(replica: MagicMock) -> None:
     before, told = counted(), MagicMock()
 
-    the_pass.create_runs(replica, MagicMock(), cancelled=told)
+    create_runs.create_runs(replica, MagicMock(), cancelled=told)
 
     assert told.mock_calls == [call(3)]
     assert counted() == before + 2
@@ -64,7 +63,7 @@ def test_it_is_not_counted_where_the_database_has_not_taken_it(replica: MagicMoc
     before = counted()
 
     with pytest.raises(InterruptedError):
-        the_pass.create_runs(replica, MagicMock(), MagicMock(side_effect=InterruptedError))
+        create_runs.create_runs(replica, MagicMock(), MagicMock(side_effect=InterruptedError))
 
     assert counted() == before
     replica.tracing.runs_ended.assert_not_called()

@@ -88,8 +88,8 @@ class Desk:
     def claim(self, free_slots: int) -> list[CallbackWork]:
         self.asked.append(free_slots)
         self.takes()
-        taken, self.waiting = self.waiting[:free_slots], self.waiting[free_slots:]
-        return taken
+        claimed, self.waiting = self.waiting[:free_slots], self.waiting[free_slots:]
+        return claimed
 
     def renew(self, keys: list[CallbackKey]) -> Renewal[CallbackKey]:
         self.renewals += 1

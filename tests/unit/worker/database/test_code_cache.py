@@ -148,7 +148,7 @@ def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:
         WorkerSupply(tmp_path, worker.ask).content(HASH)
 
 
-def test_a_clerk_holds_so_many_dags_at_most(
+def test_a_code_cache_holds_so_many_dags_at_most(
     database: WorkerDatabase, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -46,7 +46,7 @@ class FiguresWriter:
     _news: dict[AttemptKey, SparkNews] = field(default_factory=dict)
     _sent: dict[AttemptKey, SparkNews] = field(default_factory=dict)
     _ended: dict[AttemptKey, _EndedSession] = field(default_factory=dict)
-    _ledgers: dict[Path, EventLog] = field(default_factory=dict)
+    _event_logs: dict[Path, EventLog] = field(default_factory=dict)
 
     @property
     def pending(self) -> bool:
@@ -103,14 +103,14 @@ class FiguresWriter:
                 count(its.figures)
         self.spark.end_python(list(figures))
         for key in figures:
-            self._ledgers[ended[key].scratch].tally.forget(ended[key].session_id)
+            self._event_logs[ended[key].scratch].tally.forget(ended[key].session_id)
         return list(figures)
 
     def _figures(self, ended: Mapping[AttemptKey, _EndedSession]) -> dict[AttemptKey, SparkFigures]:
         """Read the logs as far as they go; return the figures of whom is over for certain."""
         present = {*self.spark.logs(), *(it.scratch for it in ended.values())}
-        self._ledgers = {path: self._ledgers.get(path) or EventLog(path) for path in present}
-        tallies = {path: events.read() for path, events in self._ledgers.items()}
+        self._event_logs = {path: self._event_logs.get(path) or EventLog(path) for path in present}
+        tallies = {path: events.read() for path, events in self._event_logs.items()}
         found = {}
         for key, it in ended.items():
             waited, tally = self.clock.monotonic() - it.since, tallies[it.scratch]

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Final
 
 from headway.db.execution.attempts import Claimed
-from headway.db.execution.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import PriorAttempt
 from headway.domain.errors import HeadwayError
 from headway.domain.spark_work import CLUSTER
 from headway.domain.states import Outcome
@@ -38,22 +38,22 @@ class PriorAppRemedy(StrEnum):
     """Its server is no worker's own, and must be told."""
 
 
-def remedy(earlier: EarlierAttempt) -> PriorAppRemedy:
+def remedy(attempt: PriorAttempt) -> PriorAppRemedy:
     """Return what is to be done.
 
     A worker reports an attempt only when nothing of it is left on the worker's own server.  One
     that lost it, and lives, has ended it before the lease ended; if the worker is stopped or dead,
     the server's nanny has killed the server by then.
     """
-    if earlier.handle.get("kind") != "connect":
+    if attempt.handle.get("kind") != "connect":
         return PriorAppRemedy.NOTHING
-    if "process" not in earlier.handle:
+    if "process" not in attempt.handle:
         return PriorAppRemedy.RELEASE
-    was_lost = earlier.outcome == Outcome.LOST
-    return PriorAppRemedy.KILL if was_lost and earlier.worker_is_dead else PriorAppRemedy.NOTHING
+    was_lost = attempt.outcome == Outcome.LOST
+    return PriorAppRemedy.KILL if was_lost and attempt.worker_is_dead else PriorAppRemedy.NOTHING
 
 
-def prior_of(earlier: Sequence[EarlierAttempt]) -> PriorApp | None:
+def prior_of(attempts: Sequence[PriorAttempt]) -> PriorApp | None:
     """Return the last of these attempts, the oldest of which is first, that was in cluster mode.
 
     None if one since, or that one itself, has succeeded, or has seen to the end of what it had:
@@ -61,7 +61,7 @@ def prior_of(earlier: Sequence[EarlierAttempt]) -> PriorApp | None:
     So has one since that has submitted in client mode, for that it did after asking.
     One that is called off counts as cancelled, even if it was lost before that was done.
     """
-    for each in reversed(earlier):
+    for each in reversed(attempts):
         if each.outcome == Outcome.SUCCESS:
             return None
         outcome = _outcome(each)
@@ -74,7 +74,7 @@ def prior_of(earlier: Sequence[EarlierAttempt]) -> PriorApp | None:
     return None
 
 
-def _outcome(each: EarlierAttempt) -> Outcome | None:
+def _outcome(each: PriorAttempt) -> Outcome | None:
     if each.is_called_off:
         return Outcome.CANCELLED
     if "stopped" in each.handle:
@@ -95,7 +95,7 @@ class PriorApps:
 
         Then the task has to wait, and this is to be called again.
         """
-        for each in self.database.earlier(claimed):
+        for each in self.database.prior_attempts(claimed):
             match remedy(each):
                 case PriorAppRemedy.KILL:
                     problem = self._kill(each)
@@ -107,7 +107,7 @@ class PriorApps:
                 return _told(each, problem)
         return None
 
-    def _kill(self, each: EarlierAttempt) -> str | None:
+    def _kill(self, each: PriorAttempt) -> str | None:
         """End a server of which the worker is dead; of one on another machine the lease tells."""
         process, never = each.handle["process"], Event()
         kill(process)
@@ -118,7 +118,7 @@ class PriorApps:
             self.clock.wait(never, _LOOK_SECONDS)
         return None
 
-    def _release(self, claimed: Claimed, each: EarlierAttempt) -> str | None:
+    def _release(self, claimed: Claimed, each: PriorAttempt) -> str | None:
         """Have its session ended; one of long ago has ended by itself, whatever comes of that."""
         problem = self._ask(claimed, each.handle)
         if problem is None:
@@ -149,7 +149,7 @@ class PriorApps:
         return None if exited and exited.succeeded else "the server does not answer"
 
 
-def _told(each: EarlierAttempt, problem: str) -> str:
+def _told(each: PriorAttempt, problem: str) -> str:
     where, session = each.handle.get("url", "a worker's own"), each.handle.get("session_id")
     return (
         f"Attempt {each.attempt} of this task may still run in Spark ({where}, session {session}): "

@@ -32,10 +32,10 @@ def next_runs(
     with transaction() as conn:
         spec = current_dag(conn, dag_id).spec
         at = now(conn)
-        standing = dags.schedule_state(conn, dag_id, at)
+        schedule_state = dags.schedule_state(conn, dag_id, at)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
-    runs = expected(timetable, standing, ScheduleRules.of(spec), at, limit)
-    found = list(coming(islice(runs, limit), zone, standing.last))
+    runs = expected(timetable, schedule_state, ScheduleRules.of(spec), at, limit)
+    found = list(coming(islice(runs, limit), zone, schedule_state.last))
     show_coming(found, spec.timezone, output)
     if len(found) < limit and timetable.remarks:
         typer.echo(" ".join(timetable.remarks), err=True)

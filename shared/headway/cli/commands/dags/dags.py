@@ -142,7 +142,7 @@ def trigger(
     where HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true.
     """
     from headway.actions.lookup import current_dag
-    from headway.actions.runs import trigger as runs
+    from headway.actions.runs import trigger as action
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
     from headway.cli.input.values import parse_conf, parse_date, parse_interval
@@ -157,8 +157,8 @@ def trigger(
         zone = current_dag(conn, dag_id).spec.timezone
         date = None if logical_date is None else parse_date(logical_date, zone)
         about = None if interval is None else parse_interval(interval, zone)
-        request = runs.TriggerRequest(dag_id, given, run_id, date, in_future, about)
-        return runs.trigger(conn, request, now(conn), actor())
+        request = action.TriggerRequest(dag_id, given, run_id, date, in_future, about)
+        return action.trigger(conn, request, now(conn), actor())
 
     made = act(work)
     tell(f"Created the run {made} of {dag_id}.", {"dag_id": dag_id, "run_id": made}, output)

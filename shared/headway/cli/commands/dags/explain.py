@@ -58,7 +58,7 @@ def _tell(found: "Explanation") -> None:
     say(found.sentence)
     say(f"What changes that: {found.change}")
     if found.place is not None:
-        say(f"Queue position in {found.place.line}: {found.place.nth} of {found.place.of}")
+        say(f"Queue position in {found.place.queue}: {found.place.nth} of {found.place.of}")
     for fact in found.facts:
         say(f"- {fact}")
     if found.held_by:

@@ -78,7 +78,7 @@ def roles(output: Output = Format.TABLE) -> None:
     engine = engines.connect(database_url())
     migrations.check(engine)
     with engine.connect() as conn:
-        standings = logins.statuses(conn)
+        statuses = logins.statuses(conn)
     rows = [
         {
             "role": it.login,
@@ -86,7 +86,7 @@ def roles(output: Output = Format.TABLE) -> None:
             "password": {True: "set", False: "not set", None: "?"}[it.has_password],
             "used_for": logins.PURPOSES[it.login],
         }
-        for it in standings
+        for it in statuses
     ]
     show(rows, COLUMNS, output)
 
@@ -115,9 +115,9 @@ def _passwords() -> "dict[Login, str]":
     return {login: secret.get_secret_value() for login, secret in secrets.items() if secret}
 
 
-def _login(standing: "RoleStatus") -> str:
-    if not standing.present:
+def _login(status: "RoleStatus") -> str:
+    if not status.present:
         return "no: absent, migrate as one who may create roles"
-    if not standing.may_log_in:
-        return f"no: ALTER ROLE {standing.login} LOGIN"
-    return "yes, and it may do more than it should" if standing.powerful else "yes"
+    if not status.may_log_in:
+        return f"no: ALTER ROLE {status.login} LOGIN"
+    return "yes, and it may do more than it should" if status.powerful else "yes"

@@ -12,9 +12,9 @@ def power(number: int, exponent: int) -> int:
     return int(number**exponent)
 
 
-def beat_for_ever(pulse: str) -> str:
+def beat_for_ever(beats: str) -> str:
     """Let a file grow for as long as this runs."""
     while True:
-        with Path(pulse).open("a") as file:
+        with Path(beats).open("a") as file:
             file.write(".")
         time.sleep(0.05)

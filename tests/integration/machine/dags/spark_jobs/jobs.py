@@ -22,8 +22,8 @@ def cubes(spark: Any) -> list[int]:
 def beats_for_ever(spark: Any, params: dict[str, str]) -> None:
     from pyspark.sql.functions import udf
 
-    pulse = params["pulse"]
-    beat = udf(lambda _: arithmetic.beat_for_ever(pulse), "string")
+    beats = params["beats"]
+    beat = udf(lambda _: arithmetic.beat_for_ever(beats), "string")
     spark.range(1).select(beat("id")).collect()
 
 
@@ -52,7 +52,7 @@ def failing() -> None:
     )
 
 
-@dag(schedule=None, params={"pulse": ""})
+@dag(schedule=None, params={"beats": ""})
 def overdue() -> None:
     beats_for_ever()
     SparkSubmitOperator(

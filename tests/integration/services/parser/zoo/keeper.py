@@ -108,7 +108,7 @@ class Zoo:
     stack: Stack
     scratch: Path
     parser: int
-    _earlier: list[int] = field(default_factory=list)
+    _killed: list[int] = field(default_factory=list)
     _edits: int = 1
 
     def write(self, name: str, source: str) -> Path:
@@ -207,8 +207,8 @@ class Zoo:
 
     def check_unharmed(self) -> None:
         """Check that the parser is the one that was started, and that children left nothing."""
-        assert self.parsers() == [*self._earlier, self.parser]
-        until(lambda: not self._leftovers(), "no process of a child left", 10)
+        assert self.parsers() == [*self._killed, self.parser]
+        until(lambda: not self._left_processes(), "no process of a child left", 10)
         until(lambda: not list(self.scratch.glob("*/*/*")), "nothing in a scratch folder", 10)
 
     def parsers(self) -> list[int]:
@@ -221,7 +221,7 @@ class Zoo:
         before = self.parsers()
         os.kill(self.parser, signal.SIGKILL)
         self.stack.until(lambda _: self.parsers() != before, "another parser")
-        *self._earlier, self.parser = self.parsers()
+        *self._killed, self.parser = self.parsers()
         self.edit_canary()
 
     def peak_memory(self) -> int:
@@ -260,7 +260,7 @@ class Zoo:
         row = files.board(conn, ["dags"]).get(FileKey("dags", path))
         return row is not None and row.claimed
 
-    def _leftovers(self) -> dict[int, str]:
+    def _left_processes(self) -> dict[int, str]:
         """Processes below the nannies, and those that faults have named, wherever they are."""
         known = {pid: (_status(pid, "PPid"), _name(pid)) for pid in _pids()}
         generation = {self.parser}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.db.execution.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import PriorAttempt
 from headway.domain.states import Outcome
 from headway_worker.spark.cluster.app_outcome import (
     AppOutcome,
@@ -114,8 +114,8 @@ def test_kubernetes_does_not_answer() -> None:
 
 def attempt(
     number: int, outcome: str | None, *, is_called_off: bool = False, **handle: str
-) -> EarlierAttempt:
-    return EarlierAttempt(
+) -> PriorAttempt:
+    return PriorAttempt(
         number,
         outcome,
         handle,

@@ -120,7 +120,7 @@ class Scene:
         return self
 
 
-def earlier(outcome: Outcome = Outcome.LOST, **more: str) -> PriorApp:
+def prior_app(outcome: Outcome = Outcome.LOST, **more: str) -> PriorApp:
     return PriorApp({**PRIOR, **more}, outcome)
 
 
@@ -188,7 +188,7 @@ def test_spark_submit_fails_after_the_application_has_arrived() -> None:
 
 
 def test_a_running_application_of_an_earlier_attempt_is_waited_for() -> None:
-    scene = Scene([AppOutcome.RUNNING, AppOutcome.RUNNING, AppOutcome.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.RUNNING, AppOutcome.RUNNING, AppOutcome.SUCCEEDED], prior_app()).run()
 
     assert scene.submission.submitted == []
     assert scene.handles == [PRIOR]
@@ -196,14 +196,14 @@ def test_a_running_application_of_an_earlier_attempt_is_waited_for() -> None:
 
 
 def test_a_success_of_an_earlier_attempts_application_is_taken() -> None:
-    scene = Scene([AppOutcome.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.SUCCEEDED], prior_app()).run()
 
     assert (scene.submission.submitted, scene.cluster.killed) == ([], [])
     assert scene.handles == [PRIOR]  # so that a success of this attempt settles it
 
 
 def test_a_failure_of_an_earlier_attempts_application_is_followed_by_another_one() -> None:
-    scene = Scene([AppOutcome.FAILED, AppOutcome.SUCCEEDED], earlier()).run()
+    scene = Scene([AppOutcome.FAILED, AppOutcome.SUCCEEDED], prior_app()).run()
 
     assert len(scene.submission.submitted) == 1
 
@@ -216,7 +216,7 @@ def test_an_application_that_never_arrived_is_submitted() -> None:
 
 
 def test_an_application_that_vanished_is_refused_and_only_once() -> None:
-    scene = Scene([AppOutcome.ABSENT], earlier())
+    scene = Scene([AppOutcome.ABSENT], prior_app())
 
     with pytest.raises(AirflowFailException, match="clear the task to submit it again"):
         scene.run()
@@ -228,7 +228,7 @@ def test_an_application_that_vanished_is_refused_and_only_once() -> None:
 
 
 def test_nothing_is_submitted_while_nobody_tells_what_became_of_the_last_one() -> None:
-    scene = Scene([AppOutcome.UNKNOWN], earlier())
+    scene = Scene([AppOutcome.UNKNOWN], prior_app())
 
     with pytest.raises(SparkError, match="so nothing is submitted now"):
         scene.run()
@@ -237,7 +237,7 @@ def test_nothing_is_submitted_while_nobody_tells_what_became_of_the_last_one() -
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.CANCELLED])
 def test_one_that_had_to_stop_is_killed_before_the_next_is_submitted(outcome: Outcome) -> None:
-    scene = Scene([AppOutcome.RUNNING], earlier(outcome))
+    scene = Scene([AppOutcome.RUNNING], prior_app(outcome))
 
     def succeed() -> None:
         scene.cluster.fates = [AppOutcome.SUCCEEDED]
@@ -281,7 +281,7 @@ def test_a_stop_while_spark_submit_runs_kills_what_may_have_arrived() -> None:
 
 
 def test_a_stop_while_asking_about_an_earlier_attempt_ends_that_ones_application() -> None:
-    scene = Scene([interrupted], earlier())
+    scene = Scene([interrupted], prior_app())
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
@@ -316,7 +316,7 @@ def test_a_stop_that_comes_with_the_answer_ends_the_earlier_attempts_application
 
     def answer() -> PriorApp:
         signal.raise_signal(signal.SIGTERM)
-        return earlier()
+        return prior_app()
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run(answer)
@@ -351,7 +351,7 @@ def test_one_that_is_called_off_ends_what_an_earlier_one_has_left_and_nothing_el
     assert (scene.submission.submitted, scene.handles) == ([], [ENDED])
 
 
-@pytest.mark.parametrize("prior", [None, earlier(refused="yes")])
+@pytest.mark.parametrize("prior", [None, prior_app(refused="yes")])
 def test_one_that_is_called_off_has_nothing_to_do(prior: PriorApp | None) -> None:
     scene = Scene([AppOutcome.RUNNING], prior, called_off=True)
 
@@ -361,7 +361,7 @@ def test_one_that_is_called_off_has_nothing_to_do(prior: PriorApp | None) -> Non
 
 
 def test_one_that_is_called_off_does_not_say_that_it_ended_while_nobody_can_tell() -> None:
-    scene = Scene([AppOutcome.UNKNOWN], earlier(), called_off=True)
+    scene = Scene([AppOutcome.UNKNOWN], prior_app(), called_off=True)
 
     with pytest.raises(SparkError, match="The cluster does not tell"):
         scene.run()
@@ -382,12 +382,12 @@ def test_a_stop_that_comes_with_the_answer_that_there_is_none_submits_nothing() 
 def test_nothing_is_submitted_in_client_mode_beside_an_earlier_attempts_application(
     fates: list[Answer],
 ) -> None:
-    scene = Scene(fates, earlier(), application=NEAR).run()
+    scene = Scene(fates, prior_app(), application=NEAR).run()
 
     assert (scene.submission.submitted, scene.handles) == ([], [PRIOR])
 
 
-@pytest.mark.parametrize("prior", [None, earlier(), earlier(refused="yes")])
+@pytest.mark.parametrize("prior", [None, prior_app(), prior_app(refused="yes")])
 def test_client_mode_submits_when_nothing_of_an_earlier_attempt_runs(
     prior: PriorApp | None,
 ) -> None:
@@ -398,7 +398,7 @@ def test_client_mode_submits_when_nothing_of_an_earlier_attempt_runs(
 
 
 def test_client_mode_has_an_earlier_attempts_application_killed_that_had_to_stop() -> None:
-    scene = Scene([AppOutcome.RUNNING], earlier(Outcome.CANCELLED), application=NEAR).run()
+    scene = Scene([AppOutcome.RUNNING], prior_app(Outcome.CANCELLED), application=NEAR).run()
 
     assert scene.cluster.killed == [PRIOR]
     assert len(scene.submission.submitted) == 1

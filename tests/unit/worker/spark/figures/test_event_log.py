@@ -144,7 +144,7 @@ def test_a_session_that_is_over_is_forgotten() -> None:
     assert found.figures(ONE) == SparkFigures()
 
 
-def test_a_ledger_goes_on_where_it_was_and_removes_what_is_read(tmp_path: Path) -> None:
+def test_an_event_log_goes_on_where_it_was_and_removes_what_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "events" / "eventlog_v2_local-1"
     folder.mkdir(parents=True)
     (folder / "appstatus_local-1.inprogress").touch()
@@ -165,7 +165,7 @@ def test_a_ledger_goes_on_where_it_was_and_removes_what_is_read(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError, PermissionError])
-def test_a_ledger_reads_later_what_it_cannot_read_now(
+def test_an_event_log_reads_later_what_it_cannot_read_now(
     tmp_path: Path, error: type[OSError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a server is cleared away, or the worker has no file to spare."""

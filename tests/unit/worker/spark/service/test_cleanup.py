@@ -72,7 +72,7 @@ def spark() -> Spark:
 
 
 @dataclass
-class Tenure:
+class FakeLeaseKeeper:
     """What says which attempts were lost."""
 
     lost: set[AttemptKey] = field(default_factory=set)
@@ -82,8 +82,8 @@ class Tenure:
 
 
 @pytest.fixture
-def leases() -> Tenure:
-    return Tenure()
+def leases() -> FakeLeaseKeeper:
+    return FakeLeaseKeeper()
 
 
 @pytest.fixture
@@ -195,7 +195,11 @@ def test_a_session_opened_meanwhile_is_ended_as_well(cleanup: SessionCleanup, sp
 
 @pytest.mark.parametrize("lost_after", [0, 3, 18])
 def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_out(
-    cleanup: SessionCleanup, spark: Spark, leases: Tenure, clock: FakeClock, lost_after: float
+    cleanup: SessionCleanup,
+    spark: Spark,
+    leases: FakeLeaseKeeper,
+    clock: FakeClock,
+    lost_after: float,
 ) -> None:
     """However long the process that asks it to end the session is still waiting for that."""
     cleanup.begin(KEY, "s")
@@ -216,7 +220,7 @@ def test_the_server_of_an_attempt_that_was_lost_is_killed_before_its_lease_runs_
 
 
 def test_no_server_elsewhere_is_killed_for_an_attempt_that_was_lost(
-    cleanup: SessionCleanup, spark: Spark, leases: Tenure, clock: FakeClock
+    cleanup: SessionCleanup, spark: Spark, leases: FakeLeaseKeeper, clock: FakeClock
 ) -> None:
     spark.own = False
     leases.lost.add(KEY)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.db.execution.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import PriorAttempt
 from headway_worker.spark.service.prior_apps import PriorAppRemedy, remedy
 
 OWN = {"kind": "connect", "process": "boot-1/7/99"}
@@ -24,7 +24,7 @@ REMOTE = {"kind": "connect", "url": "sc://far:15002"}
 def test_the_remedy(
     handle: dict[str, str], outcome: str, worker_is_dead: bool, expected: PriorAppRemedy
 ) -> None:
-    earlier = EarlierAttempt(
+    attempt = PriorAttempt(
         1,
         outcome,
         handle,
@@ -33,4 +33,4 @@ def test_the_remedy(
         worker_is_dead=worker_is_dead,
     )
 
-    assert remedy(earlier) is expected
+    assert remedy(attempt) is expected

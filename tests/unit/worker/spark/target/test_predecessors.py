@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark.sql.connect.session")
 
-from headway.db.execution.spark_work import EarlierAttempt
+from headway.db.execution.spark_work import PriorAttempt
 from headway.runtime.forker import Exit
 from headway.runtime.processes.frames import Frame
 from headway.testing.time.clock import FakeClock
@@ -22,7 +22,7 @@ from headway_worker.spark.target.target import SparkTarget
 
 ASKED: Frame = {"ask": "spark", "conn_id": "far", "session": True}
 THERE = {"kind": "connect", "url": "sc://far:15002", "user": "headway", "session_id": "s-1"}
-FAR = EarlierAttempt(
+FAR = PriorAttempt(
     1,
     "lost",
     {**THERE, "conn_id": "far"},
@@ -69,19 +69,19 @@ class Spark:
 
 
 @dataclass
-class Clerk:
+class FakeWorkerDatabase:
     """Finds what an earlier attempt has left, which is long ago when the test says so."""
 
-    found: list[EarlierAttempt]
+    found: list[PriorAttempt]
     settings: Any = field(default_factory=lambda: SimpleNamespace(spark_detached_timeout=300.0))
 
-    def earlier(self, _claimed: object) -> list[EarlierAttempt]:
+    def prior_attempts(self, _claimed: object) -> list[PriorAttempt]:
         return self.found
 
 
 @dataclass
 class Scene:
-    database: Clerk = field(default_factory=lambda: Clerk([FAR]))
+    database: FakeWorkerDatabase = field(default_factory=lambda: FakeWorkerDatabase([FAR]))
     spark: Spark = field(default_factory=Spark)
     clock: FakeClock = field(default_factory=FakeClock)
     said: list[str] = field(default_factory=list)
@@ -148,7 +148,7 @@ def test_it_waits_for_a_dead_workers_server_to_die(monkeypatch: pytest.MonkeyPat
     lives = True
     monkeypatch.setattr(module, "kill", lambda _process: None)
     monkeypatch.setattr(module, "may_live", lambda _process: lives)
-    scene = Scene(Clerk([NEAR]))
+    scene = Scene(FakeWorkerDatabase([NEAR]))
 
     assert "process boot/7/99, does not die" in scene.answer()["wait"]
     lives = False

@@ -50,7 +50,7 @@ def test_another_shape_of_the_same_code_is_read_twice(engine: Engine, me: Identi
     take_over(engine, me, parse("a.py", spec("one")))
     [stored] = take_over(engine, me, parse("a.py", spec("two")))
 
-    assert stored.doubtful
+    assert stored.unstable
     assert versions(engine) == [("etl", 1)]
 
     assert check(engine, me, spec("two"), spec("two")) == Published(changed=True)
@@ -106,9 +106,9 @@ def test_a_file_is_checked_once_even_if_its_dags_are_others_each_time(
     claim(engine, me, "a.py")
     first = parse("a.py", shaped("one", "y"))
     again = replace(parse("a.py", shaped("two", "y")), first=first.result)
-    taken = store_of(engine, me).files([again])[again.file]
+    published = store_of(engine, me).files([again])[again.file]
 
-    assert not taken.doubtful
+    assert not published.unstable
     [warning] = warnings(engine)
     assert "DAG two differs each time that its file is read: it was not there, then" in warning
 
@@ -161,7 +161,7 @@ def test_code_that_comes_back_is_read_twice_if_it_has_another_shape(
     take_over(engine, me, parse("a.py", spec("one"), code=b"1"))
     take_over(engine, me, parse("a.py", spec("two"), code=b"2"))
     [stored] = take_over(engine, me, parse("a.py", spec("three"), code=b"1"))
-    assert stored.doubtful
+    assert stored.unstable
 
     check(engine, me, spec("three"), spec("four"), code=b"1")
     assert versions(engine) == [("etl", 1), ("etl", 2)]
@@ -185,8 +185,8 @@ def test_code_that_comes_back_and_drifts_has_its_newest_version_in_force(
     assert in_force(engine) == 4, "what is of this very code stays"
     take_over(engine, me, parse("a.py", spec("one"), code=b"2"))
 
-    taken = check(engine, me, spec("other"), spec("other"), code=b"1")
-    assert taken.changed
+    published = check(engine, me, spec("other"), spec("other"), code=b"1")
+    assert published.changed
     assert in_force(engine) == len(versions(engine)) - 1 == MOST_PER_HOUR
     [warning] = warnings(engine)
     assert f"has changed {MOST_PER_HOUR} times within an hour" in warning

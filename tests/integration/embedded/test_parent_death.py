@@ -67,7 +67,7 @@ def test_it_gets_the_signal_that_was_asked_for() -> None:
 
 
 @linux
-def test_a_service_can_tether_itself() -> None:
+def test_a_service_can_die_with_its_parent() -> None:
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SERVICE!r}])"
     launcher = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True
