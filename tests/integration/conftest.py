@@ -1,7 +1,8 @@
-"""What integration tests share: a scheduler replica, and no Spark session of another module."""
+"""What integration tests share: a replica, marks, and no Spark session of another module."""
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import local
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ from sqlalchemy import Engine
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
+from headway.testing.data.marks import Marks
 from headway_scheduler.replica.replica import Replica
 
 NewReplica: TypeAlias = Callable[..., Replica]
@@ -27,6 +29,14 @@ def no_spark_session_of_another_module() -> None:
     if module is not None:
         module.SparkSession._default_session = None
         module.SparkSession._active_session = local()
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Marks:
+    """What executions of a task record of when they ran."""
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return Marks(folder)
 
 
 @pytest.fixture

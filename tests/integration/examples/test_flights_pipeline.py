@@ -1,11 +1,9 @@
 """The tasks of the flights example on a Spark session of one thread, against plain Python."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,7 +15,6 @@ import verify
 
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
-from headway.embedded.java import find_java_home
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.harness.execution import Result, execute
 from headway.sdk.harness.loading import load_dag_file
@@ -32,27 +29,6 @@ NEW_YEAR = "2013-01-01"
 LONG_DAY = "2013-11-03"  # the clock goes back: 25 hours, and 01:00 twice in the weather
 TABLES = ("landed", "flights", "flight_weather", "flight_plane", "enriched")
 AGGREGATES = ("by_carrier", "by_airport")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    java_home = find_java_home(None, os.environ, tmp_path_factory.mktemp("java"))
-    options = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.session.timeZone": "Asia/Kolkata",  # must not matter
-        "spark.sql.shuffle.partitions": "1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("JAVA_HOME", str(java_home))
-        session = SparkSession.builder.master("local[1]").config(map=options).getOrCreate()
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -39,13 +39,6 @@ def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
         yield cluster
 
 
-@pytest.fixture
-def marks(tmp_path: Path) -> Marks:
-    folder = tmp_path / "marks"
-    folder.mkdir()
-    return Marks(folder)
-
-
 def check_that_jobs_do_not_overlap(cluster: ServiceCluster, marks: Marks, dag_id: str) -> None:
     """Stop the worker of a job until the next attempt has one; no process of the first is left."""
     worker = cluster.start("worker")

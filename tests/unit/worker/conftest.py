@@ -1,4 +1,4 @@
-"""Threads that do nothing by themselves, and a clerk whose database is never asked."""
+"""Threads that do nothing by themselves, and a worker database that is never asked."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future

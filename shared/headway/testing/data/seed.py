@@ -21,7 +21,7 @@ from headway.db.scheduling import queued_runs, runs, tasks
 from headway.db.users import pools
 from headway.decide.changes.intervene import Intervention
 from headway.domain.dag.retry import Next
-from headway.domain.dag.spec import DEFAULT_QUEUE, DagSpec, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import DEFAULT_QUEUE, DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, Role, RunType, TaskState
 from headway.serialization import codec
@@ -169,6 +169,18 @@ def running(engine: Engine, spec: DagSpec, day: int = 0) -> list[AttemptKey]:
     """Start a run whose tasks are all claimed by a new worker; return the attempts."""
     queued(engine, spec, day)
     return [claimed.key for claimed in claim(engine, register(engine, "worker"))]
+
+
+def run_mapped(engine: Engine, me: Identity, instances: int) -> list[Claimed]:
+    """Start a run with one mapped task, m; return its instances' attempts, claimed by `me`."""
+    over = MapInput(argument="x", length=instances)
+    run_id = start_run(engine, dag(replace(task("m"), mapped_over=(over,))))
+    with engine.begin() as conn:
+        found = text("SELECT id FROM task_instance WHERE dag_run_id = :run")
+        placeholder = conn.execute(found, {"run": run_id}).scalar_one()
+        tasks.expand(conn, {placeholder: instances}, START, AGING)
+        tasks.queue(conn, list(conn.scalars(found, {"run": run_id})), START, SCHEDULER)
+    return sorted(claim(engine, me), key=lambda claimed: claimed.map_index)
 
 
 def report(

@@ -1,8 +1,6 @@
 """Migrations: what they make, and what is said of a database that lacks them."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from secrets import token_hex
 from shutil import copytree
 
 import pytest
@@ -19,7 +17,6 @@ from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.old_schemas import put
-from headway.testing.database.postgres import ThrowawayPostgres
 
 NEXT_REVISION = '''
 """What the next release adds."""
@@ -68,22 +65,6 @@ BEFORE_LEAVING = text("""
     OVERRIDING SYSTEM VALUE
     SELECT number, 'etl', number, 'f' || number, '', 'm' FROM generate_series(1, 3) AS number
 """)
-
-
-@pytest.fixture
-def empty_url(postgres: ThrowawayPostgres) -> Iterator[str]:
-    """The address of a database without any table."""
-    name = f"headway_empty_{token_hex(4)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
-
-
-@pytest.fixture
-def empty(empty_url: str) -> Iterator[Engine]:
-    """Connections to a database without any table."""
-    engine = engines.connect(empty_url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions.installation import secrets as actions
@@ -16,17 +16,15 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.processes import Identity
 from headway.db.execution import secret_requests
 from headway.db.execution.secret_requests import Delivered
-from headway.db.users import secrets as tables
+from headway.db.users.secrets import EVERY_DAG
 from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
 from headway.domain.states import TaskState
-from headway.domain.variable import SecretKind, StoredVariable, from_text
-from headway.runtime.secrets.keyring import KeyRing, new_key
+from headway.domain.variable import SecretKind, from_text
 from headway.testing.data import seed
+from headway.testing.data.granted import KEYS, VALUE, ask, grant, store
 from headway.testing.database.logins import bare_connection, logged_in
 
-KEYS = KeyRing((new_key(),))
-VALUE = StoredVariable(key="v", value="canary-8f1e")
 NOTHING = Delivered(granted=False, present=False, sealed=None)
 UNGRANTED = Delivered(granted=False, present=True, sealed=None)
 REFUSED = "42501"
@@ -43,8 +41,7 @@ def worker(database_url: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def me(engine: Engine) -> Identity:
-    with engine.begin() as conn:
-        actions.store(conn, VALUE, KEYS, "user:ann")
+    store(engine)
     return seed.register(engine, "worker")
 
 
@@ -54,30 +51,6 @@ def key(engine: Engine, me: Identity) -> AttemptKey:
     seed.queued(engine, seed.dag())
     [claimed] = seed.claim(engine, me)
     return claimed.key
-
-
-def grant(
-    engine: Engine, *dags: str, name: str = "v", kind: SecretKind = SecretKind.VARIABLE
-) -> None:
-    with engine.begin() as conn:
-        actions.grant(conn, kind, name, dags, "user:ann")
-
-
-def ask(
-    worker: Engine,
-    me: Identity,
-    key: AttemptKey,
-    name: str = "v",
-    kind: SecretKind = SecretKind.VARIABLE,
-) -> Delivered | None:
-    with worker.begin() as conn:
-        prove(conn, me)
-        return secret_requests.ask(conn, key, kind, name)
-
-
-def prove(conn: Connection, me: Identity) -> None:
-    """Prove for one transaction which process it is of."""
-    identity.say(conn, me)
 
 
 def test_a_worker_registers_and_claims_by_its_own_login(
@@ -164,7 +137,7 @@ def test_what_a_worker_has_said_is_worth_nothing_in_another_connection(
     """Others with its login see the text of its statements."""
     grant(engine, "*")
     with worker.begin() as its, worker.begin() as other:
-        prove(its, me)
+        identity.say(its, me)
         seen = its.scalar(text("SELECT current_setting('headway.process')"))
         other.execute(text("SELECT set_config('headway.process', :seen, true)"), {"seen": seen})
         assert secret_requests.ask(its, key, SecretKind.VARIABLE, "v") is not None
@@ -249,7 +222,7 @@ def test_the_function_looks_nowhere_but_in_its_own_schema(
         conn.exec_driver_sql("CREATE TEMP TABLE task_attempt (LIKE public.task_attempt)")
         conn.exec_driver_sql("INSERT INTO pg_temp.secret_grant VALUES ('variable', 'v', '*')")
         conn.exec_driver_sql("SET LOCAL search_path = pg_temp, public")
-        prove(conn, me)
+        identity.say(conn, me)
         assert secret_requests.ask(conn, key, SecretKind.VARIABLE, "v") == UNGRANTED
 
 
@@ -267,4 +240,4 @@ def test_the_function_is_put_in_place_once(engine: Engine) -> None:
 
 def test_every_dag_is_no_dag_s_id() -> None:
     with pytest.raises(DagError):
-        check_key("DAG", tables.EVERY_DAG)
+        check_key("DAG", EVERY_DAG)

@@ -1,9 +1,7 @@
 """Who can hold up a migration, or a scheduler that starts; and that the one who does is named."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from shutil import copytree
 from typing import Final
 
@@ -20,7 +18,6 @@ from headway.domain.errors import ConflictError, DatabaseError
 from headway.testing.data import seed
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.logins import bare_connection
-from headway.testing.database.postgres import ThrowawayPostgres
 
 REVISION: Final = '''
 """What the next release changes."""
@@ -84,14 +81,6 @@ def test_no_role_holds_up_a_migration_that_changes_nothing(database_url: str, lo
         lock(hostile, (*METADATA.tables, "alembic_version"))
 
         assert migrate.upgrade(database_url) == migrate.head()
-
-
-@pytest.fixture
-def empty_url(postgres: ThrowawayPostgres) -> Iterator[str]:
-    """The address of a database without any table."""
-    name = f"headway_holdups_{token_hex(4)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
 
 
 @pytest.mark.regression

@@ -1,7 +1,5 @@
 """Keys by which a version, and a backfill, is of the DAG that names it; and states of wakes."""
 
-from collections.abc import Iterator
-from secrets import token_hex
 from typing import Final
 
 import pytest
@@ -10,13 +8,11 @@ from sqlalchemy.exc import IntegrityError
 
 from headway.db.access import migrate
 from headway.db.access.logins import Login
-from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError
 from headway.domain.states import TERMINAL, TaskState
 from headway.testing.data import seed
 from headway.testing.database.logins import bare_connection
 from headway.testing.database.old_schemas import put
-from headway.testing.database.postgres import ThrowawayPostgres
 
 WAKE: Final = "INSERT INTO wake (dag_run_id, task_id, state) VALUES (1, 'work', '{state}')"
 
@@ -51,21 +47,6 @@ BROKEN: Final = (
     (WAKE.format(state="running"), "DAG runs with a wake for a state", "etl/run1 (id 1)."),
     (WAKE.format(state="lost").replace("1", "99"), "with a wake for", "a deleted run (id 99)."),
 )
-
-
-@pytest.fixture
-def empty_url(postgres: ThrowawayPostgres) -> Iterator[str]:
-    """The address of a database without any table."""
-    name = f"headway_keys_{token_hex(4)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
-
-
-@pytest.fixture
-def empty(empty_url: str) -> Iterator[Engine]:
-    engine = engines.connect(empty_url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 
 import pytest
 from sqlalchemy import text
@@ -17,7 +16,6 @@ from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
 from headway.runtime.daemon.bell import Bell
-from headway.testing.database.postgres import ThrowawayPostgres
 from headway.testing.database.relay import relay
 from headway.testing.time.clock import ExpiringClock, until
 
@@ -27,14 +25,6 @@ DROP = text("DROP ROLE IF EXISTS headway_late")
 MAKE = text("CREATE ROLE headway_late LOGIN PASSWORD 'late' IN ROLE headway_worker")
 
 Waiting = subprocess.Popen[str]
-
-
-@pytest.fixture
-def empty_url(postgres: ThrowawayPostgres) -> Iterator[str]:
-    """The address of a database without any table."""
-    name = f"headway_empty_{token_hex(4)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
 
 
 @contextmanager

@@ -8,22 +8,18 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.change import Author
-from headway.actions.installation import secrets
 from headway.actions.runs.delete import delete_run
 from headway.db.access.logins import Login
-from headway.db.core import identity
 from headway.db.core.processes import Identity
-from headway.db.execution import callback_claims, secret_requests
+from headway.db.execution import callback_claims
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
-from headway.db.execution.secret_requests import Delivered
 from headway.db.reads import views
 from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
-from headway.domain.variable import SecretKind, StoredVariable
-from headway.runtime.secrets.keyring import KeyRing, new_key
 from headway.testing.data import seed
 from headway.testing.data.callbacks import ALL, caring, report, rows, runs
+from headway.testing.data.granted import ask, grant, store
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica.replica import Replica
@@ -92,24 +88,17 @@ def test_a_callback_is_claimed_with_all_that_is_to_be_known(
 def test_only_its_worker_reads_what_its_dag_is_granted(
     engine: Engine, database_url: str, queued: int, worker: Identity, other: Identity
 ) -> None:
-    with engine.begin() as conn:
-        secrets.store(
-            conn, StoredVariable(key="v", value="canary"), KeyRing((new_key(),)), "user:ann"
-        )
-        secrets.grant(conn, SecretKind.VARIABLE, "v", ["etl"], "user:ann")
+    store(engine)
+    grant(engine, "etl")
     [claimed] = claim(engine, worker)
 
-    def ask(who: Identity, key: CallbackKey) -> Delivered | None:
-        with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
-            identity.say(conn, who)
-            return secret_requests.ask(conn, key, SecretKind.VARIABLE, "v")
-
-    answer = ask(worker, claimed.key)
-    assert answer is not None
-    assert answer.granted
-    assert ask(other, claimed.key) is None
-    assert ask(worker, replace(claimed.key, id=queued + 1)) is None
-    assert ask(worker, replace(claimed.key, token=uuid4())) is None
+    with logged_in(database_url, Login.WORKER) as login:
+        answer = ask(login, worker, claimed.key)
+        assert answer is not None
+        assert answer.granted
+        assert ask(login, other, claimed.key) is None
+        assert ask(login, worker, replace(claimed.key, id=queued + 1)) is None
+        assert ask(login, worker, replace(claimed.key, token=uuid4())) is None
     tell(engine, worker, claimed.key)
     assert ask(worker, claimed.key) is None
 

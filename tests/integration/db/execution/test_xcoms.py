@@ -13,7 +13,6 @@ from headway.db.execution import xcoms
 from headway.db.scheduling import run_snapshots, tasks
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.retry import Next
-from headway.domain.dag.spec import MapInput
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 
@@ -114,16 +113,8 @@ def mapped(engine: Engine) -> list[AttemptKey]:
 
 
 def run_mapped(engine: Engine, instances: int) -> list[AttemptKey]:
-    over = MapInput(argument="x", length=instances)
-    run_id = seed.start_run(engine, seed.dag(replace(seed.task("m"), mapped_over=(over,))))
-    with engine.begin() as conn:
-        found = text("SELECT id FROM task_instance WHERE dag_run_id = :run")
-        placeholder = conn.execute(found, {"run": run_id}).scalar_one()
-        tasks.expand(conn, {placeholder: instances}, seed.START, seed.AGING)
-        ids = list(conn.scalars(found, {"run": run_id}))
-        tasks.queue(conn, ids, seed.START, seed.SCHEDULER)
-    claimed = seed.claim(engine, seed.register(engine, "worker"))
-    return [each.key for each in sorted(claimed, key=lambda each: each.map_index)]
+    worker = seed.register(engine, "worker")
+    return [claimed.key for claimed in seed.run_mapped(engine, worker, instances)]
 
 
 def only_run(engine: Engine) -> int:

@@ -9,17 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, text
 
-from headway.actions.installation import secrets
 from headway.db.access.logins import Login
-from headway.db.core import identity, run_deadlines
+from headway.db.core import run_deadlines
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.engine import reader
 from headway.db.core.processes import Identity
-from headway.db.execution import attempts, callback_claims, notification_claims, secret_requests
+from headway.db.execution import attempts, callback_claims, notification_claims
 from headway.db.execution.attempts import Report
 from headway.db.execution.callback_claims import CallbackReport
 from headway.db.execution.notification_claims import ClaimedNotification, NotificationKey
-from headway.db.execution.secret_requests import Delivered
 from headway.db.reads import notification_views
 from headway.db.scheduling import notifications, tasks
 from headway.domain.dag.callbacks import CallbackEvent
@@ -28,11 +26,10 @@ from headway.domain.dag.notifiers import MOST_SENDS, MOST_TOLD, NotifierSpec, No
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import CallbackState, Outcome, TaskState
-from headway.domain.variable import SecretKind, StoredVariable
-from headway.runtime.secrets.keyring import KeyRing, new_key
 from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import callbacks, seed
+from headway.testing.data.granted import ask, grant, store
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.gather_notifications import gather_notifications
@@ -346,27 +343,21 @@ def test_workers_that_die_with_it_again_and_again_end_it(
 def test_it_reads_what_its_dag_is_granted_and_only_its_worker_does(
     engine: Engine, database_url: str, replica: Replica, granted: bool
 ) -> None:
-    keys = KeyRing((new_key(),))
-    with engine.begin() as conn:
-        secrets.store(conn, StoredVariable(key="v", value="canary"), keys, "user:ann")
-        if granted:
-            secrets.grant(conn, SecretKind.VARIABLE, "v", ["etl"], "user:ann")
+    store(engine)
+    if granted:
+        grant(engine, "etl")
     fail(engine, having(seed.dag(), OPS))
     gather_notifications(replica)
     me, other = seed.register(engine, "worker"), seed.register(engine, "worker")
     [claimed] = claim(engine, me)
 
-    def ask(who: Identity) -> Delivered | None:
-        with logged_in(database_url, Login.WORKER) as own, own.begin() as conn:
-            identity.say(conn, who)
-            return secret_requests.ask(conn, claimed.key, SecretKind.VARIABLE, "v")
-
-    answer = ask(me)
-    assert answer is not None
-    assert (answer.granted, answer.sealed is not None) == (granted, granted)
-    assert ask(other) is None
-    tell(engine, me, claimed.key)
-    assert ask(me) is None
+    with logged_in(database_url, Login.WORKER) as worker:
+        answer = ask(worker, me, claimed.key)
+        assert answer is not None
+        assert (answer.granted, answer.sealed is not None) == (granted, granted)
+        assert ask(worker, other, claimed.key) is None
+        tell(engine, me, claimed.key)
+        assert ask(worker, me, claimed.key) is None
 
 
 def test_the_oldest_wait_is_measured(engine: Engine, replica: Replica, worker: Identity) -> None:

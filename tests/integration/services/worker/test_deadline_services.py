@@ -41,13 +41,6 @@ def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
         yield cluster
 
 
-@pytest.fixture
-def marks(tmp_path: Path) -> Marks:
-    folder = tmp_path / "marks"
-    folder.mkdir()
-    return Marks(folder)
-
-
 def go_on(seconds: float) -> None:
     SystemClock().wait(Event(), seconds)
 

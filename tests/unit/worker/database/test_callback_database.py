@@ -11,7 +11,7 @@ from headway_worker.database.callback_database import CallbackDatabase
 
 
 class Archive:
-    """A clerk whose every look for a version ends with an error."""
+    """A database whose every look for a version ends with an error."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,13 +10,13 @@ from uuid import UUID
 import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
-from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.attempts import Report
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
-from headway.domain.interval import DataInterval
-from headway.domain.states import OnLost, Outcome, RunType, TaskState
+from headway.domain.states import OnLost, Outcome, TaskState
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.settings.worker import WorkerSettings
+from headway.testing.data import claims
 from headway_worker.attempts.questions import Questions
 from headway_worker.database.secret_resolver import SecretResolver
 from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
@@ -26,7 +25,6 @@ from headway_worker.supervision.lease_keeper import Renewal
 from headway_worker.worker import Worker, WorkerParts
 
 KEY = AttemptKey(7, 1, UUID(int=1))
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 
 
 class Idle:
@@ -60,24 +58,7 @@ class Idle:
 def work() -> AttemptWork:
     """Work that must wait for Spark."""
     task = TaskSpec(task_id="t", operator="pyspark", needs_spark=True, on_lost=OnLost.FAIL)
-    claimed = Claimed(
-        key=KEY,
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=0,
-        losses=0,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(NOON),
-        schedule_date=NOON,
-        run_after=NOON,
-        run_started_at=NOON,
-    )
+    claimed = claims.claimed(key=KEY)
     timetable = TimetableSpec(name="none")
     dag = DagSpec(
         dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=(task,)

@@ -24,7 +24,7 @@ PRIOR = PriorRun(
 
 @dataclass
 class Records:
-    """Stands in for the clerk: the database is away at first."""
+    """Stands in for the worker database, which is away at first."""
 
     prior: PriorRun | None
     away: int = 1

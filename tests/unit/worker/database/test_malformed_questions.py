@@ -1,20 +1,15 @@
 """A task may say anything on its channel; its worker answers, and lives."""
 
-from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from threading import Event
-from uuid import UUID
 
 import pytest
 
-from headway.db.core.attempt_keys import AttemptKey
-from headway.db.execution.attempts import Claimed
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
-from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
+from headway.testing.data import claims
 from headway.testing.time.clock import FakeClock
 from headway_worker.attempts.questions import Questions
 from headway_worker.database.secret_resolver import SecretResolver
@@ -22,27 +17,9 @@ from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
 from headway_worker.protocol.supply import Code
 from headway_worker.spark.service.spark_service import SparkService
 
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python")
 WORK = AttemptWork(
-    Claimed(
-        key=AttemptKey(1, 1, UUID(int=1)),
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=0,
-        losses=0,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(NOON),
-        schedule_date=NOON,
-        run_after=NOON,
-        run_started_at=NOON,
-    ),
+    claims.claimed(),
     DagSpec(
         dag_id="d",
         relative_path="d.py",

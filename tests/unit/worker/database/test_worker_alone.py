@@ -1,26 +1,23 @@
 """A worker without a database, a fork server or processes: what it makes of an attempt then."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
-from uuid import UUID
 
 import pytest
 
-from headway.db.core.attempt_keys import AttemptKey
-from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.attempts import Report
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
-from headway.domain.interval import DataInterval
-from headway.domain.states import Outcome, RunType
+from headway.domain.states import Outcome
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.forker import ForkerError
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
+from headway.testing.data import claims
 from headway.testing.time.clock import FakeClock
 from headway_worker.attempts.attempt import Attempt
 from headway_worker.attempts.launch import AttemptLauncher
@@ -36,7 +33,6 @@ from headway_worker.supervision.held import WorkState
 from headway_worker.supervision.scratch import ScratchFolders
 from headway_worker.worker import Worker, WorkerParts
 
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python")
 DAG = DagSpec(
     dag_id="d",
@@ -46,24 +42,7 @@ DAG = DagSpec(
     tasks=(TASK,),
 )
 WORK = AttemptWork(
-    Claimed(
-        key=AttemptKey(1, 1, UUID(int=1)),
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=0,
-        losses=0,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(NOON),
-        schedule_date=NOON,
-        run_after=NOON,
-        run_started_at=NOON,
-    ),
+    claims.claimed(),
     DAG,
     TASK,
     Code(Path("/code"), {}),

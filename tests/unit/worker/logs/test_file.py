@@ -1,14 +1,12 @@
 """What of a task's output is written to its log, and how."""
 
-import resource
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from headway.runtime.logs.lines import LONGEST_LINE, LogLine, LogSource, decode, record
+from headway.testing.processes.disk import largest_file
 from headway.testing.time.clock import FakeClock
 from headway_worker.logs.file import PATIENCE, WINDOW, LogFile, LogLimits
 from headway_worker.logs.overflow import Overflow
@@ -259,19 +257,6 @@ def test_a_whole_line_is_not_held_back_for_ever(tmp_path: Path) -> None:
     log.tick()
     assert messages(log) == ["a"]
     log.close()
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Have the kernel refuse to let any file grow beyond that, as a full disk does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def _line(message: str) -> str:

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -8,12 +8,12 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed
 from headway.domain.dag.retry import MOST_LOSSES, Next
 from headway.domain.dag.spec import TaskSpec
-from headway.domain.interval import DataInterval
-from headway.domain.states import OnLost, Outcome, RunType, TaskState
+from headway.domain.states import OnLost, Outcome, TaskState
 from headway.runtime.forker import Exit
 from headway.runtime.masking import Masker
 from headway.runtime.processes.frames import FrameReader, encode_frame
 from headway.sdk.harness.execution import Result
+from headway.testing.data import claims
 from headway_worker.protocol.result_codec import result_from_frame, result_to_frame
 from headway_worker.supervision.outcome import (
     LONGEST_ERROR,
@@ -23,30 +23,12 @@ from headway_worker.supervision.outcome import (
     report_of,
 )
 
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 TASK = TaskSpec(task_id="t", operator="python", retries=1, retry_delay=10.0, execution_timeout=1.5)
 SAID = Result(outcome=Outcome.SUCCESS)
 
 
 def claimed(failures: int = 0, losses: int = 0) -> Claimed:
-    return Claimed(
-        key=AttemptKey(7, 1, UUID(int=1)),
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=failures,
-        losses=losses,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(NOON),
-        schedule_date=NOON,
-        run_after=NOON,
-        run_started_at=NOON,
-    )
+    return claims.claimed(key=AttemptKey(7, 1, UUID(int=1)), failures=failures, losses=losses)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Spark:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[SparkNews]:
-    """What the clerk was given, in the order of the attempts."""
+    """What the database was given, in the order of the attempts."""
     found: list[SparkNews] = []
 
     def tell(_database: WorkerDatabase, said: Sequence[SparkNews]) -> None:

@@ -1,14 +1,11 @@
 """The log of a Connect server: no secret in it, no end to how much may be printed, and its end."""
 
 import os
-import resource
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from headway.testing.processes.disk import largest_file
 from headway_worker.spark.server.server_log import LARGEST_END, ServerLog, follow
 
 CANARY = "canary-8f1e"
@@ -21,19 +18,6 @@ def server_log(tmp_path: Path) -> ServerLog:
     made = ServerLog(tmp_path / "server.log", largest=1000)
     made.masker.prepare(CANARY)
     return made
-
-
-@contextmanager
-def room(size: int) -> Iterator[None]:
-    """Have the kernel refuse to let any file grow beyond that, as a full disk does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_a_secret_is_masked_however_it_is_cut(server_log: ServerLog) -> None:
@@ -113,7 +97,7 @@ def test_a_full_disk_is_said_to_be_once_it_is_not_and_the_end_is_known(
     server_log: ServerLog,
 ) -> None:
     server_log.take(b"before\n")
-    with room(7):
+    with largest_file(7):
         server_log.take(b"lost\n")
         assert server_log.end == b"before\nlost\n"
     server_log.take(b"after\n")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,11 +13,10 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution.attempts import Claimed
 from headway.domain.connection import Connection
 from headway.domain.errors import EmbeddedError, HeadwayError, SecretError
-from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
 from headway.runtime.forker import ForkerError
 from headway.runtime.masking import Masker
 from headway.runtime.settings.worker import WorkerSettings
+from headway.testing.data import claims
 from headway.testing.time.clock import FakeClock
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 from headway_worker.spark.service import spark_service as module
@@ -78,25 +76,7 @@ class Berths:
 
 @pytest.fixture
 def claimed(keys: list[AttemptKey]) -> Claimed:
-    noon = datetime(2013, 1, 1, 12, tzinfo=UTC)
-    return Claimed(
-        key=keys[0],
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=0,
-        losses=0,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(noon),
-        schedule_date=noon,
-        run_after=noon,
-        run_started_at=noon,
-    )
+    return claims.claimed(key=keys[0])
 
 
 @pytest.fixture
