@@ -173,14 +173,19 @@ def test_the_run_before_is_the_one_that_was_there_first(engine: Engine, replica:
     assert seed.task_states(engine, earlier) == {"work": "scheduled"}
 
 
-def test_in_a_backfill_new_runs_and_those_that_run_again_wait_in_the_order_of_time(
-    engine: Engine, replica: Replica
-) -> None:
-    """The later one was there first, and ran when there was none before it."""
+def run_second_day(engine: Engine, replica: Replica) -> int:
+    """Let the run of the second day end, which is there first and has none before it."""
     [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
     settle(replica)
     seed.finish(engine)
     settle(replica)
+    return later
+
+
+def test_in_a_backfill_new_runs_and_those_that_run_again_wait_in_the_order_of_time(
+    engine: Engine, replica: Replica
+) -> None:
+    later = run_second_day(engine, replica)
     earlier = backfilled(engine, 0, 1)
     start_runs(replica, LATER)
     while settle(replica):
@@ -197,10 +202,7 @@ def test_in_a_backfill_new_runs_and_those_that_run_again_wait_in_the_order_of_ti
 def test_a_run_waits_no_more_for_one_that_another_backfill_has_taken(
     engine: Engine, replica: Replica
 ) -> None:
-    [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
-    settle(replica)
-    seed.finish(engine)
-    settle(replica)
+    later = run_second_day(engine, replica)
     earlier = backfilled(engine, 0, 1)
     start_runs(replica, LATER)
     while settle(replica):
@@ -219,10 +221,7 @@ def test_a_run_waits_no_more_for_one_that_another_backfill_has_taken(
 def test_a_run_that_is_deleted_from_a_backfill_holds_up_nothing(
     engine: Engine, replica: Replica
 ) -> None:
-    [later] = start_days(engine, seed.store(engine, holding_back()), range(1, 2))
-    settle(replica)
-    seed.finish(engine)
-    settle(replica)
+    later = run_second_day(engine, replica)
     backfilled(engine, 0, 1)
     with engine.begin() as conn:
         queued_runs.start(conn, [later], LATER, seed.AGING)
