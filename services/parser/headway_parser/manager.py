@@ -76,7 +76,7 @@ class DagFileProcessorManager:
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
     asked: Event = field(default_factory=Event)
-    theirs: DatabaseClock = field(init=False)
+    database_clock: DatabaseClock = field(init=False)
     _backlog: ParseBacklog = field(init=False)
     _due: deque[Job] = field(default_factory=deque)
     _claimed: deque[Job] = field(default_factory=deque)
@@ -91,7 +91,7 @@ class DagFileProcessorManager:
 
     def __post_init__(self) -> None:
         self.scan.beat = self._beat
-        self.theirs = DatabaseClock(self.clock)
+        self.database_clock = DatabaseClock(self.clock)
         self._backlog = ParseBacklog(self.clock)
         self._backlog.show()
 
@@ -145,8 +145,8 @@ class DagFileProcessorManager:
         if self.clock.monotonic() >= self._next_beat:
             with self.engine.begin() as conn:
                 before = self.clock.now()
-                theirs = processes.beat(conn, self.me, self.theirs.skew)
-                self.theirs.compare(before, theirs)
+                theirs = processes.beat(conn, self.me, self.database_clock.skew)
+                self.database_clock.compare(before, theirs)
             self._next_beat = self.clock.monotonic() + self.settings.heartbeat_interval
 
     def look(self) -> None:

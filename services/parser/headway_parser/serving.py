@@ -39,7 +39,7 @@ def serve(
         registration.registered("parser", database, bell, http_port=given.http_port) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
-        process.show_skew(manager.theirs)
+        process.show_skew(manager.database_clock)
         show_disk(around.home)
         process.health.others.append(parsing.check)
         look_early(manager.look)  # which takes a while, as does the start of the fork server

@@ -53,7 +53,7 @@ class Asking:
 
     channel: socket
     _asking: Lock = field(default_factory=Lock, init=False)
-    _figures: Lock = field(default_factory=Lock, init=False)
+    _sending: Lock = field(default_factory=Lock, init=False)
 
     def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
@@ -106,7 +106,7 @@ class Asking:
         return answer
 
     def _tell(self, frame: Frame) -> None:
-        with self._figures:
+        with self._sending:
             send_frame(self.channel, frame)
 
 

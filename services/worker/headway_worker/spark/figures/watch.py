@@ -80,11 +80,11 @@ class DriverWatch:
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)
         hangs = self._thread is not None and self._thread.is_alive()
-        figures = None if hangs else self._figures()
+        figures = None if hangs else self._read_figures()
         if figures is not None:
             self.watcher.on_figures(figures)
 
-    def _figures(self) -> SparkFigures | None:
+    def _read_figures(self) -> SparkFigures | None:
         if self.events is not None:
             with suppress(*_UNREACHABLE):
                 tally = self.events.read()

@@ -91,7 +91,7 @@ class FiguresWriter:
     def _save(
         self, news: Mapping[AttemptKey, SparkNews], ended: Mapping[AttemptKey, _EndedSession]
     ) -> list[AttemptKey]:
-        figures = self._figures(ended)
+        figures = self._read_figures(ended)
         from_logs = {key: SparkNews(key=key, figures=it) for key, it in figures.items()}
         said = [
             _merged(news.get(key, SparkNews(key=key)), from_logs.get(key))
@@ -106,7 +106,9 @@ class FiguresWriter:
             self._event_logs[ended[key].scratch].tally.forget(ended[key].session_id)
         return list(figures)
 
-    def _figures(self, ended: Mapping[AttemptKey, _EndedSession]) -> dict[AttemptKey, SparkFigures]:
+    def _read_figures(
+        self, ended: Mapping[AttemptKey, _EndedSession]
+    ) -> dict[AttemptKey, SparkFigures]:
         """Read the logs as far as they go; return the figures of whom is over for certain."""
         present = {*self.spark.logs(), *(it.scratch for it in ended.values())}
         self._event_logs = {path: self._event_logs.get(path) or EventLog(path) for path in present}
