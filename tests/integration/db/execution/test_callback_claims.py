@@ -99,8 +99,8 @@ def test_only_its_worker_reads_what_its_dag_is_granted(
         assert ask(login, other, claimed.key) is None
         assert ask(login, worker, replace(claimed.key, id=queued + 1)) is None
         assert ask(login, worker, replace(claimed.key, token=uuid4())) is None
-    tell(engine, worker, claimed.key)
-    assert ask(worker, claimed.key) is None
+        tell(engine, worker, claimed.key)
+        assert ask(login, worker, claimed.key) is None
 
 
 def test_two_workers_claim_each_callback_once(

@@ -177,7 +177,7 @@ def test_what_was_told_to_stop_is_only_ended(
     assert state(engine) == ("restarting" if target is TaskState.NONE else "running")
     with engine.begin() as conn:
         assert leases.renew(conn, [claimed.key], 30) == {claimed.key: True}
-        [before] = spark_work.earlier(conn, claimed, 1.0)
+        [before] = spark_work.prior_attempts(conn, claimed, 1.0)
     assert before.handle == HANDLE
     seed.report(engine, [claimed.key], Outcome.CANCELLED, Next(TaskState.FAILED))
     assert state(engine) == str(target)

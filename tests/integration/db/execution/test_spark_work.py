@@ -134,7 +134,7 @@ def begun(engine: Engine) -> AttemptKey:
 
 def found_by(engine: Engine, claimed: Claimed) -> list[PriorAttempt]:
     with engine.connect() as conn:
-        return spark_work.earlier(conn, claimed, 300)
+        return spark_work.prior_attempts(conn, claimed, 300)
 
 
 RETRY = Next(TaskState.UP_FOR_RETRY, timedelta(0))

@@ -103,14 +103,14 @@ def wrong(port: int) -> dict[str, str]:
 
 def launch_behind(cluster: ServiceCluster, relayed: int) -> tuple[list[ClusterMember], list[int]]:
     """Launch one of each kind, whose database is found at that port; return where they answer."""
-    cluster, ports = [], []
+    members, ports = [], []
     for kind in KINDS:
         url = make_url(cluster.urls[kind]).set(host="127.0.0.1", port=relayed)
         given = {"HEADWAY_DATABASE_URL": url.render_as_string(hide_password=False)}
         member, port = launch(cluster, kind, given)
-        cluster.append(member)
+        members.append(member)
         ports.append(port)
-    return cluster, ports
+    return members, ports
 
 
 def says_of_its_database(port: int, found: str) -> bool:
@@ -133,12 +133,12 @@ def test_a_database_that_is_away_makes_no_service_dead(
     """It is refused at first, then there, then silent, then there, then refused again."""
     with relay(database_url) as way:
         relayed = way.port
-    cluster, ports = launch_behind(cluster, relayed)
+    members, ports = launch_behind(cluster, relayed)
     until_away(ports, "Connection refused")
     assert {wrong(port)["service"] for port in ports} == {"waiting for the database"}
 
     with relay(database_url, relayed) as way:
-        for member, port in zip(cluster, ports, strict=True):
+        for member, port in zip(members, ports, strict=True):
             cluster.arrived(member)
             until_ready(port)
             _, checks = probe(port, "/readyz")

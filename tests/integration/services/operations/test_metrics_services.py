@@ -86,7 +86,7 @@ def works(
 @pytest.fixture(scope="module")
 def busy(works: Works) -> Works:
     """The same once they have been at work, and have been disturbed."""
-    cluster = works.staff
+    cluster = works.cluster
     cluster.until(lambda conn: conn.scalar(PARSED), "DAGs")
     with cluster.engine.begin() as conn:  # as another scheduler would that queues tasks
         conn.execute(HOLD_POOL)
@@ -225,7 +225,7 @@ def is_quiet(server: Prometheus, alert: str) -> bool:
 
 
 def test_alerts_fire_for_real_services_and_clear(busy: Works, watched: Prometheus) -> None:
-    cluster = busy.staff
+    cluster = busy.cluster
     until(partial(fires, watched, "HeadwayPoolStarving"), "a pool that starves")
     (busy.folder / "go").touch()
     until(partial(is_quiet, watched, "HeadwayPoolStarving"), "a pool that does not")

@@ -29,7 +29,7 @@ STUCK = {"headway status", "headway doctor"}
 
 
 @pytest.fixture(scope="module")
-def staff_at_work(
+def cluster_at_work(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServiceCluster]:
     postgres, template = (request.getfixturevalue(it) for it in ("postgres", "template"))
@@ -56,9 +56,9 @@ def test_the_pages_have_commands() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_runbook_does_what_it_is_for(
-    staff_at_work: ServiceCluster, command: str
+    cluster_at_work: ServiceCluster, command: str
 ) -> None:
-    cluster = staff_at_work
+    cluster = cluster_at_work
     run = (cluster.runs("fails") or [cluster.trigger("fails")])[0]
     names = {"DAG": "fails", "RUN": run.run_id, "TASK": "fails", "KIND": "processes", "AGE": "7d"}
     program, *words = (names.get(word, word) for word in command.split())
@@ -72,6 +72,6 @@ def test_a_command_of_the_runbook_does_what_it_is_for(
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_a_statement_of_the_runbook_is_one(staff_at_work: ServiceCluster, statement: str) -> None:
-    with staff_at_work.engine.begin() as conn:
+def test_a_statement_of_the_runbook_is_one(cluster_at_work: ServiceCluster, statement: str) -> None:
+    with cluster_at_work.engine.begin() as conn:
         assert conn.execute(text(statement)).all()
