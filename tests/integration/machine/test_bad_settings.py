@@ -85,8 +85,8 @@ def test_the_file_wins_over_the_defaults_of_one_machine(machine: Machine, dags: 
     (machine.home / "headway.toml").write_text("[worker]\nlease_duration = 60\nslots = 3\n")
 
     with machine.standalone(dags) as (_standalone, _engine):
-        stem = next(pid for pid, line in machine.processes().items() if PREFORK in line)
-        variables = Path(f"/proc/{stem}/environ").read_bytes().decode().split("\0")
+        prefork = next(pid for pid, line in machine.processes().items() if PREFORK in line)
+        variables = Path(f"/proc/{prefork}/environ").read_bytes().decode().split("\0")
 
         assert "HEADWAY_WORKER_DRAIN_GRACE=0" in variables
         assert not any(each.startswith("HEADWAY_WORKER_LEASE_DURATION=") for each in variables)

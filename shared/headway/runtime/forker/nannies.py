@@ -18,8 +18,8 @@ from headway.runtime.processes.linux import become_subreaper, become_undumpable,
 from headway.runtime.processes.tree import kill_descendants, kill_stopped, see_off
 from headway.runtime.sandbox import Layer, Sandbox, namespaces, scratch
 from headway.runtime.sandbox.sandbox_home import (
+    NannySandbox,
     SandboxHome,
-    SandboxRoom,
     fork_first,
     fork_nanny,
     make_folder,
@@ -136,7 +136,7 @@ class _ChildForks(ForkServer[NoReturn]):
         folder = home.folder / str(self._born)
 
         def run(home: SandboxHome) -> NoReturn:
-            run_nanny(child_control, self._lifeline, SandboxRoom(home, folder))
+            run_nanny(child_control, self._lifeline, NannySandbox(home, folder))
 
         return fork_nanny(home, run)
 

@@ -17,7 +17,7 @@ from headway.testing.time.clock import until
 
 PATIENCE = 60.0
 
-PLANTS = """
+PROGRAMS = """
 import json, os, random, signal, sys, time
 from pathlib import Path
 
@@ -53,14 +53,14 @@ def stay():
     while True:
         time.sleep(60)
 
-def mind_the_end():
+def note_the_end():
     def end(number, frame):
         print("told to end", flush=True)
         sys.exit(0)
     signal.signal(signal.SIGTERM, end)
     stay()
 
-def turn_a_deaf_ear():
+def ignore_sigterm():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     stay()
 """
@@ -70,9 +70,9 @@ import sys, time
 from headway.runtime.settings import configuration
 from headway.runtime.forker import ServiceOrder, Prefork
 
-with Prefork(("plants",), configuration.environment()) as prefork:
+with Prefork(("programs",), configuration.environment()) as prefork:
     with open(sys.argv[1], "wb") as log:
-        order = ServiceOrder("plants:mind_the_end", [], configuration.environment())
+        order = ServiceOrder("programs:note_the_end", [], configuration.environment())
         prefork.fork(order, log.fileno())
     print("there", flush=True)
     time.sleep(600)
@@ -89,7 +89,7 @@ class Launcher:
     def fork(self, name: str, *arguments: str, **environment: str) -> Service:
         own = {**configuration.environment(), **environment}
         with self.output.open("wb") as log:
-            return self.prefork.fork(ServiceOrder(f"plants:{name}", arguments, own), log.fileno())
+            return self.prefork.fork(ServiceOrder(f"programs:{name}", arguments, own), log.fileno())
 
     def printed(self) -> str:
         return self.output.read_text()
@@ -103,13 +103,13 @@ class Launcher:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    (folder / "plants.py").write_text(PLANTS)
+    (folder / "programs.py").write_text(PROGRAMS)
     return {**configuration.environment(), "PYTHONPATH": str(folder), "KNOWN_TO_ALL": "yes"}
 
 
 @pytest.fixture
 def launcher(tmp_path: Path) -> Iterator[Launcher]:
-    with Prefork(("plants",), surroundings(tmp_path)) as prefork:
+    with Prefork(("programs",), surroundings(tmp_path)) as prefork:
         yield Launcher(prefork, tmp_path / "output")
 
 
@@ -165,7 +165,7 @@ def test_a_program_ends_as_python_does(launcher: Launcher) -> None:
 
 
 def test_a_program_is_signalled_and_told_to_have_ended(launcher: Launcher) -> None:
-    one, other = launcher.staying("mind_the_end"), launcher.fork("stay")
+    one, other = launcher.staying("note_the_end"), launcher.fork("stay")
     assert (one.poll(), other.poll()) == (None, None)
 
     with pytest.raises(subprocess.TimeoutExpired):
@@ -179,7 +179,7 @@ def test_a_program_is_signalled_and_told_to_have_ended(launcher: Launcher) -> No
     assert launcher.fork("leave", "0").wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("name", ["stay", "turn_a_deaf_ear"])
+@pytest.mark.parametrize("name", ["stay", "ignore_sigterm"])
 def test_nothing_is_left_of_a_prefork_server_that_was_closed(launcher: Launcher, name: str) -> None:
     service = launcher.staying(name)
 
@@ -191,7 +191,7 @@ def test_nothing_is_left_of_a_prefork_server_that_was_closed(launcher: Launcher,
 def test_when_the_prefork_server_dies_its_programs_end_and_the_next_has_a_new_one(
     launcher: Launcher,
 ) -> None:
-    service = launcher.staying("mind_the_end")
+    service = launcher.staying("note_the_end")
     prefork = int(Path(f"/proc/{service.pid}/stat").read_text().rpartition(")")[2].split()[1])
 
     os.kill(prefork, signal.SIGKILL)
