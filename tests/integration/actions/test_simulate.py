@@ -286,5 +286,5 @@ def test_explaining_by_command(
     assert status == 0
     [found] = json.loads(output)
     assert (found["reason"], found["because"]["reason"]) == ("upstream", "pool_too_small")
-    assert found["because"]["place"] == {"line": "the pool small", "nth": 1, "of": 1}
+    assert found["because"]["place"] == {"queue": "the pool small", "nth": 1, "of": 1}
     assert [row["task_id"] for row in found["held_by"]] == ["extract"]
