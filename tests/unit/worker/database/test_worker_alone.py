@@ -1,6 +1,7 @@
 """A worker without a database, a fork server or processes: what it makes of an attempt then."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -28,6 +29,7 @@ from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
 from headway_worker.logs.file import LogFile, LogLimits
 from headway_worker.protocol.supply import Code
 from headway_worker.supervision.claims import Claims
+from headway_worker.supervision.execution import Execution
 from headway_worker.supervision.fork_servers import ForkServers
 from headway_worker.supervision.held import WorkState
 from headway_worker.supervision.scratch import ScratchFolders
@@ -160,6 +162,30 @@ def test_the_log_of_an_attempt_that_finds_no_fork_server_says_so(
         launcher.launch(WORK, 0.0)
 
     assert "The worker could not start it." in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(("grace", "seconds"), [(10.0, 60.0), (600.0, 600.0)])
+def test_an_attempt_that_is_only_to_end_an_application_has_time_for_that(
+    worker_settings: WorkerSettings,
+    launcher: AttemptLauncher,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    grace: float,
+    seconds: float,
+) -> None:
+    """At least a minute, whatever its execution_timeout is."""
+    launcher.settings = worker_settings.model_copy(update={"cluster_kill_grace": grace})
+    monkeypatch.setattr(Execution, "start", MagicMock())
+    work = replace(
+        WORK,
+        claimed=replace(WORK.claimed, is_called_off=True),
+        task=replace(TASK, execution_timeout=1.0),
+    )
+
+    execution = launcher.launch(work, 0.0, MagicMock())
+
+    assert execution.deadline == clock.monotonic() + seconds
+    assert launcher.launch(replace(WORK, task=work.task), 0.0, MagicMock()).deadline == 1.0
 
 
 @pytest.mark.regression

@@ -94,6 +94,14 @@ def test_a_growing_log_is_copied_again_and_again_and_at_its_end(scene: Scene) ->
     assert (scene.keeper.pending(), scene.entries()) == ([], 0)
 
 
+def test_the_next_look_is_for_the_copy_that_is_due_first(scene: Scene) -> None:
+    scene.keeper.began(ONE)
+    scene.clock.advance(2.0)
+    scene.keeper.began(OTHER)
+
+    assert scene.keeper.step() == 3.0
+
+
 def test_a_copy_that_takes_long_is_made_more_seldom(scene: Scene) -> None:
     scene.store.takes = lambda: scene.clock.advance(6.0)
     scene.keeper.began(ONE)
