@@ -18,7 +18,9 @@ from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.cli.input.acting import TOLD
 from headway.db.core import engine as engines
 from headway.db.core import notices
-from headway.db.reads import views
+from headway.db.reads import dag_views, run_views, task_views
+from headway.db.reads.run_views import RunView
+from headway.db.reads.task_views import AttemptView
 from headway.runtime.daemon.clock import SystemClock
 
 NAME: Final = "spark"
@@ -89,10 +91,10 @@ class _Services:
         run_id = self.trigger(dag_id)
         row = self.wait_for_end(dag_id, run_id)
         with self.engine.connect() as conn:
-            tasks = views.tasks(conn, dag_id, run_id)
-        assert {task["state"] for task in tasks} == {"success"}, tasks
-        ended = max(task["ended_at"] for task in tasks)
-        return float((ended - row["run_after"]).total_seconds())
+            tasks = task_views.tasks(conn, dag_id, run_id)
+        assert {task.state for task in tasks} == {"success"}, tasks
+        ended = max(task.ended_at for task in tasks)
+        return float((ended - row.run_after).total_seconds())
 
     def overheads(self, dag_id: str) -> list[float]:
         """Run a chain; return what each task took besides what its function did."""
@@ -115,19 +117,19 @@ class _Services:
         with self.engine.begin() as conn:
             cancel_tasks(conn, ("long", run_id), ["endless"], None, Author("bench", None))
         notices.tell(self.engine, TOLD)  # as `headway tasks cancel` does
-        while not self._attempt(run_id)["ended_at"]:
+        while not self._attempt(run_id).ended_at:
             time.sleep(0.01)
         ended = time.monotonic() - began
-        assert self._attempt(run_id)["outcome"] == "cancelled"
+        assert self._attempt(run_id).outcome == "cancelled"
         return ended, [float((after - before).total_seconds()) for before, after in pairwise(saved)]
 
-    def wait_for_end(self, dag_id: str, run_id: str) -> Any:
+    def wait_for_end(self, dag_id: str, run_id: str) -> RunView:
         deadline = time.monotonic() + LONGEST
         while time.monotonic() < deadline:
             with self.engine.connect() as conn:
-                (row,) = views.runs(conn, dag_id, run_id)
-            if row["ended_at"]:
-                return row
+                run = run_views.run(conn, dag_id, run_id)
+            if run is not None and run.ended:
+                return run
             time.sleep(0.05)
         raise TimeoutError(f"{dag_id} has not ended in {LONGEST:g} s")
 
@@ -142,9 +144,9 @@ class _Services:
             time.sleep(0.02)
         return found
 
-    def _attempt(self, run_id: str) -> Any:
+    def _attempt(self, run_id: str) -> AttemptView:
         with self.engine.connect() as conn:
-            (row,) = views.attempts(conn, "long", run_id)
+            (row,) = task_views.attempts(conn, "long", run_id)
         return row
 
 
@@ -181,7 +183,7 @@ def _wait_for_dags(engine: Engine) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with engine.connect() as conn:
-            if {row["dag_id"] for row in views.dags(conn)} >= {"many", "chain", "long"}:
+            if {row.dag_id for row in dag_views.dags(conn)} >= {"many", "chain", "long"}:
                 return
         time.sleep(0.05)
     raise TimeoutError("the DAGs were not parsed within a minute")

@@ -29,7 +29,7 @@ TREES = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file
 TABLE_MODULES = sorted(
     path
     for path in TREES
-    if re.fullmatch(r"shared/headway/db/(?!schema|migrations)\w+/(?!__init__)\w+\.py", path)
+    if re.fullmatch(r"shared/headway/db/(?!schema|migrations)(?:\w+/)+(?!__init__)\w+\.py", path)
     and not path.endswith(("/engine.py", "/prepared.py", "/migrate.py"))
 )
 CALLS = ("text", "hot", "sqlalchemy.text")
@@ -87,7 +87,7 @@ def test_the_code_is_there() -> None:
     assert names >= {"headway", "headway_parser", "headway_scheduler", "headway_worker"}
     assert len(list(sql("shared/headway/db/execution/attempts.py"))) > 3
     assert len(TABLE_MODULES) >= 90
-    assert sum(len(list(sql(path))) for path in TABLE_MODULES) >= 379
+    assert sum(len(list(sql(path))) for path in TABLE_MODULES) >= 377
 
 
 def test_a_file_has_at_most_400_lines_and_nine_of_ten_have_at_most_250() -> None:

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from headway.db.changes import run_changes
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import stored_versions
-from headway.db.reads import views
-from headway.db.reads.views import Row
+from headway.db.reads import dag_views, run_views
+from headway.db.reads.run_views import RunView
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import NotFoundError
@@ -23,23 +23,25 @@ class CurrentDag:
 
     spec: DagSpec
     version_id: int
+    number: int
     paused: bool
 
 
 def current_dag(conn: Connection, dag_id: str) -> CurrentDag:
     """Return the DAG; NotFoundError, naming the nearest ones, when there is none."""
-    row = views.current_version(conn, dag_id)
-    if row is None or not row["active"]:
+    found = dag_views.in_force(conn, dag_id)
+    if found is None or not found.active:
         raise NotFoundError(_no_dag(conn, dag_id))
-    return CurrentDag(codec.decode(bytes(row["serialized"])), row["id"], row["paused"])
+    spec = codec.decode(found.serialized)
+    return CurrentDag(spec, found.version_id, found.number, found.paused)
 
 
-def run_of(conn: Connection, dag_id: str, run_id: str) -> Row:
-    """Return the run as `views.runs` has it; NotFoundError, naming the nearest, without it."""
-    rows = views.runs(conn, dag_id, run_id)
-    if not rows:
+def run_of(conn: Connection, dag_id: str, run_id: str) -> RunView:
+    """Return the run; NotFoundError, naming the nearest, when there is none."""
+    found = run_views.run(conn, dag_id, run_id)
+    if found is None:
         raise NotFoundError(_no_run(conn, dag_id, run_id))
-    return rows[0]
+    return found
 
 
 def check_named(conn: Connection, dag_id: str | None, run_id: str | None = None) -> None:
@@ -78,15 +80,15 @@ def check_tasks(graph: DagGraph, named: Sequence[str]) -> None:
 
 
 def _no_dag(conn: Connection, dag_id: str) -> str:
-    known = [str(row["dag_id"]) for row in views.dags(conn)]
+    known = [dag.dag_id for dag in dag_views.dags(conn)]
     hint = _nearest(dag_id, known, "`headway dags list` shows them all.")
     return f"There is no DAG {dag_id!r}. {hint}"
 
 
 def _no_run(conn: Connection, dag_id: str, run_id: str) -> str:
-    if not views.dags(conn, dag_id):
+    if dag_views.dag(conn, dag_id) is None:
         return _no_dag(conn, dag_id)
-    known = [str(row["run_id"]) for row in views.runs(conn, dag_id)]
+    known = [run.run_id for run in run_views.runs(conn, dag_id)]
     hint = _nearest(run_id, known, f"`headway runs list {dag_id}` shows its runs.")
     return f"DAG {dag_id} has no run {run_id!r}. {hint}"
 

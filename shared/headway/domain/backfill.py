@@ -18,6 +18,22 @@ class Direction(StrEnum):
     BACKWARD = "backward"
 
 
+class BackfillState(StrEnum):
+    """What a backfill is called.
+
+    One that was cancelled is CANCELLING until its last run has ended.  EMPTY is one whose runs
+    are all deleted, or in a later backfill by now.
+    """
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    SUCCESS = "success"
+    FAILED = "failed"
+    EMPTY = "empty"
+
+
 class DateDecision(StrEnum):
     """What becomes of a date: a new run, the one it has once more, or nothing.
 

@@ -13,6 +13,9 @@ from headway.domain.sensitive import NO_SECRETS, secret_texts
 LARGEST_SECRET: Final = 256 * 2**10
 """Bytes that a connection or a variable may have."""
 
+EVERY_DAG: Final = "*"
+"""What stands in a grant for every DAG; no DAG can be called so."""
+
 
 class SecretKind(StrEnum):
     """A connection or a variable."""

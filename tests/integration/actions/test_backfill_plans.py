@@ -152,8 +152,8 @@ def test_runs_that_have_ended_run_again_in_the_lane_of_the_backfill(
     with engine.connect() as conn:
         lanes = text("SELECT lane FROM task_instance WHERE state IN ('none', 'scheduled')")
         assert list(conn.scalars(lanes)) == [1] * len(queued)
-        fates = [row["fate"] for row in backfill_plans.plan(conn, 1)]
-    assert fates == ["create", *("rerun" if it in queued else "skip" for it in (1, 2))]
+        decisions = [date.decision for date in backfill_views.dates(conn, 1)]
+    assert decisions == ["create", *("rerun" if it in queued else "skip" for it in (1, 2))]
 
 
 def test_a_run_that_somebody_runs_again_meanwhile_is_not_taken(engine: Engine) -> None:
@@ -199,10 +199,10 @@ def test_a_run_of_a_version_that_cannot_be_read_is_left_alone(engine: Engine, ve
 
     assert (made.created, made.rerun) == (1, 0)
     with engine.begin() as conn:
-        first, second = backfill_plans.plan(conn, 1)
-    assert (first["fate"], second["fate"]) == ("conflict", "create")
+        first, second = backfill_views.dates(conn, 1)
+    assert (first.decision, second.decision) == ("conflict", "create")
     reason = f"Its run {RUN} has version 1, which cannot be read: These bytes are no serialized DAG"
-    assert str(first["reason"]).startswith(reason)
+    assert first.reason.startswith(reason)
 
 
 def test_runs_that_run_again_have_the_latest_version_if_that_is_asked_for(
@@ -358,7 +358,7 @@ def test_a_rollup_that_is_gone_keeps_no_date_though_another_run_has_its_name(
 
     with engine.begin() as conn:
         again = [str(date.fate) for date in plan(conn, ask_for(0, 6), NOW)]
-        shown = [row["state"] for row in backfill_plans.plan(conn, 1)]
+        shown = [date.state for date in backfill_views.dates(conn, 1)]
 
     assert again == ["conflict", *["create"] * 6]
     assert shown == [None] * 7

@@ -10,7 +10,7 @@ from headway.actions.change import Author, RunChange
 from headway.actions.runs.cancel import cancel_run, cancel_tasks
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
-from headway.db.scheduling import pools
+from headway.db.reads import pool_views
 from headway.domain.dag.retry import Next
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.domain.states import Outcome, RunState, TaskState
@@ -128,7 +128,7 @@ def test_a_cancelled_run_holds_its_slots_until_it_has_stopped(engine: Engine) ->
 
     def occupied() -> int:
         with engine.connect() as conn:
-            [pool] = pools.list_all(conn)
+            [pool] = pool_views.pools(conn)
         return pool.running + pool.queued
 
     assert occupied() == 3

@@ -8,7 +8,8 @@ from sqlalchemy import Engine, text
 
 from headway.actions.change import Author, RunChange
 from headway.actions.runs.clear import clear_tasks
-from headway.db.scheduling import pools, wakes
+from headway.db.reads import pool_views
+from headway.db.scheduling import wakes
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
@@ -221,7 +222,7 @@ def test_the_slots_are_held_until_what_was_told_to_stop_has(engine: Engine) -> N
 
     def running() -> int:
         with engine.connect() as conn:
-            return next(pool.running for pool in pools.list_all(conn))
+            return next(pool.running for pool in pool_views.pools(conn))
 
     assert running() == 1
     seed.report(engine, [key])

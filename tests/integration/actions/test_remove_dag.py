@@ -10,8 +10,8 @@ from headway.actions.change import Author
 from headway.actions.dags import delete
 from headway.actions.dags.delete import begin_deletion, continue_deletion, reparse
 from headway.db.access.logins import Login
+from headway.db.reads.dag_views import DagExtent
 from headway.db.users import removal
-from headway.db.users.removal import Extent
 from headway.domain.errors import ConflictError, NotFoundError
 from headway.testing.data import seed
 from headway.testing.data.forced import force
@@ -36,7 +36,7 @@ def user(database_url: str) -> Iterator[Engine]:
         yield its
 
 
-def begin(user: Engine, *, anyway: bool = True) -> Extent:
+def begin(user: Engine, *, anyway: bool = True) -> DagExtent:
     with user.begin() as conn:
         return begin_deletion(conn, "etl", ANN, anyway=anyway)
 
@@ -97,7 +97,7 @@ def history(engine: Engine, runs: int = 3) -> None:
 def test_a_dag_goes_with_all_that_it_has(engine: Engine, user: Engine) -> None:
     history(engine)
 
-    assert begin(user, anyway=False) == Extent(runs=3, instances=6, versions=4)
+    assert begin(user, anyway=False) == DagExtent(runs=3, instances=6, versions=4)
     all_of_it(user)
 
     assert left(engine) == NOTHING

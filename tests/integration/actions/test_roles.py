@@ -19,7 +19,7 @@ from headway.actions.runs.mark import Marking, mark_run, mark_tasks
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.access.logins import Login
 from headway.db.changes import run_changes
-from headway.db.reads import views
+from headway.db.reads import event_views
 from headway.db.scheduling import runs
 from headway.decide.changes.backfill import Way
 from headway.decide.changes.clear import Selection
@@ -56,7 +56,7 @@ ACTIONS: dict[str, Callable[[Connection], object]] = {
     "mark the run": lambda conn: mark_run(conn, "etl", RUN, RunState.SUCCESS, ANN),
     "cancel": lambda conn: cancel_run(conn, "etl", RUN, ANN),
     "cancel one": lambda conn: cancel_tasks(conn, ("etl", RUN), ["sum"], None, ANN),
-    "read the journal": lambda conn: views.events(conn, "etl", RUN),
+    "read the journal": lambda conn: event_views.events(conn, "etl", RUN),
 }
 
 

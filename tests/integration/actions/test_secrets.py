@@ -12,6 +12,7 @@ from headway.actions.change import Author
 from headway.actions.dags.delete import begin_deletion, continue_deletion
 from headway.actions.installation import secrets as actions
 from headway.db.access.logins import Login
+from headway.db.reads import secret_views
 from headway.db.schema import METADATA
 from headway.db.users import secrets
 from headway.domain.connection import Connection
@@ -92,15 +93,15 @@ def test_a_user_stores_grants_shows_and_deletes(engine: Engine, user: Engine) ->
         assert actions.export(conn, SecretKind.VARIABLE, lambda: AFTER, ANN) == [
             StoredVariable(key="v", value="eu", plain=True)
         ]
-        [listed] = secrets.list_all(conn, SecretKind.CONNECTION)
+        [listed] = secret_views.secrets(conn, SecretKind.CONNECTION)
         assert (listed.name, listed.type, listed.dags) == ("db", "postgres", ["*", "etl"])
-        granted, set_ = secrets.list_all(conn, SecretKind.VARIABLE)
+        granted, set_ = secret_views.secrets(conn, SecretKind.VARIABLE)
         assert (granted.name, granted.type, granted.dags) == ("elsewhere", None, ["etl"])
         assert (set_.type, set_.key_id, set_.dags) == ("plain", "new", [])
     with user.begin() as conn:
         actions.revoke(conn, SecretKind.CONNECTION, "db", ["*"], ANN)
         actions.delete(conn, SecretKind.CONNECTION, "db", ANN)
-        assert secrets.list_all(conn, SecretKind.CONNECTION) == []
+        assert secret_views.secrets(conn, SecretKind.CONNECTION) == []
 
     stored_ = {"type": "postgres", "key_id": "old", "replaced": False, "connection": "db"}
     set_v = {"type": "secret", "key_id": "old", "replaced": False, "variable": "v"}
@@ -264,5 +265,5 @@ def test_a_dag_that_is_deleted_leaves_no_grant_to_the_next_one_of_its_name(engin
                 break
 
     with engine.connect() as conn:
-        [listed] = secrets.list_all(conn, SecretKind.CONNECTION)
+        [listed] = secret_views.secrets(conn, SecretKind.CONNECTION)
     assert listed.dags == ["*", "other"]

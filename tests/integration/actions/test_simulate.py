@@ -13,7 +13,7 @@ from headway.actions.explain.simulate import Simulated, simulate_queue
 from headway.actions.installation.pools import set_pool
 from headway.cli.main import app
 from headway.db.core import processes
-from headway.db.reads import explain_queue
+from headway.db.reads.explain import queue_order
 from headway.db.scheduling import queues
 from headway.decide.explain.simulate import Changes
 from headway.decide.scheduling.admit import READ_AHEAD, Budget, Limit
@@ -125,7 +125,7 @@ def test_other_slots_of_workers(engine: Engine) -> None:
     with engine.begin() as conn:
         conn.execute(text("UPDATE process SET slots = 2 WHERE id = :id"), {"id": worker.id})
         budget = Budget(Limit.QUEUE, (DEFAULT_QUEUE,))
-        in_use = explain_queue.queue_slots_in_use(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
+        in_use = queue_order.queue_slots_in_use(conn, [DEFAULT_QUEUE])[DEFAULT_QUEUE]
         assert queues.free(conn, 0, 0)[budget] + in_use == READ_AHEAD * 2
     assert queue(replica) == found.simulation.then.task_ids
     assert len(found.simulation.then.task_ids) == READ_AHEAD
@@ -182,7 +182,7 @@ def test_what_is_left_out_is_counted(
     engine: Engine, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each DAG the first so many: a long line of one hides no other."""
-    monkeypatch.setattr(explain_queue, "PER_DAG", 3)
+    monkeypatch.setattr(queue_order, "PER_DAG", 3)
     seed.scheduled(engine, replace(seed.wide(5, "long"), max_active_tasks=1))
     [task] = seed.scheduled(engine, seed.dag())
     seed.scheduled(engine, seed.wide(2, "paused"))

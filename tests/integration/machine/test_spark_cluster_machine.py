@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.reads import views
+from headway.db.reads import process_views
+from headway.testing.data.known import known
 from headway.testing.processes.environment import path_and_home
 from headway.testing.services.machine import Machine
 from headway.testing.services.stack import Stack
@@ -65,7 +66,7 @@ class Scene:
 
 
 def ended(run: StackRun) -> StackRun:
-    until(lambda: run.row["ended_at"], f"the end of {run.dag_id}", LONG)
+    until(lambda: run.row.ended_at, f"the end of {run.dag_id}", LONG)
     return run
 
 
@@ -129,7 +130,7 @@ def test_a_task_runs_where_its_connection_says(scene: Scene) -> None:
     assert f"master {scene.cluster.master}\n" in log
     assert "counted 1000\n" in log
     for task_id in ("looks_around", "asks", "submits"):
-        handle = run.attempt(task_id)["handle"]
+        handle = known(run.attempt(task_id).handle)
         assert scene.cluster.ended()[handle["application_id"]] == "FINISHED"
         assert handle["conn_id"] == "cluster"
     assert scene.drivers() == []
@@ -165,7 +166,7 @@ def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
 ) -> None:
     run = scene.start(dag_id, tmp_path)
     (task_id,) = run.states()
-    application = run.attempt(task_id)["handle"]["application_id"]
+    application = known(run.attempt(task_id).handle)["application_id"]
 
     told = scene.machine.run(
         "tasks", "mark", run.dag_id, run.run_id, task_id, "--as", "failed", "--yes"
@@ -174,7 +175,7 @@ def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     ended(run)
 
     assert scene.drivers() == []
-    assert run.attempt(task_id)["outcome"] == "cancelled"
+    assert run.attempt(task_id).outcome == "cancelled"
     until(lambda: not scene.cluster.executors(), "the end of its executors")
     is_the_servers = dag_id == "waits_on_connect"
     until(lambda: (application in scene.cluster.active()) == is_the_servers, "its driver's end")
@@ -185,10 +186,10 @@ def test_a_driver_dies_with_its_worker_and_the_task_is_tried_once_more(
     scene: Scene, tmp_path: Path
 ) -> None:
     run = scene.start("waits", tmp_path)
-    first = run.attempt("squares")["handle"]["application_id"]
+    first = known(run.attempt("squares").handle)["application_id"]
     (driver,) = {pid for pid in scene.drivers() if is_java(pid)}
     with scene.stack.engine.connect() as conn:
-        (worker,) = (row["pid"] for row in views.processes(conn) if row["kind"] == "worker")
+        (worker,) = (row.pid for row in process_views.processes(conn, "worker"))
 
     os.kill(worker, signal.SIGKILL)
     until(lambda: len(run.attempts("squares")) == 2, "a second attempt", LONG)
@@ -196,7 +197,7 @@ def test_a_driver_dies_with_its_worker_and_the_task_is_tried_once_more(
     (tmp_path / "go").touch()
     ended(run)
 
-    outcomes = {row["attempt"]: row["outcome"] for row in run.attempts("squares")}
+    outcomes = {row.attempt: row.outcome for row in run.attempts("squares")}
     assert outcomes == {1: "lost", 2: "success"}
     assert run.xcom("squares") == [0, 1]
     until(lambda: first not in scene.cluster.active(), "the end of the first application")

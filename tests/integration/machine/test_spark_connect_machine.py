@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from headway.embedded.java import find_java_home
+from headway.testing.data.known import known
 from headway.testing.database import rows
 from headway.testing.metrics.scraping import free_port, scrape
 from headway.testing.processes.environment import path_and_home
@@ -85,7 +86,7 @@ class Bench:
 
 
 def ended(run: StackRun) -> StackRun:
-    until(lambda: run.row["ended_at"], f"the end of {run.dag_id}", LONG)
+    until(lambda: run.row.ended_at, f"the end of {run.dag_id}", LONG)
     return run
 
 
@@ -173,9 +174,9 @@ def test_cancel_ends_the_job_and_is_told_once_that_is_certain(bench: Bench) -> N
     ended(run)
 
     attempt = run.attempt("endless")
-    assert attempt["outcome"] == "cancelled"
-    assert attempt["handle"]["application_id"].startswith("local-")
-    assert is_closed(own_server(bench), attempt["handle"]["session_id"])
+    assert attempt.outcome == "cancelled"
+    assert known(attempt.handle)["application_id"].startswith("local-")
+    assert is_closed(own_server(bench), known(attempt.handle)["session_id"])
     figures = until(lambda: bench.task(run, "endless")["attempts"][0]["figures"], "figures")
     assert figures["jobs"] == 1
 
@@ -214,7 +215,7 @@ def test_a_killed_server_fails_its_job_and_the_next_task_gets_another(
     os.kill(killed, signal.SIGKILL)
     ended(run)
 
-    assert "The Spark Connect server does not answer" in run.attempt("endless")["error"]
+    assert "The Spark Connect server does not answer" in known(run.attempt("endless").error)
     assert bench.task(run, "endless")["attempts"][0]["figures"] is None
     assert bench.run("counting", tmp_path).state == "success"
     assert bench.server() != killed
@@ -231,9 +232,9 @@ def test_a_killed_workers_job_dies_with_it_and_is_run_once_more(
 
     until(lambda: server not in bench.machine.processes(), "the end of the worker's Spark")
     # And so it is dead before the attempt is given away.
-    assert [it["outcome"] for it in run.attempts("endless_once")] == [None]
+    assert [it.outcome for it in run.attempts("endless_once")] == [None]
     ended(run)
-    assert [it["outcome"] for it in run.attempts("endless_once")] == ["lost", "success"]
+    assert [it.outcome for it in run.attempts("endless_once")] == ["lost", "success"]
     assert run.xcom("endless_once") == 5
 
 
@@ -243,14 +244,14 @@ def test_a_killed_workers_job_elsewhere_is_ended_before_the_retry_runs(
     """The server has no client any more, and would go on for minutes by itself."""
     run = bench.trigger("lost_there", tmp_path)
     bench.wait_for_progress(run, "endless_once")
-    first = run.attempt("endless_once")["handle"]
+    first = known(run.attempt("endless_once").handle)
     assert "process" not in first
 
     os.kill(worker(bench), signal.SIGKILL)
     ended(run)
 
     attempts = run.attempts("endless_once")
-    assert [it["outcome"] for it in attempts] == ["lost", "success"]
+    assert [it.outcome for it in attempts] == ["lost", "success"]
     endpoint = bench.remote.wait_ready(LONG)
     assert is_closed(f"{endpoint.url}/;token={endpoint.token}", first["session_id"])
     assert bench.task(run, "endless_once")["attempts"][1]["figures"] is None
@@ -268,7 +269,7 @@ def worker(bench: Bench) -> int:
 def test_a_server_elsewhere_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     run = bench.run("nowhere", tmp_path)
 
-    assert "The Spark Connect server does not answer" in run.attempt("counts")["error"]
+    assert "The Spark Connect server does not answer" in known(run.attempt("counts").error)
 
 
 def test_no_token_is_where_others_may_read(bench: Bench) -> None:

@@ -52,7 +52,7 @@ def check_that_jobs_do_not_overlap(cluster: ServiceCluster, marks: Marks, dag_id
         assert marks.overlaps() == []
     marks.end()
     run.wait()
-    assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
+    assert [row.outcome for row in run.attempts()] == ["lost", "success"]
     assert marks.overlaps() == []
 
 

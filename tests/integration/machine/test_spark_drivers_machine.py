@@ -49,7 +49,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 def ended(run: StackRun) -> StackRun:
-    until(lambda: run.row["ended_at"], f"the end of {run.dag_id}", LONG)
+    until(lambda: run.row.ended_at, f"the end of {run.dag_id}", LONG)
     assert set(run.states().values()) == {"success"}, run.attempts()
     return run
 

@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 
 from headway.runtime.daemon.clock import SystemClock
+from headway.testing.data.known import known
 from headway.testing.services.machine import Machine
 from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
@@ -45,7 +46,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
 
 
 def ended(run: StackRun) -> StackRun:
-    until(lambda: run.row["ended_at"], f"the end of {run.dag_id}", LONG)
+    until(lambda: run.row.ended_at, f"the end of {run.dag_id}", LONG)
     return run
 
 
@@ -64,7 +65,7 @@ def test_an_application_beside_the_dag_file_succeeds(jobs: Jobs) -> None:
     assert "counted 1000\n" in log
     told = re.search(r"application (local-\d+)", log)
     assert told is not None
-    assert run.attempt("submit")["handle"]["application_id"] == told[1]
+    assert known(run.attempt("submit").handle)["application_id"] == told[1]
 
 
 def test_an_application_that_fails_ends_the_error_with_its_last_lines(jobs: Jobs) -> None:
@@ -72,18 +73,18 @@ def test_an_application_that_fails_ends_the_error_with_its_last_lines(jobs: Jobs
     attempt = run.attempt("submit")
 
     assert run.states() == {"submit": "failed"}
-    assert attempt["outcome"] == "failed"
-    assert "application.py exited with 1. Its output ends with:" in attempt["error"]
-    assert "ValueError: invalid literal for int() with base 10: 'none'" in attempt["error"]
-    assert attempt["handle"]["application_id"].startswith("local-")
+    assert attempt.outcome == "failed"
+    assert "application.py exited with 1. Its output ends with:" in known(attempt.error)
+    assert "ValueError: invalid literal for int() with base 10: 'none'" in known(attempt.error)
+    assert known(attempt.handle)["application_id"].startswith("local-")
 
 
 @pytest.mark.parametrize("task_id", ["beats_for_ever", "submit"])
 def test_a_task_that_overruns_is_stopped_and_says_why(jobs: Jobs, task_id: str) -> None:
     attempt = jobs.runs["overdue"].attempt(task_id)
 
-    assert attempt["outcome"] == "timed_out"
-    assert "longer than its execution_timeout of 30 s" in attempt["error"]
+    assert attempt.outcome == "timed_out"
+    assert "longer than its execution_timeout of 30 s" in known(attempt.error)
 
 
 def test_the_job_of_a_stopped_task_ends_in_spark(jobs: Jobs) -> None:
@@ -103,7 +104,7 @@ def test_the_session_of_a_stopped_task_is_gone(jobs: Jobs) -> None:
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.session import SparkSession
 
-    session = jobs.runs["overdue"].attempt("beats_for_ever")["handle"]["session_id"]
+    session = known(jobs.runs["overdue"].attempt("beats_for_ever").handle)["session_id"]
 
     def refusal() -> str | None:
         try:

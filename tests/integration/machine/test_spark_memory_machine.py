@@ -8,7 +8,8 @@ from signal import SIGKILL
 
 import pytest
 
-from headway.db.reads.views import Row
+from headway.db.reads.run_views import RunView
+from headway.testing.data.known import known
 from headway.testing.services.machine import Machine
 from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
@@ -63,14 +64,14 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         waiting = stack.trigger("canary", {"folder": str(machine.root)})
         until(waiting.attempts, "the canary's attempt", LONG)
         yield Scene(machine, stack)
-        assert waiting.attempt("waits")["phase"] == "running"
+        assert waiting.attempt("waits").phase == "running"
         (machine.root / "go").touch()
-        assert ended(waiting)["state"] == "success"
+        assert ended(waiting).state == "success"
     machine.wait_until_idle(30)
 
 
-def ended(run: StackRun) -> Row:
-    until(lambda: run.row["ended_at"], f"the end of {run.dag_id}", LONG)
+def ended(run: StackRun) -> RunView:
+    until(lambda: run.row.ended_at, f"the end of {run.dag_id}", LONG)
     return run.row
 
 
@@ -78,10 +79,10 @@ def both_attempts(runs: dict[str, StackRun]) -> dict[str, str]:
     """Wait for the end of all runs, whose second attempts succeed; return why the first failed."""
     errors: dict[str, str] = {}
     for dag_id, run in runs.items():
-        assert ended(run)["state"] == "success", run.attempts()
+        assert ended(run).state == "success", run.attempts()
         first, second = run.attempts()
-        assert (first["outcome"], second["outcome"]) == ("failed", "success")
-        errors[dag_id] = first["error"]
+        assert (first.outcome, second.outcome) == ("failed", "success")
+        errors[dag_id] = known(first.error)
     return errors
 
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 from tests.integration.parser_machine import CLOCK, manager_of, until
 
-from headway.db.reads import views
+from headway.db.reads import dag_views
 from headway.testing.time.clock import FakeClock
 from headway_parser.discover.bundle_scan import BundleScan
 from headway_parser.parse.jobs import Job
@@ -16,7 +16,7 @@ HANGS = "import time\ntime.sleep(3600)\n"
 
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [row["dag_id"] for row in views.dags(conn)]
+        return [row.dag_id for row in dag_views.dags(conn)]
 
 
 def write(file: Path, dag_id: str, more: str = "") -> None:
@@ -32,7 +32,7 @@ def test_an_edit_while_the_file_s_dags_are_committed_is_seen(
 
     @event.listens_for(engine, "commit")
     def edit(conn: Connection) -> None:
-        if views.dags(conn, "before") and "before" in file.read_text():
+        if dag_views.dag(conn, "before") and "before" in file.read_text():
             write(file, "edited_afterwards")
 
     with manager_of(engine, file.parent) as manager:

@@ -13,7 +13,7 @@ from tests.integration.parses import versions
 
 from headway.actions.change import Author
 from headway.actions.dags.delete import reparse
-from headway.db.reads import views
+from headway.db.reads import dag_views
 from headway.runtime.secrets.scrub import scrubbed_environment
 from headway.runtime.settings import configuration
 
@@ -47,7 +47,7 @@ def forker(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
 
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [row["dag_id"] for row in views.dags(conn)]
+        return [row.dag_id for row in dag_views.dags(conn)]
 
 
 def test_files_are_parsed_by_a_fork_server_that_runs_already(

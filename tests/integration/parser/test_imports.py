@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db.reads import views
+from headway.db.reads import dag_views
 
 ERRORS = text("SELECT count(*) FROM import_error")
 
 
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [row["dag_id"] for row in views.dags(conn)]
+        return [row.dag_id for row in dag_views.dags(conn)]
 
 
 def errors(engine: Engine) -> int:

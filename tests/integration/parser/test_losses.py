@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db.reads import dag_file_views, views
+from headway.db.reads import dag_file_views, dag_views
 from headway.runtime.forker import Exit
 from headway.testing.time.clock import FakeClock
 from headway_parser import manager as managing
@@ -59,7 +59,7 @@ def dags(tmp_path: Path) -> Path:
 def dag_ids(engine: Engine) -> list[str]:
     with engine.connect() as conn:
         assert dag_file_views.errors(conn) == []
-        return [row["dag_id"] for row in views.dags(conn)]
+        return [row.dag_id for row in dag_views.dags(conn)]
 
 
 def test_no_file_has_an_error_when_no_process_is_to_be_had_for_a_while(

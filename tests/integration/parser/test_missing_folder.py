@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.integration.parser_machine import manager_of, until
 
-from headway.db.reads import views
+from headway.db.reads import dag_views
 from headway.domain.errors import SettingsError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
@@ -15,7 +15,7 @@ from headway_parser.parse.fork_server import folders_of
 
 def dag_ids(engine: Engine) -> set[str]:
     with engine.connect() as conn:
-        return {row["dag_id"] for row in views.dags(conn)}
+        return {row.dag_id for row in dag_views.dags(conn)}
 
 
 def write(file: Path, dag_id: str) -> None:

@@ -136,7 +136,7 @@ def test_who_is_alive_does_all_of_it(engine: Engine, desk: Desk) -> None:
     [attempt] = seed.claim(engine, desk[1])
     desk[0].report([reported(attempt.key, None)])
 
-    assert [row["state"] for row in callbacks.rows(engine)] == ["success"]
+    assert [row.state for row in callbacks.rows(engine)] == ["success"]
     assert set(seed.task_states(engine).values()) == {"success"}
 
 

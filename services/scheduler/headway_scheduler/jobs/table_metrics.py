@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from headway.db.core import engine as engines
-from headway.db.reads import measures
-from headway.db.scheduling import notifications, pools
+from headway.db.reads import measures, pool_views
+from headway.db.scheduling import notifications
 from headway.domain.errors import DatabaseError
 from headway.metrics import database, scheduler
 from headway.metrics.metric import Gauge, Values
@@ -143,7 +143,7 @@ def measure_queues(conn: Connection, threshold: float) -> None:
     """Measure what waits in pools and queues, and which services are alive."""
     slots: dict[Values, float] = {}
     starving: dict[Values, float] = {}
-    for pool in pools.list_all(conn):
+    for pool in pool_views.pools(conn):
         for state in ("queued", "running", "scheduled", "deferred", "free"):
             slots[pool.name, state] = getattr(pool, state)
         slots[pool.name, "total"] = pool.slots

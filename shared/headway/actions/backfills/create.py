@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from json import dumps
 
@@ -64,7 +64,8 @@ class CreatedBackfill:
     """A backfill that was created: how many new runs, how many dates that have `existing` ones.
 
     These are left alone, as those in `conflicts` with a run are; `rerun` runs run again.  So
-    many dates that have a run in it are `early`: before the start date of the DAG.
+    many dates that have a run in it are `early`: before the start date of the DAG.  New runs have
+    the `version` of that number.
     """
 
     id: int
@@ -73,6 +74,7 @@ class CreatedBackfill:
     rerun: int = 0
     conflicts: int = 0
     early: int = 0
+    version: int = field(kw_only=True)
 
 
 def plan(conn: Connection, request: BackfillRequest, now: datetime) -> list[PlannedDate]:
@@ -121,6 +123,7 @@ def create_backfill(
         rerun=len(again),
         conflicts=fates[DateDecision.CONFLICT],
         early=sum(_is_early(date, dag) for date in dates),
+        version=dag.number,
     )
 
 

@@ -10,9 +10,10 @@ from headway.actions.change import Author
 from headway.actions.lookup import current_dag
 from headway.db.core import events
 from headway.db.core.events import Event
+from headway.db.reads import dag_views
+from headway.db.reads.dag_views import DagExtent
 from headway.db.users import dag_changes, removal, secrets
 from headway.db.users.dag_changes import LockedDag
-from headway.db.users.removal import Extent
 from headway.decide.explain.wording import command
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, NotFoundError
@@ -26,7 +27,7 @@ VERSIONS: Final = 10
 Step = Callable[[Connection], bool]
 
 
-def begin_deletion(conn: Connection, dag_id: str, author: Author, *, anyway: bool) -> Extent:
+def begin_deletion(conn: Connection, dag_id: str, author: Author, *, anyway: bool) -> DagExtent:
     """Check that the DAG may be deleted, write the event of it, and pause it until it is.
 
     ConflictError while runs of it have not ended, and while a file defines it, unless that
@@ -40,7 +41,7 @@ def begin_deletion(conn: Connection, dag_id: str, author: Author, *, anyway: boo
             "its history alone."
         )
     _check_ended(conn, dag_id)
-    extent = removal.extent(conn, dag_id)
+    extent = dag_views.extent(conn, dag_id)
     details: dict[str, JsonValue] = {**asdict(extent), "anyway": anyway}
     if author.reason is not None:
         details["reason"] = author.reason
@@ -59,7 +60,7 @@ def continue_deletion(conn: Connection, dag_id: str) -> bool:
         return True
     dag = _lock(conn, dag_id)
     _check_ended(conn, dag_id)
-    if removal.delete_versions(conn, dag_id, VERSIONS) or removal.extent(conn, dag_id).runs:
+    if removal.delete_versions(conn, dag_id, VERSIONS) or dag_views.extent(conn, dag_id).runs:
         return True
     removal.delete_dag(conn, dag_id)
     secrets.revoke_dag(conn, dag_id)  # whoever uses the name next must be granted anew

@@ -1,5 +1,6 @@
 """Look at what a DAG was: its versions, the code of one, the version of a run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -7,8 +8,11 @@ from sqlalchemy import Connection
 from headway.actions.lookup import current_dag, run_of
 from headway.db.changes import repins
 from headway.db.core import stored_versions
-from headway.db.reads import history, views
-from headway.db.reads.views import Row
+from headway.db.reads import dag_views, deadline_views, history, task_views
+from headway.db.reads.deadline_views import DeadlineView
+from headway.db.reads.history import VersionView
+from headway.db.reads.run_views import RunView
+from headway.db.reads.task_views import TaskView
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import NotFoundError
@@ -34,7 +38,17 @@ class RunGraph:
     pinned: bool
 
 
-def versions_of(conn: Connection, dag_id: str) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """A run with its graph, its task instances in topological order, and their deadlines."""
+
+    run: RunView
+    graph: RunGraph
+    tasks: Sequence[TaskView]
+    deadlines: Sequence[DeadlineView]
+
+
+def versions_of(conn: Connection, dag_id: str) -> list[VersionView]:
     """Return the versions of a DAG, also of one that no file defines any more."""
     _check_dag(conn, dag_id)
     return history.versions(conn, dag_id)
@@ -68,6 +82,14 @@ def graph_of_run(conn: Connection, dag_id: str, run_id: str) -> RunGraph:
     return RunGraph(graph, found.number, found.in_force, found.pinned)
 
 
+def run_detail(conn: Connection, dag_id: str, run_id: str) -> RunDetail:
+    """Return all that is shown of a run; NotFoundError, naming the nearest, without it."""
+    run = run_of(conn, dag_id, run_id)
+    tasks = task_views.tasks(conn, dag_id, run_id)
+    deadlines = deadline_views.deadlines(conn, dag_id, run_id)
+    return RunDetail(run, graph_of_run(conn, dag_id, run_id), tasks, deadlines)
+
+
 def _check_dag(conn: Connection, dag_id: str) -> None:
-    if not views.dags(conn, dag_id):
+    if dag_views.dag(conn, dag_id) is None:
         current_dag(conn, dag_id)

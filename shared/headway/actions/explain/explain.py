@@ -13,7 +13,7 @@ from headway.actions.installation import processes
 from headway.actions.lookup import check_tasks, current_dag, run_of
 from headway.db.changes import repins
 from headway.db.core import stored_versions
-from headway.db.reads import explain_task as reads
+from headway.db.reads.explain import task_state as reads
 from headway.db.scheduling import skipped_intervals
 from headway.decide.explain.attempt import explain_attempt
 from headway.decide.explain.explanation import Explanation, Reason, Subject

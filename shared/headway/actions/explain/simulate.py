@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from headway.actions.explain.snapshot import SnapshotReader
 from headway.actions.lookup import current_dag
-from headway.db.reads import explain_queue, explain_task
+from headway.db.reads.explain import queue_order, task_state
 from headway.db.scheduling import demand
 from headway.decide.explain.simulate import Changes, QueueOrder, Simulation, simulate
 from headway.decide.explain.snapshot import ProcessRow, alive
@@ -37,17 +37,17 @@ def simulate_queue(
 
     The transaction may only read from here on.  NotFoundError for a DAG that there is not.
     """
-    explain_task.read_only(conn)
+    task_state.read_only(conn)
     for dag_id in changes.dags:
         current_dag(conn, dag_id)
     pools = demand.look(conn, now).pools
-    waiting = [each for pool in pools for each in explain_queue.waiting(conn, pool)]
+    waiting = [each for pool in pools for each in queue_order.waiting(conn, pool)]
     waiting.sort(key=lambda each: (each.task.rank, each.task.id))
-    lengths = [explain_queue.length(conn, pool) for pool in pools]
+    lengths = [queue_order.length(conn, pool) for pool in pools]
     schedulers = alive(SnapshotReader(conn, settings, now).schedulers())
     tasks = [each.task for each in waiting]
-    limits = explain_queue.limits(conn, schedulers, tasks)
-    free = explain_queue.free(conn, schedulers, tasks)
+    limits = queue_order.limits(conn, schedulers, tasks)
+    free = queue_order.free(conn, schedulers, tasks)
     in_use = {budget: limit - free.get(budget, 0) for budget, limit in limits.items()}
     in_use |= _in_use(conn, changes)
     assumed = [] if schedulers else [_idle(settings)]
@@ -61,8 +61,8 @@ def simulate_queue(
 
 def _in_use(conn: Connection, changes: Changes) -> dict[Budget, int]:
     """Return what is in use of pools and queues that are changed, whether or not they are there."""
-    pools = explain_queue.pool_slots_in_use(conn, changes.pools)
-    queues = explain_queue.queue_slots_in_use(conn, changes.queues)
+    pools = queue_order.pool_slots_in_use(conn, changes.pools)
+    queues = queue_order.queue_slots_in_use(conn, changes.queues)
     return {
         **{Budget(Limit.POOL, (name,)): slots for name, slots in pools.items()},
         **{Budget(Limit.QUEUE, (name,)): slots for name, slots in queues.items()},

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from headway.actions.installation import processes
-from headway.db.reads import explain_queue, explain_run, explain_task
+from headway.db.reads.explain import queue_order, run_state, task_state
 from headway.db.scheduling import queued_runs, run_snapshots
 from headway.db.scheduling.run_snapshots import Past
 from headway.db.scheduling.scope import Scope
@@ -52,7 +52,7 @@ def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSnapsho
     conn = around.conn
     lanes = queued_runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
     free = lanes.get(dag.dag_id, {}).get(run.backfill_id, 0)
-    nth, waiting, active = explain_run.lane(conn, run)
+    nth, waiting, active = run_state.lane(conn, run)
     lane = {dag.dag_id: {run.backfill_id: free}}
     coming = queued_runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
     return QueuedSnapshot(
@@ -60,7 +60,7 @@ def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSnapsho
         run=run,
         most=free + active,
         active=active,
-        active_runs=explain_run.active_runs(conn, run),
+        active_runs=run_state.active_runs(conn, run),
         coming=coming.get(dag.dag_id, []),
         nth=nth,
         waiting=waiting,
@@ -73,7 +73,7 @@ def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSnapsho
 
 def of_missing(around: SnapshotReader, dag: DagRow, start: datetime) -> MissingSnapshot:
     """Return how it stands around a run of the schedule that is not there."""
-    unfinished, unfinished_runs = explain_run.unfinished_runs(around.conn, dag.dag_id)
+    unfinished, unfinished_runs = run_state.unfinished_runs(around.conn, dag.dag_id)
     return MissingSnapshot(
         dag=dag,
         start=start,
@@ -89,8 +89,8 @@ def of_undecided(
 ) -> UndecidedSnapshot:
     """Return how it stands around a task instance that has no decision, or never ran."""
     conn = around.conn
-    tasks, skips = explain_run.schedule_state(conn, run.id)
-    before = explain_run.run_before(conn, run.id) if graph.holds_back else None
+    tasks, skips = run_state.schedule_state(conn, run.id)
+    before = run_state.run_before(conn, run.id) if graph.holds_back else None
     run_counts = RunCounts(
         run_id=run.id,
         graph=graph,
@@ -106,9 +106,9 @@ def of_undecided(
         task=task,
         run_counts=run_counts,
         most=around.settings.max_map_length,
-        above=explain_run.instances(conn, run.id, graph.tasks[task.task_id].upstream),
+        above=run_state.instances(conn, run.id, graph.tasks[task.task_id].upstream),
         before=before,
-        before_tasks=explain_run.instances(conn, before.id, [task.task_id], _WELL)
+        before_tasks=run_state.instances(conn, before.id, [task.task_id], _WELL)
         if earlier and before is not None
         else (),
         choosers=skips,
@@ -122,17 +122,17 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySnapsho
     """Return how it stands around a scheduled task instance."""
     conn, schedulers = around.conn, around.schedulers()
     scheduling = alive(schedulers)
-    mine = explain_queue.ready(conn, task.id)
-    ahead = explain_queue.waiting(conn, mine.pool, mine)
-    free = explain_queue.free(conn, scheduling, [*(it.task for it in ahead), mine])
+    mine = queue_order.ready(conn, task.id)
+    ahead = queue_order.waiting(conn, mine.pool, mine)
+    free = queue_order.free(conn, scheduling, [*(it.task for it in ahead), mine])
     return ReadySnapshot(
         dag=dag,
         task=mine,
-        limits=explain_queue.limits(conn, scheduling, [mine]),
+        limits=queue_order.limits(conn, scheduling, [mine]),
         free=free,
-        holders={it: explain_queue.holders(conn, it) for it in short_of(mine, free)[:1]},
+        holders={it: queue_order.holders(conn, it) for it in short_of(mine, free)[:1]},
         ahead=ahead,
-        place=explain_queue.place(conn, mine),
+        place=queue_order.place(conn, mine),
         schedulers=schedulers,
         aging=around.settings.priority_aging,
         draining=[it for it in around.processes("worker", queue=mine.queue) if it.draining],
@@ -142,7 +142,7 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySnapsho
 def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSnapshot:
     """Return how it stands around a task instance that has been queued, or has ended."""
     conn = around.conn
-    attempt = explain_task.attempt(conn, task.id)
+    attempt = task_state.attempt(conn, task.id)
     queued = task.state is TaskState.QUEUED
     workers = around.processes("worker", queue=task.queue) if queued else []
     patience = timedelta(seconds=around.settings.task_queued_timeout)
@@ -152,10 +152,10 @@ def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSna
         attempt=attempt,
         worker=around.process(None if attempt is None else attempt.process_id),
         workers=workers,
-        held_by=explain_queue.on_workers(conn, workers) if queued else (),
-        place=explain_queue.place_in_queue(conn, task) if queued else None,
+        held_by=queue_order.on_workers(conn, workers) if queued else (),
+        place=queue_order.place_in_queue(conn, task) if queued else None,
         revoked_at=None if attempt is None else attempt.queued_at + patience,
-        event=explain_task.event(conn, run, task.task_id),
+        event=task_state.event(conn, run, task.task_id),
         schedulers=around.schedulers(),
         now=around.now,
     )

@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db.reads import explain_task
+from headway.db.reads.explain import task_state
 from headway.decide.explain.snapshot import ProcessRow
 from headway.runtime.settings.scheduler import SchedulerSettings
 
@@ -25,4 +25,4 @@ def unended(
         "parallelism": settings.parallelism,
         "max_clock_skew": settings.max_clock_skew,
     }
-    return explain_task.processes(conn, known, kinds, queue=queue, number=number)
+    return task_state.processes(conn, known, kinds, queue=queue, number=number)

@@ -11,12 +11,20 @@ from sqlalchemy import Connection as Transaction
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.users import secrets
-from headway.db.users.secrets import EVERY_DAG, StoredSecret
+from headway.db.users.secrets import StoredSecret
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
 from headway.domain.errors import ConflictError, NotFoundError, SecretError
-from headway.domain.variable import LARGEST_SECRET, Secret, SecretKind, from_text, kind_of, to_text
+from headway.domain.variable import (
+    EVERY_DAG,
+    LARGEST_SECRET,
+    Secret,
+    SecretKind,
+    from_text,
+    kind_of,
+    to_text,
+)
 from headway.runtime.secrets.keyring import KeyRing
 
 PLAIN: Final = "plain"

@@ -3,8 +3,10 @@
 from sqlalchemy import Connection
 
 from headway.actions.installation import processes
-from headway.db.reads import explain_task, status
-from headway.decide.explain.status import Status
+from headway.db.reads import status
+from headway.db.reads.explain import task_state
+from headway.decide.explain import status as reports
+from headway.decide.explain.status import Status, StatusReport
 from headway.runtime.settings.scheduler import SchedulerSettings
 
 
@@ -14,7 +16,7 @@ def look(conn: Connection, settings: SchedulerSettings) -> Status:
     The transaction may only read from here on.  The cost has a bound, however many task
     instances there are.
     """
-    explain_task.read_only(conn)
+    task_state.read_only(conn)
     return Status(
         processes=processes.unended(conn, settings, *processes.KINDS),
         waiting=status.waiting(conn, settings.priority_aging),
@@ -23,3 +25,8 @@ def look(conn: Connection, settings: SchedulerSettings) -> Status:
         backlog=status.backlog(conn),
         trouble=status.trouble(conn),
     )
+
+
+def report(conn: Connection, settings: SchedulerSettings, patience: float) -> StatusReport:
+    """Return how all of it stands, and what has waited for more than `patience` seconds."""
+    return reports.report(look(conn, settings), patience, status.MOST)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headway.domain.errors import DatabaseError
 from headway.runtime.daemon.clock import SystemClock
@@ -14,6 +14,12 @@ from headway.runtime.settings.database import DatabaseSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
+    Transaction: TypeAlias = Connection
+    """What commands pass on to actions and reads; they run no statement by it."""
+
+    Database: TypeAlias = Engine
+    """Where transactions are begun."""
 
 URL_FILE = "database-url"
 """Where a running `headway standalone` leaves the address of its database, for its user alone."""
@@ -58,7 +64,7 @@ def url_file(home: Path) -> Path:
 
 
 @contextmanager
-def connected() -> "Iterator[Engine]":
+def connected() -> "Iterator[Database]":
     """Give connections for one user to a database that has this release's schema.
 
     DatabaseError if the database fails, or refuses the account what is asked for.
@@ -87,7 +93,7 @@ def connected() -> "Iterator[Engine]":
 
 
 @contextmanager
-def transaction(*, changes: bool = False) -> "Iterator[Connection]":
+def transaction(*, changes: bool = False) -> "Iterator[Transaction]":
     """Open one transaction for a user, as `connected` does.
 
     One that `changes` something schedulers are told of when it is committed.

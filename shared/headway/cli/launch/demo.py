@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from threading import Event
-
-from sqlalchemy import Engine
+from typing import TYPE_CHECKING
 
 from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.cli.input import interrupts
@@ -18,7 +17,7 @@ from headway.cli.launch import stack
 from headway.cli.screen.watch_backfill import watch_backfill
 from headway.db.core import engine as engines
 from headway.db.core.server import now
-from headway.db.reads import dag_file_views, views
+from headway.db.reads import dag_file_views, dag_views
 from headway.domain.errors import ConflictError, EmbeddedError, NotFoundError
 from headway.embedded.account import server_account
 from headway.embedded.data_directory import hold
@@ -27,6 +26,9 @@ from headway.runtime.logs.escaping import visible
 from headway.runtime.logs.lines import decode, rendered
 from headway.runtime.settings import configuration
 from headway.runtime.settings.secret_keys import KEYS_FILE, UNFINISHED_KEYS_FILE
+
+if TYPE_CHECKING:
+    from headway.cli.input.session import Database
 
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
@@ -125,13 +127,13 @@ def _backfill(services: stack.LocalStack, output: Path) -> int:
         engine.dispose()
 
 
-def _wait_for_dag(engine: Engine, services: stack.LocalStack) -> None:
+def _wait_for_dag(engine: "Database", services: stack.LocalStack) -> None:
     clock, never = SystemClock(), Event()
     deadline = clock.monotonic() + 60
     while clock.monotonic() < deadline:
         services.check()
         with engine.connect() as conn:
-            if views.current_version(conn, DAG_ID) is not None:
+            if dag_views.in_force(conn, DAG_ID) is not None:
                 return
             errors = dag_file_views.errors(conn)
         if errors:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from headway.cli.screen.output import Format, tell
+from headway.cli.screen.output import Format, as_row, tell
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from headway.actions.change import Author, RunChange, Versions
+    from headway.cli.input.session import Transaction
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
@@ -29,7 +28,7 @@ def author(reason: str | None) -> "Author":
 
 
 def change(
-    work: "Callable[[Connection], RunChange]",
+    work: "Callable[[Transaction], RunChange]",
     *,
     where: tuple[str, str],
     yes: bool,
@@ -44,7 +43,7 @@ def change(
         if would:
             ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
 
-    def do(conn: "Connection") -> "tuple[RunChange, str | None]":
+    def do(conn: "Transaction") -> "tuple[RunChange, str | None]":
         done = work(conn)
         return done, None if done.ends or done.run not in UNFINISHED_RUN else _held(conn, dag_id)
 
@@ -56,24 +55,22 @@ def change(
 
 def _fields(done: "RunChange") -> dict[str, object]:
     """Return what was done, for a program."""
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
-    # asdict cannot copy a Counter.
-    return asdict(replace(done, moved=dict(done.moved), stopping=dict(done.stopping)))
+    # A Counter cannot be copied as a field.
+    return as_row(replace(done, moved=dict(done.moved), stopping=dict(done.stopping)))
 
 
-def _held(conn: "Connection", dag_id: str) -> str | None:
+def _held(conn: "Transaction", dag_id: str) -> str | None:
     """Say what keeps a run of the DAG from going on, None if nothing of the DAG does."""
-    from headway.db.reads import views
+    from headway.db.reads import dag_views
     from headway.decide.explain.wording import command
 
-    [dag] = views.dags(conn, dag_id)
-    if not dag["active"]:
-        return (
-            f"No file defines {dag_id} any more (it was in {dag['relative_path']}): nothing of it "
-            "starts until one does."
-        )
-    if dag["paused"]:
+    dag = dag_views.dag(conn, dag_id)
+    if dag is None or not dag.active:
+        where = "" if dag is None else f" (it was in {dag.relative_path})"
+        return f"No file defines {dag_id} any more{where}: nothing of it starts until one does."
+    if dag.paused:
         return (
             f"{dag_id} is paused: nothing of it starts until {command('dags', 'unpause', dag_id)}."
         )

@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from headway.domain.gist import gist
 from headway.runtime.logs.escaping import say, visible
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 WIDEST: Final = 1000
 """Characters of a cell beyond which it is cut."""
@@ -37,9 +40,13 @@ Output = Annotated[
 ]
 
 
-def show(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], output: Format) -> None:
-    """Print rows: as JSON with all their fields, as a table with these columns."""
-    found = [dict(row) for row in rows]
+def show(
+    rows: "Iterable[Mapping[str, Any] | DataclassInstance]",
+    columns: Sequence[str],
+    output: Format,
+) -> None:
+    """Print rows, or records: as JSON with all their fields, as a table with these columns."""
+    found = [dict(row) if isinstance(row, Mapping) else as_row(row) for row in rows]
     if output is Format.JSON:
         print(json.dumps(found, default=_plain, indent=2))
         return
@@ -49,6 +56,13 @@ def show(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], output: Form
     # A row is a line, however long: it can be cut, searched and copied.
     lines = [typer.style(_line(header, widths), bold=True), *(_line(row, widths) for row in cells)]
     typer.echo("\n".join(lines if found else [*lines, "(none)"]))
+
+
+def as_row(record: "DataclassInstance") -> dict[str, Any]:
+    """Return the fields of a record by their names, in order; of a record in it likewise."""
+    from dataclasses import asdict
+
+    return asdict(record)
 
 
 def tell(sentence: str, row: Mapping[str, Any], output: Format) -> None:

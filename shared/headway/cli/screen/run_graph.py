@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from headway.cli.screen.drawing import MOST_LANES, MOST_TASKS, draw
 from headway.cli.screen.output import COLOURS
@@ -11,19 +11,20 @@ from headway.domain.states import TaskState
 
 if TYPE_CHECKING:
     from headway.actions.dags.history import RunGraph
+    from headway.db.reads.task_views import TaskView
 
 Line: TypeAlias = tuple[str, str]
 """A line, and the style that it has on a terminal."""
 
-Instances: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
+Instances: TypeAlias = "Mapping[str, Sequence[TaskView]]"
 """The task instances of a run by their task."""
 
 
-def lines(found: "RunGraph", tasks: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
+def lines(found: "RunGraph", tasks: "Iterable[TaskView]") -> Iterator[Line]:
     """Yield the version of a run, its graph, and what of it is removed."""
-    instances: dict[str, list[Mapping[str, Any]]] = {}
+    instances: dict[str, list[TaskView]] = {}
     for task in tasks:
-        instances.setdefault(task["task_id"], []).append(task)
+        instances.setdefault(task.task_id, []).append(task)
     yield _version(found), "bold"
     yield from _drawing(found, instances)
     for task_id in sorted(instances.keys() - found.graph.tasks.keys()):
@@ -57,22 +58,22 @@ def _drawing(found: "RunGraph", instances: Instances) -> Iterator[Line]:
             yield f"{lanes}  {task_id}  {told}", style
 
 
-def _states(instances: Sequence[Mapping[str, Any]]) -> Line:
+def _states(instances: "Sequence[TaskView]") -> Line:
     """Say how a task stands; one with several instances, how many of them stand how."""
     if not instances:
         return "-", ""
-    states = Counter(str(it["state"]) for it in instances)
+    states = Counter(str(it.state) for it in instances)
     worst = next((state for state in _WORST_FIRST if state in states), next(iter(states)))
     style = COLOURS.get(worst, "")
-    if len(instances) > 1 or instances[0]["map_index"] >= 0:
+    if len(instances) > 1 or instances[0].map_index >= 0:
         counted = ", ".join(f"{number} {state}" for state, number in states.items())
         return f"{counted} (mapped)", style
     [it] = instances
     parts = [worst]
-    if it["started_at"] and it["ended_at"]:
-        parts.append(_seconds(it["ended_at"] - it["started_at"]))
-    if it["attempt"] > 1:
-        parts.append(f"attempt {it['attempt']}")
+    if it.started_at and it.ended_at:
+        parts.append(_seconds(it.ended_at - it.started_at))
+    if it.attempt > 1:
+        parts.append(f"attempt {it.attempt}")
     return ", ".join(parts), style
 
 

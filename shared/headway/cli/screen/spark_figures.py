@@ -11,21 +11,22 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
 
 
-def told(row: Mapping[str, Any] | None, *, ended: bool) -> str | None:
+def told(
+    progress: Mapping[str, Any] | None, figures: Mapping[str, Any] | None, *, ended: bool
+) -> str | None:
     """Return the progress of an attempt that runs, or the figures of one that has ended.
 
-    Those of an attempt that has ended without any are unknown; None when there is nothing to tell.
+    Those of an attempt that has ended with progress alone are unknown; None when there is nothing
+    to tell.
     """
-    if row is None:
+    if figures is not None:
+        return _figures(figures)
+    if progress is None:
         return None
-    if row["figures"] is not None:
-        return _figures(row["figures"])
-    if ended:
-        return UNKNOWN
-    return None if row["progress"] is None else progress(row["progress"])
+    return UNKNOWN if ended else _progress(progress)
 
 
-def progress(known: Mapping[str, Any]) -> str:
+def _progress(known: Mapping[str, Any]) -> str:
     """Return how far an attempt is: tasks, stages, tasks a second."""
     return (
         f"{known['tasks_done']}/{known['tasks']} tasks in "

@@ -16,7 +16,7 @@ from headway.cli.input.session import transaction
 from headway.cli.screen.log_following import FollowedTask, Follower
 from headway.cli.screen.terminal import on_terminal
 from headway.domain.errors import NotFoundError
-from headway.domain.states import TERMINAL, TaskState
+from headway.domain.states import TERMINAL
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.logs.copies import RemoteLogs
 from headway.runtime.logs.escaping import visible
@@ -27,7 +27,7 @@ from headway.runtime.settings import configuration
 from headway.runtime.settings.logs import LogSettings
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from headway.cli.input.session import Transaction
 
 _COLOURING: Final = re.compile("\x1b\\[[0-9;:]*m")
 _LEVELS: Final = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
@@ -107,44 +107,32 @@ _NO_END: Final = "its log has no end; its worker died, or has not copied the res
 @contextmanager
 def _looking(request: LogRequest) -> Iterator[Callable[[], FollowedTask]]:
     """Give out what asks the database how the task stands; one that is away is waited for."""
-    from sqlalchemy.exc import DBAPIError
-
-    from headway.cli.input.session import user_url
-    from headway.db.core import engine as engines
+    from headway.cli.input.polling import polled
 
     with transaction() as conn:
         last = _followed_task(conn, request)
-    engine = engines.connect(user_url(), name="headway logs", pool_size=1)
 
     def look() -> FollowedTask:
         nonlocal last
-        try:
-            with engine.connect() as conn:
-                last = _followed_task(conn, request)
-        except DBAPIError as error:
-            if not engines.is_transient(error):
-                raise
+        last = database.look(lambda conn: _followed_task(conn, request)) or last
         return last
 
-    try:
+    with polled("headway logs") as database:
         yield look
-    finally:
-        engine.dispose()
 
 
-def _followed_task(conn: "Connection", request: LogRequest) -> FollowedTask:
+def _followed_task(conn: "Transaction", request: LogRequest) -> FollowedTask:
     from headway.actions.lookup import run_of
-    from headway.db.reads import views
+    from headway.db.reads import task_views
 
-    names = (request.dag_id, request.run_id, request.task_id, request.map_index)
     run_of(conn, request.dag_id, request.run_id)
-    state = views.task_state(conn, *names)
-    attempts = {
-        int(row["attempt"]): row["ended_at"] is not None
-        for row in views.attempts(conn, *names)
-        if row["started_at"] is not None
-    }
-    return FollowedTask(attempts, over=state is None or TaskState(state) in TERMINAL)
+    found = task_views.history(
+        conn, request.dag_id, request.run_id, request.task_id, request.map_index
+    )
+    if found is None:
+        return FollowedTask({}, over=True)
+    attempts = {it.attempt: it.ended_at is not None for it in found.attempts if it.started_at}
+    return FollowedTask(attempts, over=found.task.state in TERMINAL)
 
 
 def _one_of(started: list[int], request: LogRequest) -> int:

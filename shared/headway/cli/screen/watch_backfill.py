@@ -5,13 +5,9 @@ from collections.abc import Callable, Iterator
 from threading import Event
 from typing import TextIO
 
-from sqlalchemy.exc import DBAPIError
-
 from headway.actions.backfills.control import progress_of
-from headway.cli.input.session import user_url
+from headway.cli.input.polling import polled
 from headway.cli.screen.backfill_progress import line
-from headway.db.core import engine as engines
-from headway.db.core.engine import is_transient
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.runtime.daemon.clock import Clock, SystemClock
 
@@ -36,7 +32,7 @@ def watch_backfill(
     A database that is away for a while is waited for.  `meanwhile` is called at each look.
     NotFoundError when the backfill is gone.
     """
-    steps = _follow(backfill_id, url or user_url(), meanwhile)
+    steps = _follow(backfill_id, url, meanwhile)
     shown = target or sys.stdout
     return _bar(steps, shown) if shown.isatty() else _lines(steps, SystemClock(), shown)
 
@@ -47,29 +43,20 @@ def pause(took: float) -> float:
 
 
 def _follow(
-    backfill_id: int, url: str, meanwhile: Callable[[], None]
+    backfill_id: int, url: str | None, meanwhile: Callable[[], None]
 ) -> Iterator[BackfillProgress]:
-    engine = engines.connect(url, name="headway watch", pool_size=1)
     clock, never = SystemClock(), Event()
-    try:
+    with polled("headway watch", url) as database:
         while True:
             meanwhile()
             began = clock.monotonic()
-            try:
-                with engine.connect() as conn:
-                    progress = progress_of(conn, backfill_id)
-                wait = pause(clock.monotonic() - began)
-            except DBAPIError as error:
-                if not is_transient(error):
-                    raise
-                wait = INTERVAL
-            else:
+            progress = database.look(lambda conn: progress_of(conn, backfill_id))
+            wait = INTERVAL if progress is None else pause(clock.monotonic() - began)
+            if progress is not None:
                 yield progress
                 if progress.finished:
                     return
             clock.wait(never, wait)
-    finally:
-        engine.dispose()
 
 
 def _bar(steps: Iterator[BackfillProgress], target: TextIO) -> BackfillProgress:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy.exc import DBAPIError
-
 from headway.actions.lookup import run_of
-from headway.cli.input.session import user_url
+from headway.cli.input.polling import polled
 from headway.cli.screen import spark_figures
 from headway.cli.screen.output import COLOURS
-from headway.db.core import engine as engines
-from headway.db.core.engine import is_transient
-from headway.db.reads import spark_views, views
-from headway.domain.states import UNFINISHED_RUN, TaskState
+from headway.db.reads import task_views
+from headway.db.reads.run_views import RunView
+from headway.db.reads.task_views import TaskProgress
+from headway.domain.states import TaskState
 from headway.runtime.daemon.clock import SystemClock
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from headway.cli.input.session import Transaction
 
 INTERVAL: Final = 0.5
 """Seconds between two looks."""
@@ -40,37 +40,28 @@ _FIRST: Final = (TaskState.RUNNING, TaskState.QUEUED, TaskState.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class WatchedRun:
-    """A run as it stands: its state, its task instances, and what the running ones do in Spark."""
+    """A run, and its task instances with what their current attempts do in Spark."""
 
-    dag_id: str
-    run_id: str
-    state: str
-    tasks: Sequence[Mapping[str, Any]]
-    spark: Mapping[tuple[str, int], Mapping[str, Any]]
-
-    @property
-    def ended(self) -> bool:
-        """Whether the run has ended."""
-        return self.state not in UNFINISHED_RUN
+    run: RunView
+    tasks: Sequence[TaskProgress]
 
 
 def watch_run(dag_id: str, run_id: str) -> str:
     """Show a run until it has ended; return its state.  A database that is away is waited for."""
-    sights = _follow(dag_id, run_id, user_url())
+    sights = _follow(dag_id, run_id)
     return _live(sights) if sys.stdout.isatty() else _lines(sights)
 
 
 def line(sight: WatchedRun) -> str:
     """Return how a run stands in one line, with what its running tasks do in Spark."""
-    states = Counter(str(task["state"]) for task in sight.tasks)
+    states = Counter(str(it.task.state) for it in sight.tasks)
     ended = sum(number for state, number in states.items() if state in _ENDED)
     counted = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    said = [f"{sight.state}: {ended}/{len(sight.tasks)} tasks ended ({counted})"]
-    for task in sight.tasks:
-        work = sight.spark.get((task["task_id"], task["map_index"]))
-        told = spark_figures.told(work, ended=False)
-        if task["state"] == TaskState.RUNNING and told:
-            said.append(f"{_name(task)} {told}")
+    said = [f"{sight.run.state}: {ended}/{len(sight.tasks)} tasks ended ({counted})"]
+    for it in sight.tasks:
+        told = spark_figures.told(it.progress, it.figures, ended=False)
+        if it.task.state is TaskState.RUNNING and told:
+            said.append(f"{it.task.name} {told}")
     return " | ".join(said)
 
 
@@ -85,55 +76,39 @@ def table(sight: WatchedRun) -> "Table":
     found = Table(title=line(sight).partition(" | ")[0], caption=caption, title_justify="left")
     for column in ("task", "state", "attempt", "Spark", ""):
         found.add_column(column)
-    for task in shown:
-        work = sight.spark.get((task["task_id"], task["map_index"]))
-        state = str(task["state"])
+    for it in shown:
+        ended = it.task.state is not TaskState.RUNNING
         found.add_row(
-            Text(_name(task)),
-            Text(state, style=COLOURS.get(state, "")),
-            str(task["attempt"]),
-            _bar(work),
-            Text(spark_figures.told(work, ended=state != TaskState.RUNNING) or ""),
+            Text(it.task.name),
+            Text(it.task.state, style=COLOURS.get(it.task.state, "")),
+            str(it.task.attempt),
+            _bar(it.progress),
+            Text(spark_figures.told(it.progress, it.figures, ended=ended) or ""),
         )
     return found
 
 
-def _bar(work: Mapping[str, Any] | None) -> Any:
+def _bar(progress: Mapping[str, Any] | None) -> Any:
     from rich.progress_bar import ProgressBar
 
-    progress = work and work["progress"]
     if not progress:
         return ""
     return ProgressBar(progress["tasks"], progress["tasks_done"], width=_BAR)
 
 
-def _follow(dag_id: str, run_id: str, url: str) -> Iterator[WatchedRun]:
-    engine = engines.connect(url, name="headway watch", pool_size=1)
+def _follow(dag_id: str, run_id: str) -> Iterator[WatchedRun]:
+    def look(conn: "Transaction") -> WatchedRun:
+        return WatchedRun(run_of(conn, dag_id, run_id), task_views.progress(conn, dag_id, run_id))
+
     clock, never = SystemClock(), Event()
-    try:
+    with polled("headway watch") as database:
         while True:
-            try:
-                with engine.connect() as conn:
-                    run = run_of(conn, dag_id, run_id)
-                    tasks = views.tasks(conn, dag_id, run_id)
-                    work = spark_views.of_run(conn, dag_id, run_id)
-            except DBAPIError as error:
-                if not is_transient(error):
-                    raise
-            else:
-                current = {(it["task_id"], it["map_index"]): it["attempt"] for it in tasks}
-                spark = {
-                    (it["task_id"], it["map_index"]): it
-                    for it in work
-                    if current[it["task_id"], it["map_index"]] == it["attempt"]
-                }
-                sight = WatchedRun(dag_id, run_id, str(run["state"]), tasks, spark)
+            sight = database.look(look)
+            if sight is not None:
                 yield sight
-                if sight.ended:
+                if sight.run.ended:
                     return
             clock.wait(never, INTERVAL)
-    finally:
-        engine.dispose()
 
 
 def _live(sights: Iterator[WatchedRun]) -> str:
@@ -143,24 +118,19 @@ def _live(sights: Iterator[WatchedRun]) -> str:
     with Live(refresh_per_second=4) as live:
         for sight in sights:
             live.update(table(sight))
-            state = sight.state
+            state = sight.run.state
     return state
 
 
 def _lines(sights: Iterator[WatchedRun]) -> str:
     said, state = "", ""
     for sight in sights:
-        now, state = line(sight), sight.state
+        now, state = line(sight), sight.run.state
         if now != said:
             print(now, flush=True)
             said = now
     return state
 
 
-def _name(task: Mapping[str, Any]) -> str:
-    name = str(task["task_id"])
-    return name if task["map_index"] < 0 else f"{name}[{task['map_index']}]"
-
-
-def _place(task: Mapping[str, Any]) -> int:
-    return _FIRST.index(task["state"]) if task["state"] in _FIRST else len(_FIRST)
+def _place(it: TaskProgress) -> int:
+    return _FIRST.index(it.task.state) if it.task.state in _FIRST else len(_FIRST)

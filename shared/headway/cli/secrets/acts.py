@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.variable import SecretKind
+from headway.domain.variable import EVERY_DAG, SecretKind
 
 if TYPE_CHECKING:
     from headway.cli.screen.output import Format
@@ -15,14 +15,12 @@ COLUMNS = ("name", "type", "description", "key_id", "changed_at", "dags")
 
 def show_all(kind: SecretKind, output: "Format") -> None:
     """List all of them with the DAGs that may read them; nothing secret is shown."""
-    from dataclasses import asdict
-
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.users import secrets
+    from headway.db.reads import secret_views
 
     with transaction() as conn:
-        rows = [asdict(it) for it in secrets.list_all(conn, kind)]
+        rows = secret_views.secrets(conn, kind)
     show(rows, COLUMNS, output)
 
 
@@ -80,7 +78,6 @@ def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
-    from headway.db.users.secrets import EVERY_DAG
 
     act(lambda conn: secrets.grant(conn, kind, name, dags, actor()), tell=())
     whom = "every DAG" if EVERY_DAG in dags else ", ".join(dags)
@@ -92,7 +89,6 @@ def revoke(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
-    from headway.db.users.secrets import EVERY_DAG
 
     act(lambda conn: secrets.revoke(conn, kind, name, dags, actor()), tell=())
     whom = "all DAGs" if EVERY_DAG in dags else ", ".join(dags)

@@ -10,7 +10,7 @@ import typer
 
 from headway.domain.dag.names import check_key
 from headway.domain.errors import SecretError
-from headway.domain.variable import LARGEST_SECRET
+from headway.domain.variable import EVERY_DAG, LARGEST_SECRET
 
 STDIN: Final = "-"
 LARGEST_IMPORT: Final = 64 * 2**20
@@ -65,8 +65,6 @@ def read_object(source: str) -> dict[str, Any]:
 
 def dags_of(dags: list[str] | None, *, every: bool) -> list[str]:
     """Return whom a grant is for."""
-    from headway.db.users.secrets import EVERY_DAG
-
     if every == bool(dags):
         raise SecretError("Name the DAGs, or give --all-dags.")
     return [EVERY_DAG] if every else [check_key("DAG", dag_id) for dag_id in dags or ()]

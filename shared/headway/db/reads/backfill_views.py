@@ -1,9 +1,13 @@
 """SQL that shows how far backfills are, and what holds them up."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, text
+
+from headway.domain.backfill import BackfillState, DateDecision, Direction, Reprocess
+from headway.domain.states import RunState
 
 # A run has the tasks of its version until it starts, and from then on instances of them.
 PROGRESS = text("""
@@ -57,6 +61,16 @@ HOLD = text("""
 """)
 
 
+DATES = text("""
+    SELECT it.interval_start, it.interval_end, it.schedule_date, it.fate, it.reason, it.run_id,
+           run.state
+      FROM backfill_date AS it
+      LEFT JOIN dag_run AS run ON run.id = it.dag_run_id
+     WHERE it.backfill_id = :id
+     ORDER BY it.position
+""")
+
+
 UNFINISHED = text("""
     SELECT id FROM dag_run
      WHERE backfill_id = :id AND state IN ('queued', 'running')
@@ -66,7 +80,12 @@ UNFINISHED = text("""
 
 @dataclass(frozen=True, slots=True)
 class BackfillProgress:
-    """How far a backfill has come: its runs, and the task instances of these."""
+    """How far a backfill has come.
+
+    Its runs are `planned` in all; of these so many are queued, running, succeeded or failed.
+    `tasks` are the task instances of these runs.  `rollup` is how many intervals a run takes
+    together, `weight` the percentage of each pool's slots that its tasks may hold.
+    """
 
     id: int
     dag_id: str
@@ -75,8 +94,8 @@ class BackfillProgress:
     max_active_runs: int
     planned: int
     created_at: datetime
-    reprocess: str
-    direction: str
+    reprocess: Reprocess
+    direction: Direction
     rollup: int
     weight: int
     idle_only: bool
@@ -98,18 +117,15 @@ class BackfillProgress:
         return self.succeeded + self.failed >= self.planned
 
     @property
-    def state(self) -> str:
-        """What to call it; of one that has ended, failed when a run has failed.
-
-        One is empty whose runs are all deleted, or in a later backfill by now.
-        """
+    def state(self) -> BackfillState:
+        """What to call it; of one that has ended, failed when a run has failed."""
         if self.cancelled_at is not None:
-            return "cancelled" if self.finished else "cancelling"
+            return BackfillState.CANCELLED if self.finished else BackfillState.CANCELLING
         if not self.finished:
-            return "paused" if self.paused else "running"
+            return BackfillState.PAUSED if self.paused else BackfillState.RUNNING
         if not self.planned:
-            return "empty"
-        return "failed" if self.failed else "success"
+            return BackfillState.EMPTY
+        return BackfillState.FAILED if self.failed else BackfillState.SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +159,23 @@ class Hold:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class BackfillDateView:
+    """What becomes of one date of a backfill's plan, and why.
+
+    `run_id` names the run that the date has, or that is in its way, and `state` is the state of
+    that run; each is None where there is none.
+    """
+
+    interval_start: datetime
+    interval_end: datetime
+    schedule_date: datetime
+    decision: DateDecision
+    reason: str
+    run_id: str | None
+    state: RunState | None
+
+
 def hold(conn: Connection, backfill_id: int) -> Hold | None:
     """Return what may keep a backfill from starting runs; None when there is no such backfill."""
     row = conn.execute(HOLD, {"id": backfill_id}).one_or_none()
@@ -154,10 +187,26 @@ def unfinished(conn: Connection, backfill_id: int) -> list[int]:
     return list(conn.scalars(UNFINISHED, {"id": backfill_id}))
 
 
+def dates(conn: Connection, backfill_id: int) -> list[BackfillDateView]:
+    """Return what becomes of each date of a backfill, in the order of its plan."""
+    return [
+        BackfillDateView(
+            row.interval_start,
+            row.interval_end,
+            row.schedule_date,
+            DateDecision(row.fate),
+            row.reason,
+            row.run_id,
+            row.state and RunState(row.state),
+        )
+        for row in conn.execute(DATES, {"id": backfill_id})
+    ]
+
+
 def progress(conn: Connection, backfill_id: int | None = None) -> list[BackfillProgress]:
     """Return how far that backfill, or every one, has come."""
     wanted = {"id": backfill_id, "dag_id": None, "limit": None, "counted": True}
-    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]
+    return _progress(conn, wanted)
 
 
 def latest(conn: Connection, most: int, dag_id: str | None = None) -> list[BackfillProgress]:
@@ -166,4 +215,15 @@ def latest(conn: Connection, most: int, dag_id: str | None = None) -> list[Backf
     Their tasks are not counted, which takes long.
     """
     wanted = {"id": None, "dag_id": dag_id, "limit": most, "counted": False}
-    return [BackfillProgress(*row) for row in conn.execute(PROGRESS, wanted)]
+    return _progress(conn, wanted)
+
+
+def _progress(conn: Connection, wanted: Mapping[str, object]) -> list[BackfillProgress]:
+    found = []
+    for row in conn.execute(PROGRESS, wanted).mappings():
+        kinds = {
+            "reprocess": Reprocess(row["reprocess"]),
+            "direction": Direction(row["direction"]),
+        }
+        found.append(BackfillProgress(**{**row, **kinds}))
+    return found

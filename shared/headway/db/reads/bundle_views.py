@@ -24,8 +24,12 @@ LIST = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class BundleRow:
-    """A bundle: its commit if it is of git, how much there is of it, and who looks at it."""
+class BundleView:
+    """A bundle of DAG files.
+
+    `commit` is None for a plain folder.  The counts are of its DAG files, active DAGs, import
+    errors, and of the parsers that look at it.  `parsed_at` is when a file of it was parsed last.
+    """
 
     name: str
     commit: str | None
@@ -36,6 +40,6 @@ class BundleRow:
     parsers: int
 
 
-def list_all(conn: Connection) -> list[BundleRow]:
+def list_all(conn: Connection) -> list[BundleView]:
     """Return every bundle that anything is known of, by name."""
-    return [BundleRow(*row) for row in conn.execute(LIST)]
+    return [BundleView(**row) for row in conn.execute(LIST).mappings()]

@@ -1,12 +1,11 @@
 """Deadlines as people look at them.  Reads only."""
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, text
 
-from headway.domain.states import TERMINAL
-
-Row: TypeAlias = dict[str, Any]
+from headway.domain.states import TERMINAL, DeadlineState
 
 # One that is over, or met, is shown so before a scheduler has judged it.
 DEADLINES = text("""
@@ -42,13 +41,32 @@ DEADLINES = text("""
 """)
 
 
+@dataclass(frozen=True, slots=True)
+class DeadlineView:
+    """The deadline of a run, or of a task in it.
+
+    `task_id` is None for a deadline of the run itself.  `due_at` is None while the run that it is
+    counted from has not started.  `ended_at` is when the run or the task has ended.  `judged_at`
+    is when a scheduler judged the deadline; the state may be `met` before that.
+    """
+
+    dag_id: str
+    run_id: str
+    task_id: str | None
+    deadline: str
+    due_at: datetime | None
+    ended_at: datetime | None
+    state: DeadlineState
+    judged_at: datetime | None
+
+
 def deadlines(
     conn: Connection,
     dag_id: str | None = None,
     run_id: str | None = None,
-    state: str | None = None,
+    state: DeadlineState | None = None,
     limit: int = 1000,
-) -> list[Row]:
+) -> list[DeadlineView]:
     """Return deadlines of runs and their tasks, those that were entered last first."""
     rows = conn.execute(
         DEADLINES,
@@ -60,4 +78,6 @@ def deadlines(
             "terminal": sorted(TERMINAL),
         },
     )
-    return [dict(row) for row in rows.mappings()]
+    return [
+        DeadlineView(**{**row, "state": DeadlineState(row["state"])}) for row in rows.mappings()
+    ]

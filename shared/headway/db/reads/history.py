@@ -1,10 +1,9 @@
 """SQL on what a DAG has been: its versions, each as it was.  Reads only."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, text
-
-from headway.db.reads.views import Row
 
 VERSIONS = text("""
     SELECT version.number, coalesce(version.id = dag.version_id, false) AS in_force,
@@ -40,6 +39,26 @@ OF_RUN = text("""
 
 
 @dataclass(frozen=True, slots=True)
+class VersionView:
+    """A version of a DAG.
+
+    `commit` is the commit at which the version was seen first, None for a plain folder.  `tasks`
+    counts its tasks, `runs` the runs that have it.  The last two say whether its structure and
+    its code differ from those of the version before, None for the first one.
+    """
+
+    number: int
+    in_force: bool
+    created_at: datetime
+    commit: str | None
+    fingerprint: str
+    tasks: int
+    runs: int
+    structure_changed: bool | None
+    code_changed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredVersion:
     """A version as it is stored."""
 
@@ -61,12 +80,9 @@ class OfRun:
     pinned: bool
 
 
-def versions(conn: Connection, dag_id: str) -> list[Row]:
-    """Return the versions of a DAG, the newest first, each with what differs from the one before.
-
-    That is NULL for the first one.
-    """
-    return [dict(row) for row in conn.execute(VERSIONS, {"dag_id": dag_id}).mappings()]
+def versions(conn: Connection, dag_id: str) -> list[VersionView]:
+    """Return the versions of a DAG, the newest first."""
+    return [VersionView(**row) for row in conn.execute(VERSIONS, {"dag_id": dag_id}).mappings()]
 
 
 def one(conn: Connection, dag_id: str, number: int | None) -> StoredVersion | None:

@@ -1,10 +1,13 @@
 """Notifications as people look at them.  Reads only."""
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, RowMapping, text
 
-Row: TypeAlias = dict[str, Any]
+from headway.domain.dag.notifiers import NotifyEvent
+from headway.domain.states import CallbackState
 
 NOTIFICATIONS = text("""
     SELECT it.id AS notification, it.key, run.dag_id, run.run_id, it.event,
@@ -25,24 +28,50 @@ NOTIFICATIONS = text("""
 """)
 
 
+@dataclass(frozen=True, slots=True)
+class NotificationView:
+    """A message about what has happened.
+
+    `notification` is its number, `key` the same in each try, so that a receiver knows the message
+    again.  `events` is of how many things the message tells.  It is sent at `due_at` at the
+    earliest, through `connection`.  `error` is why the last try failed.
+    """
+
+    notification: int
+    key: UUID
+    dag_id: str
+    run_id: str
+    event: NotifyEvent
+    connection: str | None
+    events: int
+    state: CallbackState
+    tries: int
+    created_at: datetime
+    due_at: datetime
+    ended_at: datetime | None
+    error: str | None
+    worker: str | None
+
+
 def notifications(
     conn: Connection,
     dag_id: str | None = None,
     run_id: str | None = None,
-    state: str | None = None,
+    state: CallbackState | None = None,
     limit: int = 100,
-) -> list[Row]:
-    """Return notifications, those that were made last first."""
-    given = {"dag_id": dag_id, "run_id": run_id, "state": state, "limit": limit}
-    return _rows(conn, {**given, "number": None})
+) -> list[NotificationView]:
+    """Return notifications, the latest first: all of them, or those of a DAG, or of a run."""
+    asked = {"dag_id": dag_id, "run_id": run_id, "state": state, "number": None, "limit": limit}
+    return [_view(row) for row in conn.execute(NOTIFICATIONS, asked).mappings()]
 
 
-def notification(conn: Connection, number: int) -> Row | None:
-    """Return the notification of that number."""
-    anything = dict.fromkeys(("dag_id", "run_id", "state"))
-    rows = _rows(conn, {**anything, "limit": 1, "number": number})
-    return rows[0] if rows else None
+def notification(conn: Connection, number: int) -> NotificationView | None:
+    """Return the notification of that number; None when there is none."""
+    asked = {"dag_id": None, "run_id": None, "state": None, "number": number, "limit": 1}
+    row = conn.execute(NOTIFICATIONS, asked).mappings().one_or_none()
+    return None if row is None else _view(row)
 
 
-def _rows(conn: Connection, given: dict[str, Any]) -> list[Row]:
-    return [dict(row) for row in conn.execute(NOTIFICATIONS, given).mappings()]
+def _view(row: RowMapping) -> NotificationView:
+    kinds = {"event": NotifyEvent(row["event"]), "state": CallbackState(row["state"])}
+    return NotificationView(**{**row, **kinds})

@@ -1,21 +1,10 @@
-"""SQL that shows what attempts do and cost in Spark."""
+"""SQL that shows what attempts cost in Spark."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, text
-
-PROGRESS = text("""
-    SELECT task.task_id, task.map_index, it.attempt, work.progress, work.figures, work.updated_at
-      FROM task_instance AS task
-      JOIN dag_run AS run ON run.id = task.dag_run_id
-      JOIN task_attempt AS it ON it.task_instance_id = task.id
-      JOIN spark_work AS work ON work.task_instance_id = it.task_instance_id
-                             AND work.attempt = it.attempt
-     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
-     ORDER BY task.id, it.attempt
-""")
-
 
 # An attempt with a handle and without figures is one of which they are unknown.
 COST = text("""
@@ -47,23 +36,41 @@ COST = text("""
 """)
 
 
-def of_run(conn: Connection, dag_id: str, run_id: str) -> list[dict[str, Any]]:
-    """Return what the attempts of a run do in Spark: progress and figures as plain data."""
-    rows = conn.execute(PROGRESS, {"dag_id": dag_id, "run_id": run_id}).mappings()
-    return [dict(row) for row in rows]
+@dataclass(frozen=True, slots=True)
+class SparkCost:
+    """What ended attempts of a DAG, or of one run of it, took in Spark.
+
+    `unknown` counts the attempts of which nothing is known; they are in no sum.  The sums are of
+    tasks, milliseconds, bytes and rows, as in SparkFigures; each is None where nothing is known.
+    `peak_memory_bytes` and `skew` are the largest of one attempt.
+    """
+
+    dag_id: str
+    run_id: str | None
+    attempts: int
+    unknown: int
+    tasks: int | None
+    executor_run_ms: int | None
+    executor_cpu_ms: int | None
+    bytes_read: int | None
+    rows_read: int | None
+    bytes_written: int | None
+    rows_written: int | None
+    shuffle_read_bytes: int | None
+    shuffle_write_bytes: int | None
+    spilled_bytes: int | None
+    peak_memory_bytes: int | None
+    skew: float | None
 
 
 def cost(
     conn: Connection, dag_id: str | None, run_id: str | None, *, by_run: bool
-) -> list[dict[str, Any]]:
-    """Return the sums of what attempts that have ended took in Spark, by DAG, or by run.
-
-    `unknown` counts the attempts of which nothing is known, and that are in no sum.
-    """
+) -> list[SparkCost]:
+    """Return what ended attempts took in Spark, by DAG, or by run."""
     rows = conn.execute(COST, {"dag_id": dag_id, "run_id": run_id, "by_run": by_run}).mappings()
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+    return [SparkCost(**{name: _plain(value) for name, value in row.items()}) for row in rows]
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     """Return a sum as a number; Postgres has them as decimals."""
     return int(value) if isinstance(value, Decimal) else value

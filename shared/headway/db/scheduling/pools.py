@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from headway.db.core.prepared import hot
 
@@ -30,27 +30,6 @@ FREE = hot("""
 """)
 
 
-# Few tasks take more than one slot, and these have an index of their own: the others are counted
-# in an index alone.
-LIST = text("""
-    SELECT name, slots, description, include_deferred,
-           (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
-             WHERE pool = pool.name AND ended_at IS NULL AND phase = 'queued') AS queued,
-           (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
-             WHERE pool = pool.name AND ended_at IS NULL AND phase <> 'queued') AS running,
-           (SELECT count(*) FROM task_instance
-             WHERE pool = pool.name AND state = 'scheduled' AND limited)
-           + (SELECT count(*) FROM task_instance
-               WHERE pool = pool.name AND state = 'scheduled' AND NOT limited)
-           + (SELECT coalesce(sum(pool_slots - 1), 0) FROM task_instance
-               WHERE pool = pool.name AND state = 'scheduled' AND pool_slots > 1) AS scheduled,
-           (SELECT coalesce(sum(pool_slots), 0) FROM task_instance
-             WHERE pool = pool.name AND state = 'deferred') AS deferred
-      FROM pool
-     ORDER BY name
-""")
-
-
 @dataclass(frozen=True, slots=True)
 class LockedPool:
     """A pool that this transaction has locked.
@@ -63,34 +42,9 @@ class LockedPool:
     limited: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """A pool as it stands: its slots, and those taken by attempts or waited for by tasks."""
-
-    name: str
-    slots: int
-    description: str
-    include_deferred: bool
-    queued: int
-    running: int
-    scheduled: int
-    deferred: int
-
-    @property
-    def free(self) -> int:
-        """Slots that nothing occupies; negative after a pool was made smaller."""
-        occupied = self.queued + self.running + self.deferred * self.include_deferred
-        return self.slots - occupied
-
-
 def lock(conn: Connection, name: str) -> LockedPool | None:
     """Lock the pool and count; None when another scheduler has it, or there is none."""
     if conn.execute(LOCK, {"name": name}).one_or_none() is None:
         return None
     row = conn.execute(FREE, {"name": name}).one()
     return LockedPool(row.name, int(row.free), row.limited)
-
-
-def list_all(conn: Connection) -> list[Pool]:
-    """Return every pool with its occupancy, by name."""
-    return [Pool(*row) for row in conn.execute(LIST)]

@@ -112,15 +112,6 @@ TAKE = text("""
      WHERE backfill.id = its.backfill_id
 """)
 
-PLAN = text("""
-    SELECT it.interval_start, it.interval_end, it.schedule_date, it.fate, it.reason, it.run_id,
-           run.state
-      FROM backfill_date AS it
-      LEFT JOIN dag_run AS run ON run.id = it.dag_run_id
-     WHERE it.backfill_id = :id
-     ORDER BY it.position
-""")
-
 
 @dataclass(frozen=True, slots=True)
 class NewBackfill:
@@ -225,8 +216,3 @@ def take(
     """
     parameters = {"runs": list(runs), "run_afters": list(runs.values())}
     conn.execute(TAKE, {**parameters, "backfill": backfill, "conf": conf})
-
-
-def plan(conn: Connection, backfill: int) -> list[Mapping[str, object]]:
-    """Return what becomes of each date, with the run's state, in the order of the plan."""
-    return [dict(row) for row in conn.execute(PLAN, {"id": backfill}).mappings()]

@@ -1,7 +1,6 @@
 """SQL that removes a DAG with its history, or a bundle."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
@@ -21,15 +20,6 @@ FORGET_BUNDLE = text("""
 def forget_bundle(conn: Connection, name: str) -> list[str]:
     """Forget a bundle's files and deactivate its DAGs; return the ids of those."""
     return list(conn.scalars(FORGET_BUNDLE, {"name": name}))
-
-
-EXTENT = text("""
-    SELECT (SELECT count(*) FROM dag_run WHERE dag_id = :dag_id) AS runs,
-           (SELECT count(*) FROM dag_run
-              JOIN task_instance AS task ON task.dag_run_id = dag_run.id
-             WHERE dag_run.dag_id = :dag_id) AS instances,
-           (SELECT count(*) FROM dag_version WHERE dag_id = :dag_id) AS versions
-""")
 
 
 UNFINISHED = text("""
@@ -95,21 +85,6 @@ DELETE_VERSIONS = text("""
 
 
 DELETE_DAG = text("DELETE FROM dag WHERE dag_id = :dag_id")
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much there is of a DAG."""
-
-    runs: int
-    instances: int
-    versions: int
-
-
-def extent(conn: Connection, dag_id: str) -> Extent:
-    """Return how much there is of the DAG."""
-    row = conn.execute(EXTENT, {"dag_id": dag_id}).one()
-    return Extent(row.runs, row.instances, row.versions)
 
 
 def unfinished(conn: Connection, dag_id: str) -> list[str]:

@@ -1,17 +1,11 @@
 """SQL on connections and variables, as they are stored, and on who is granted them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Final
 
 from sqlalchemy import Connection, text
 
 from headway.domain.variable import SecretKind
 from headway.runtime.secrets.keyring import Sealed
-
-EVERY_DAG: Final = "*"
-"""What stands in a grant for every DAG; no DAG can be called so."""
 
 LOCK = text("""
     SELECT FROM secret WHERE kind = :kind AND name = :name FOR NO KEY UPDATE
@@ -36,19 +30,6 @@ LOAD = text("""
       FROM secret
      WHERE kind = :kind AND (CAST(:name AS text) IS NULL OR name = :name)
      ORDER BY name
-""")
-
-# A grant may be of what is not stored: workers are provided with things in other ways, too.
-LIST = text("""
-    SELECT coalesce(secret.name, its.name) AS name, type, description, key_id, changed_at,
-           coalesce(its.dags, '{}') AS dags
-      FROM (SELECT * FROM secret WHERE kind = :kind) AS secret
-      FULL JOIN (SELECT name, array_agg(dag_id ORDER BY dag_id) AS dags
-                   FROM secret_grant
-                  WHERE kind = :kind
-                  GROUP BY name) AS its
-        ON its.name = secret.name
-     ORDER BY 1
 """)
 
 DELETE = text("DELETE FROM secret WHERE kind = :kind AND name = :name")
@@ -93,18 +74,6 @@ class StoredSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedSecret:
-    """What a list shows; where only grants are stored the rest is None."""
-
-    name: str
-    type: str | None
-    description: str | None
-    key_id: str | None
-    changed_at: datetime | None
-    dags: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
 class OutdatedSecret:
     """What is sealed by another key than the first one; locked."""
 
@@ -142,11 +111,6 @@ def load(conn: Connection, kind: SecretKind, name: str | None = None) -> list[St
         )
         for row in conn.execute(LOAD, {"kind": kind, "name": name})
     ]
-
-
-def list_all(conn: Connection, kind: SecretKind) -> list[ListedSecret]:
-    """Return everything of that kind that is stored or granted, by name."""
-    return [ListedSecret(*row) for row in conn.execute(LIST, {"kind": kind})]
 
 
 def delete(conn: Connection, kind: SecretKind, name: str) -> bool:

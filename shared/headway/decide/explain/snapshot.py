@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headway.domain.dag.catchup import SkipReason
-from headway.domain.states import Outcome, Phase, RunState, TaskState
+from headway.domain.states import DeadlineState, Outcome, Phase, RunState, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,16 @@ class ProcessRow:
     def name(self) -> str:
         """What to call it in a sentence."""
         return f"{self.kind} {self.id} (pid {self.pid} on {self.hostname})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlineRow:
+    """A deadline of the run, or of a task in it; not due at any time before the run starts."""
+
+    task_id: str | None
+    deadline: str
+    due_at: datetime | None
+    state: DeadlineState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

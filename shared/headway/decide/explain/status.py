@@ -105,6 +105,25 @@ class ServiceStatus:
     heartbeat: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """A pool as in PoolStatus, and the scheduled tasks of all queues that wait for it.
+
+    Tasks of paused DAGs are in `paused` and not in `waiting`.  The `longest` has waited so many
+    seconds.
+    """
+
+    name: str
+    slots: int
+    running: int
+    queued: int
+    deferred: int
+    free: int
+    waiting: int
+    paused: int
+    longest: float | None
+
+
 class Stuck(StrEnum):
     """What is stuck; a word for programs."""
 
@@ -131,10 +150,60 @@ class Problem:
     remedy: str
 
 
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """How an installation stands, and what in it is stuck; durations are in seconds.
+
+    Counts of runs, due DAGs and tasks of a pool stop at `counted_to`.
+    """
+
+    services: Sequence[ServiceStatus]
+    processes: Sequence[ProcessRow]
+    lag: OpenWork
+    pools: Sequence[PoolLoad]
+    queues: Sequence[QueueStatus]
+    stuck: Sequence[Problem]
+    counted_to: int
+
+
+def report(status: Status, patience: float, counted_to: int) -> StatusReport:
+    """Return what is shown of a status; what waits longer than `patience` seconds is stuck."""
+    return StatusReport(
+        services=services(status),
+        processes=status.processes,
+        lag=status.backlog,
+        pools=pool_loads(status),
+        queues=status.queues,
+        stuck=problems(status, patience),
+        counted_to=counted_to,
+    )
+
+
 def services(status: Status) -> list[ServiceStatus]:
     """Return how the services stand, those that every installation needs first."""
     kinds = [*NEEDED, *sorted({it.kind for it in status.processes} - NEEDED.keys())]
     return [_service(kind, [it for it in status.processes if it.kind == kind]) for kind in kinds]
+
+
+def pool_loads(status: Status) -> list[PoolLoad]:
+    """Return every pool with what waits for it, by name."""
+    return [
+        _load(pool, [it for it in status.waiting if it.pool == pool.name]) for pool in status.pools
+    ]
+
+
+def _load(pool: PoolStatus, waiting: Sequence[WaitingInPool]) -> PoolLoad:
+    return PoolLoad(
+        name=pool.name,
+        slots=pool.slots,
+        running=pool.running,
+        queued=pool.queued,
+        deferred=pool.deferred,
+        free=pool.free,
+        waiting=sum(it.waiting for it in waiting),
+        paused=sum(it.paused for it in waiting),
+        longest=max((it.longest for it in waiting if it.longest is not None), default=None),
+    )
 
 
 def _service(kind: str, processes: Sequence[ProcessRow]) -> ServiceStatus:

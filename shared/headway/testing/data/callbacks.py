@@ -1,14 +1,15 @@
 """Callbacks for tests: DAGs that have functions to call, and what has become of their events."""
 
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Engine
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
-from headway.db.reads import views
+from headway.db.reads import callback_views, run_views
+from headway.db.reads.callback_views import CallbackView
+from headway.db.reads.run_views import RunView
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec
@@ -37,13 +38,13 @@ def report(
         return key in attempts.report(conn, [told])
 
 
-def rows(engine: Engine) -> list[dict[str, Any]]:
+def rows(engine: Engine) -> list[CallbackView]:
     """Return all callbacks, the first one first."""
     with engine.connect() as conn:
-        return views.callbacks(conn)[::-1]
+        return callback_views.callbacks(conn)[::-1]
 
 
-def runs(engine: Engine) -> list[dict[str, Any]]:
+def runs(engine: Engine) -> list[RunView]:
     """Return all runs."""
     with engine.connect() as conn:
-        return views.runs(conn)
+        return run_views.runs(conn)

@@ -18,7 +18,8 @@ from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.core import engine as engines
 from headway.db.parsing import files
-from headway.db.reads import dag_file_views, views
+from headway.db.reads import dag_file_views, dag_views, process_views, run_views
+from headway.db.reads.dag_views import DagView
 from headway.domain.arguments import JsonValue
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
@@ -86,29 +87,29 @@ class Services:
         with self.engine.begin() as conn:
             request = BackfillRequest(dag_id, first, last, {})
             backfill = create_backfill(conn, request, _CLOCK.now(), "test")
-            rows = views.runs(conn, dag_id)
-        found = [row["run_id"] for row in rows if row["backfill_id"] == backfill.id]
+            rows = run_views.runs(conn, dag_id)
+        found = [row.run_id for row in rows if row.backfill_id == backfill.id]
         return [StackRun(self, dag_id, run_id) for run_id in reversed(found)]
 
     def runs(self, dag_id: str) -> list[StackRun]:
         """Return the runs that there are, the oldest first."""
         with self.engine.connect() as conn:
-            found = views.runs(conn, dag_id)
-        return [StackRun(self, dag_id, row["run_id"]) for row in reversed(found)]
+            found = run_views.runs(conn, dag_id)
+        return [StackRun(self, dag_id, row.run_id) for row in reversed(found)]
 
-    def dag(self, dag_id: str) -> views.Row:
+    def dag(self, dag_id: str) -> DagView:
         """Return the DAG as the database has it."""
         with self.engine.connect() as conn:
-            (row,) = views.dags(conn, dag_id)
-        return row
+            found = dag_views.dag(conn, dag_id)
+        assert found is not None, f"there is no DAG {dag_id}"
+        return found
 
     def wait_for_version(self, dag_id: str, number: int = 1) -> None:
         """Wait until that version of the DAG is in force."""
 
         def in_force(conn: Connection) -> bool:
-            return any(
-                row["active"] and row["version"] == number for row in views.dags(conn, dag_id)
-            )
+            dag = dag_views.dag(conn, dag_id)
+            return dag is not None and dag.active and dag.version == number
 
         self.until(in_force, f"version {number} of {dag_id}")
 
@@ -232,7 +233,7 @@ def _address(home: Path, service: "subprocess.Popen[bytes]") -> str:
 def _wait_until_ready(stack: Stack, schedulers: int) -> None:
     expected = sorted([*_SERVICES - {"scheduler"}, *["scheduler"] * schedulers])
     stack.until(
-        lambda conn: sorted(row["kind"] for row in views.processes(conn)) == expected,
+        lambda conn: sorted(row.kind for row in process_views.processes(conn)) == expected,
         "all services registered",
     )
     for path in sorted(stack.dags.rglob("*.py")):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Self
 from sqlalchemy import Connection, text
 
 from headway.db.execution import xcoms
-from headway.db.reads import views
-from headway.db.reads.views import Row
+from headway.db.reads import run_views, task_views
+from headway.db.reads.run_views import RunView
+from headway.db.reads.task_views import AttemptView, TaskView
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.runtime.logs.lines import LogLine, decode, rendered
 from headway.runtime.logs.paths import LogKey, logs_folder
@@ -28,7 +29,7 @@ class StackRun:
     run_id: str
 
     @property
-    def row(self) -> Row:
+    def row(self) -> RunView:
         """The run itself."""
         with self.stack.engine.connect() as conn:
             return self._row(conn)
@@ -36,39 +37,39 @@ class StackRun:
     @property
     def state(self) -> str:
         """The state of the run."""
-        return str(self.row["state"])
+        return str(self.row.state)
 
     def wait(self) -> Self:
         """Wait until the run has ended."""
-        self.stack.until(lambda conn: self._row(conn)["ended_at"], f"the end of {self.run_id}")
+        self.stack.until(lambda conn: self._row(conn).ended_at, f"the end of {self.run_id}")
         return self
 
     def wait_for_task(self, task_id: str, state: str) -> Self:
         """Wait until a task is in that state."""
 
         def is_there(conn: Connection) -> bool:
-            rows = views.tasks(conn, self.dag_id, self.run_id)
-            return any((row["task_id"], row["state"]) == (task_id, state) for row in rows)
+            rows = task_views.tasks(conn, self.dag_id, self.run_id)
+            return any((row.task_id, row.state) == (task_id, state) for row in rows)
 
         self.stack.until(is_there, f"task {task_id} of {self.dag_id} in state {state}")
         return self
 
-    def tasks(self) -> dict[str, Row]:
+    def tasks(self) -> dict[str, TaskView]:
         """Return the task instances by task id."""
         with self.stack.engine.connect() as conn:
-            rows = views.tasks(conn, self.dag_id, self.run_id)
-        return {row["task_id"]: row for row in rows}
+            rows = task_views.tasks(conn, self.dag_id, self.run_id)
+        return {row.task_id: row for row in rows}
 
     def states(self) -> dict[str, str]:
         """Return the state of every task."""
-        return {task_id: row["state"] for task_id, row in self.tasks().items()}
+        return {task_id: row.state for task_id, row in self.tasks().items()}
 
-    def attempts(self, task_id: str | None = None) -> list[Row]:
+    def attempts(self, task_id: str | None = None) -> list[AttemptView]:
         """Return the attempts of one task, or of all."""
         with self.stack.engine.connect() as conn:
-            return views.attempts(conn, self.dag_id, self.run_id, task_id)
+            return task_views.attempts(conn, self.dag_id, self.run_id, task_id)
 
-    def attempt(self, task_id: str) -> Row:
+    def attempt(self, task_id: str) -> AttemptView:
         """Return the one attempt of a task."""
         (row,) = self.attempts(task_id)
         return row
@@ -76,7 +77,7 @@ class StackRun:
     def order(self) -> list[str]:
         """Return the tasks in the order in which their attempts started."""
         started: list[tuple[datetime, str]] = [
-            (row["started_at"], row["task_id"]) for row in self.attempts() if row["started_at"]
+            (row.started_at, row.task_id) for row in self.attempts() if row.started_at
         ]
         return [task_id for _, task_id in sorted(started)]
 
@@ -100,6 +101,7 @@ class StackRun:
         content = (logs_folder(self.stack.home) / key.relative).read_bytes()
         return [decode(line) for line in content.splitlines()]
 
-    def _row(self, conn: Connection) -> Row:
-        (row,) = views.runs(conn, self.dag_id, self.run_id)
-        return row
+    def _row(self, conn: Connection) -> RunView:
+        found = run_views.run(conn, self.dag_id, self.run_id)
+        assert found is not None, f"{self.dag_id} has no run {self.run_id}"
+        return found

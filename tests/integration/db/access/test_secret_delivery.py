@@ -16,11 +16,10 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.core.processes import Identity
 from headway.db.execution import secret_requests
 from headway.db.execution.secret_requests import Delivered
-from headway.db.users.secrets import EVERY_DAG
 from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
 from headway.domain.states import TaskState
-from headway.domain.variable import SecretKind, from_text
+from headway.domain.variable import EVERY_DAG, SecretKind, from_text
 from headway.testing.data import seed
 from headway.testing.data.granted import KEYS, VALUE, ask, grant, store
 from headway.testing.database.logins import bare_connection, logged_in

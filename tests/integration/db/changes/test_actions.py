@@ -11,10 +11,10 @@ from headway.actions.dags.pause import set_paused
 from headway.actions.installation.pools import delete_pool, set_pool
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.core.processes import Identity
-from headway.db.reads import backfill_views, views
+from headway.db.reads import backfill_views, pool_views, run_views
 from headway.db.reads.backfill_views import BackfillProgress
-from headway.db.scheduling import pools, queued_runs, runs, tasks
-from headway.db.scheduling.pools import Pool
+from headway.db.reads.pool_views import PoolView
+from headway.db.scheduling import queued_runs, runs, tasks
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import ConflictError, DagError, NotFoundError
 from headway.domain.states import RunState
@@ -63,11 +63,11 @@ def test_a_trigger_creates_a_run_about_the_last_complete_interval(engine: Engine
         name = trigger(conn, TriggerRequest("etl", {"date": "today"}), NOW, ANN)
 
     with engine.connect() as conn:
-        [run] = views.runs(conn, "etl")
-    assert run["run_id"] == name == "manual__2024-01-11T06:00:00+00:00"
-    assert (run["run_type"], run["state"], run["conf"]) == ("manual", "queued", {"date": "today"})
-    assert (run["interval_start"], run["interval_end"]) == (NOW - seed.DAY, NOW)
-    assert run["schedule_date"] == run["run_after"] == NOW
+        [run] = run_views.runs(conn, "etl")
+    assert run.run_id == name == "manual__2024-01-11T06:00:00+00:00"
+    assert (run.run_type, run.state, run.conf) == ("manual", "queued", {"date": "today"})
+    assert (run.interval_start, run.interval_end) == (NOW - seed.DAY, NOW)
+    assert run.schedule_date == run.run_after == NOW
     assert events(engine) == [(ANN, "run.trigger", "etl", name, {"conf": {"date": "today"}})]
 
 
@@ -92,7 +92,7 @@ def test_any_number_of_runs_may_be_triggered_for_one_time(engine: Engine) -> Non
             trigger(conn, named(name), NOW, ANN)
 
     with engine.connect() as conn:
-        assert len(views.runs(conn, "etl")) == 2
+        assert len(run_views.runs(conn, "etl")) == 2
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "line\nbreak", "x" * 251])
@@ -130,16 +130,16 @@ def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> 
 def test_a_backfill_creates_a_run_for_every_interval(engine: Engine) -> None:
     seed.store(engine, replace(seed.dag(), max_active_runs=4))
 
-    assert backfill(engine, ask_for(2, 4)) == CreatedBackfill(1, created=3, existing=0)
+    assert backfill(engine, ask_for(2, 4)) == CreatedBackfill(1, created=3, existing=0, version=1)
 
     with engine.connect() as conn:
-        found = views.runs(conn, "etl")
-    assert [run["run_id"] for run in found] == [
+        found = run_views.runs(conn, "etl")
+    assert [run.run_id for run in found] == [
         "backfill__2024-01-05T00:00:00+00:00",
         "backfill__2024-01-04T00:00:00+00:00",
         "backfill__2024-01-03T00:00:00+00:00",
     ]
-    assert {(run["run_type"], run["backfill_id"], run["conf"]["why"]) for run in found} == {
+    assert {(run.run_type, run.backfill_id, run.conf["why"]) for run in found} == {
         ("backfill", 1, "late")
     }
     assert progress(engine).max_active_runs == 4
@@ -151,10 +151,12 @@ def test_a_backfill_leaves_runs_alone_that_are_there(engine: Engine) -> None:
     seed.create_runs(engine, version, [3])
 
     assert backfill(engine, ask_for(2, 4, most=2)) == CreatedBackfill(
-        1, created=2, existing=0, conflicts=1
+        1, created=2, existing=0, conflicts=1, version=1
     )
     assert (progress(engine).planned, progress(engine).max_active_runs) == (2, 2)
-    assert backfill(engine, ask_for(4, 5)) == CreatedBackfill(2, created=1, existing=0, conflicts=1)
+    assert backfill(engine, ask_for(4, 5)) == CreatedBackfill(
+        2, created=1, existing=0, conflicts=1, version=1
+    )
 
 
 def test_a_backfill_that_has_nothing_to_run_leaves_nothing_behind(engine: Engine) -> None:
@@ -246,9 +248,9 @@ def test_a_pool_is_set_changed_and_deleted(engine: Engine) -> None:
     with engine.begin() as conn:
         set_pool(conn, "db", 3, "connections", ANN)
         set_pool(conn, "db", 5, "more connections", ANN)
-        assert pools.list_all(conn)[0] == Pool("db", 5, "more connections", False, 0, 0, 0, 0)
+        assert pool_views.pools(conn)[0] == PoolView("db", 5, "more connections", False, 0, 0, 0, 0)
         delete_pool(conn, "db", ANN)
-        assert [pool.name for pool in pools.list_all(conn)] == [DEFAULT_POOL]
+        assert [pool.name for pool in pool_views.pools(conn)] == [DEFAULT_POOL]
 
     assert [(event[1], event[4]) for event in events(engine)] == [
         ("pool.set", {"pool": "db", "slots": 3, "include_deferred": False}),
@@ -279,7 +281,7 @@ def test_a_pool_shows_what_occupies_it(engine: Engine) -> None:
     seed.claim(engine, worker, limit=1)
 
     with engine.connect() as conn:
-        [pool] = pools.list_all(conn)
+        [pool] = pool_views.pools(conn)
     assert (pool.queued, pool.running, pool.scheduled, pool.free) == (2, 2, 2, 128 - 4)
 
 

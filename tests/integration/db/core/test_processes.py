@@ -5,7 +5,7 @@ from sqlalchemy import Engine, text
 
 from headway.db.core import identity, processes
 from headway.db.core.processes import DeadProcess, Identity, ProcessClock
-from headway.db.reads import views
+from headway.db.reads import process_views
 from headway.domain.errors import FencedError
 from headway.testing.data import seed
 from headway.testing.database.interleaving import in_background, wait_until_blocked
@@ -40,16 +40,16 @@ def test_a_process_that_registers_is_alive(engine: Engine) -> None:
     with engine.begin() as conn:
         assert processes.end_dead(conn, HOUR, 10) == []
         processes.confirm(conn, me)
-        [shown] = views.processes(conn)
+        [shown] = process_views.processes(conn)
 
-    assert (shown["id"], shown["kind"], shown["hostname"], shown["pid"], shown["version"]) == (
+    assert (shown.id, shown.kind, shown.hostname, shown.pid, shown.version) == (
         me.id,
         "worker",
         "node-1",
         4711,
         "1.2",
     )
-    assert (shown["queues"], shown["slots"]) == (["default", "big"], 8)
+    assert (shown.queues, shown.slots) == (["default", "big"], 8)
 
 
 def test_clocks_are_told_of_the_living_that_know_theirs(engine: Engine) -> None:
@@ -202,6 +202,6 @@ def test_a_process_that_left_is_not_declared_dead(engine: Engine) -> None:
 
     assert end_dead(engine) == [other.id]
     with engine.begin() as conn:
-        assert views.processes(conn) == []
+        assert process_views.processes(conn) == []
         with pytest.raises(FencedError):
             processes.beat(conn, me)

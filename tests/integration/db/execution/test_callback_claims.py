@@ -1,7 +1,6 @@
 """Callbacks that wait: each is claimed and ended by one worker at a time."""
 
 from dataclasses import replace
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,13 +12,15 @@ from headway.db.access.logins import Login
 from headway.db.core.processes import Identity
 from headway.db.execution import callback_claims
 from headway.db.execution.callback_claims import CallbackKey, CallbackReport, ClaimedCallback
-from headway.db.reads import views
+from headway.db.reads import event_views
+from headway.db.reads.event_views import EventView
 from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import CallbackState
 from headway.testing.data import seed
 from headway.testing.data.callbacks import ALL, caring, report, rows, runs
 from headway.testing.data.granted import ask, grant, store
+from headway.testing.data.known import known
 from headway.testing.database.logins import logged_in
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.replica.replica import Replica
@@ -69,7 +70,7 @@ def queued(engine: Engine) -> int:
     [key] = seed.running(engine, caring(*ALL))
     report(engine, key)
     [row] = rows(engine)
-    return int(row["callback"])
+    return int(row.callback)
 
 
 def test_a_callback_is_claimed_with_all_that_is_to_be_known(
@@ -79,9 +80,9 @@ def test_a_callback_is_claimed_with_all_that_is_to_be_known(
     [run] = runs(engine)
 
     assert (claimed.key.id, claimed.tries, claimed.event) == (queued, 1, CallbackEvent.SUCCESS)
-    assert (claimed.dag_id, claimed.run_id, claimed.task_id) == ("etl", run["run_id"], "work")
+    assert (claimed.dag_id, claimed.run_id, claimed.task_id) == ("etl", run.run_id, "work")
     assert (claimed.map_index, claimed.attempt, claimed.reason) == (-1, 1, "success")
-    assert (claimed.interval.start, claimed.run_started_at) == (seed.START, run["started_at"])
+    assert (claimed.interval.start, claimed.run_started_at) == (seed.START, run.started_at)
     assert claim(engine, worker) == []
 
 
@@ -146,15 +147,15 @@ def test_it_ends_once_and_is_told_of_twice_at_most(
     assert not tell(engine, worker, claimed.key, FAILED if state is DONE else DONE)
 
     [row] = rows(engine)
-    assert (row["state"], row["error"]) == (state, "no luck" if state is FAILED else None)
-    [told] = [it for it in events(engine) if it["action"].startswith("callback.")]
-    assert (told["action"], told["task_id"]) == (f"callback.{state}", "work")
-    assert told["details"]["callback"] == queued
+    assert (row.state, row.error) == (state, "no luck" if state is FAILED else None)
+    [told] = [it for it in events(engine) if it.action.startswith("callback.")]
+    assert (told.action, told.task_id) == (f"callback.{state}", "work")
+    assert told.details["callback"] == queued
 
 
-def events(engine: Engine) -> list[dict[str, Any]]:
+def events(engine: Engine) -> list[EventView]:
     with engine.connect() as conn:
-        return views.events(conn, "etl")
+        return event_views.events(conn, "etl")
 
 
 def test_what_a_dead_worker_leaves_is_anothers_and_the_first_is_fenced(
@@ -172,7 +173,7 @@ def test_what_a_dead_worker_leaves_is_anothers_and_the_first_is_fenced(
     assert not renew(engine, first.key)
     assert not tell(engine, worker, first.key)
     assert not tell(engine, worker, first.key, BACK)
-    assert rows(engine)[0]["state"] == "running"
+    assert rows(engine)[0].state == "running"
     assert renew(engine, second.key)
     assert tell(engine, other, second.key)
 
@@ -203,9 +204,9 @@ def test_it_is_begun_so_often_and_then_given_up(
     assert claim(engine, worker) == []
 
     [row] = rows(engine)
-    assert (row["state"], row["tries"]) == ("failed", MOST_TRIES)
-    assert "It was begun 3 times" in row["error"]
-    assert events(engine)[0]["action"] == "callback.failed"
+    assert (row.state, row.tries) == ("failed", MOST_TRIES)
+    assert "It was begun 3 times" in known(row.error)
+    assert events(engine)[0].action == "callback.failed"
     assert seed.task_states(engine) == {"work": "success"}
 
 
@@ -227,7 +228,7 @@ def test_a_run_is_deleted_with_its_callbacks_and_whoever_runs_one_is_fenced(
     [claimed] = claim(engine, worker)
     [run] = runs(engine)
     with engine.begin() as conn:
-        delete_run(conn, "etl", run["run_id"], ANN)
+        delete_run(conn, "etl", run.run_id, ANN)
 
     assert rows(engine) == []
     assert not renew(engine, claimed.key)

@@ -19,6 +19,7 @@ from headway.domain.dag.spec import DagSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway.testing.data.callbacks import ALL, caring, report, rows, runs
+from headway.testing.data.known import known
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
@@ -53,9 +54,9 @@ def test_the_end_of_an_attempt_is_one_event(
     assert not report(engine, key, outcome, following)  # its answer was lost, so it comes again
 
     [row] = rows(engine)
-    assert (row["task_id"], row["map_index"], row["attempt"]) == ("work", -1, 1)
-    assert (row["event"], row["reason"], row["cause"]) == (event, outcome, "x")
-    assert (row["state"], row["tries"]) == ("queued", 0)
+    assert (row.task_id, row.map_index, row.attempt) == ("work", -1, 1)
+    assert (row.event, row.reason, row.cause) == (event, outcome, "x")
+    assert (row.state, row.tries) == ("queued", 0)
 
 
 def test_what_the_task_has_no_functions_for_is_no_event(engine: Engine) -> None:
@@ -100,12 +101,12 @@ def test_one_that_was_told_to_stop_is_an_event_by_what_becomes_of_its_task(
     seed.tell_to_stop(engine, [key], target)
 
     assert report(engine, key, Outcome.CANCELLED, Next(TaskState.FAILED))
-    assert [row["event"] for row in rows(engine)] == events
+    assert [row.event for row in rows(engine)] == events
 
 
 def test_a_mark_of_what_does_not_run_calls_nobody(engine: Engine) -> None:
     seed.scheduled(engine, caring(*ALL))
-    [run] = [row["run_id"] for row in runs(engine)]
+    [run] = [row.run_id for row in runs(engine)]
 
     with engine.begin() as conn:
         assert mark_tasks(conn, "etl", run, Marking(["work"], TaskState.FAILED), ANN)
@@ -123,8 +124,8 @@ def test_the_verdict_that_an_attempt_is_lost_is_an_event(engine: Engine, replica
     adopt(replica)
 
     [row] = rows(engine)
-    assert (row["event"], row["reason"]) == ("retry", "lost")
-    assert "stopped renewing its lease" in row["cause"]
+    assert (row.event, row.reason) == ("retry", "lost")
+    assert "stopped renewing its lease" in known(row.cause)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +146,8 @@ def test_the_end_of_a_run_is_one_event(
         schedule_tasks(replica, seed.START, called=lambda: told.append("called"))
 
     [row] = rows(engine)
-    assert (row["task_id"], row["map_index"], row["attempt"]) == (None, None, None)
-    assert (row["event"], row["reason"], row["cause"]) == (event, reason, None)
+    assert (row.task_id, row.map_index, row.attempt) == (None, None, None)
+    assert (row.event, row.reason, row.cause) == (event, reason, None)
     assert told == ["called"]
 
 
@@ -176,12 +177,12 @@ def test_a_run_whose_time_is_over_says_so_when_it_has_ended(
     report(engine, key, Outcome.CANCELLED, Next(TaskState.FAILED))
     schedule_tasks(replica, seed.START)
 
-    assert [(row["event"], row["reason"]) for row in rows(engine)] == [("failure", "timed_out")]
+    assert [(row.event, row.reason) for row in rows(engine)] == [("failure", "timed_out")]
 
 
 def test_a_run_that_a_user_ends_calls_nobody(engine: Engine, replica: Replica) -> None:
     [key] = seed.running(engine, caring(of_run=(CallbackEvent.FAILURE,)))
-    [run] = [row["run_id"] for row in runs(engine)]
+    [run] = [row.run_id for row in runs(engine)]
 
     with engine.begin() as conn:
         cancel_run(conn, "etl", run, ANN)
@@ -189,7 +190,7 @@ def test_a_run_that_a_user_ends_calls_nobody(engine: Engine, replica: Replica) -
     schedule_tasks(replica, seed.START)
 
     assert seed.run_states(engine) == {"failed": 1}
-    assert [row["event"] for row in rows(engine)] == ["failure"]  # the task's, which was running
+    assert [row.event for row in rows(engine)] == ["failure"]  # the task's, which was running
 
 
 def test_an_event_has_one_row_whatever_a_program_asks_for(engine: Engine) -> None:
@@ -213,7 +214,7 @@ def test_a_report_and_a_deletion_of_its_run_do_not_hold_each_other_up_for_ever(
 
     def delete() -> int:
         with engine.begin() as conn:
-            return delete_run(conn, "etl", run["run_id"], ANN)
+            return delete_run(conn, "etl", run.run_id, ANN)
 
     with engine.connect() as conn:
         conn.execute(attempts.LOCK_TASKS, {"ids": [key.task_instance_id]})

@@ -13,7 +13,7 @@ from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import handles, spark_work
 from headway.db.execution.attempts import Claimed
 from headway.db.execution.spark_work import PriorAttempt, SparkNews
-from headway.db.reads import spark_views
+from headway.db.reads import spark_views, task_views
 from headway.db.scheduling import tasks
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.retry import Next
@@ -43,8 +43,10 @@ def save(engine: Engine, *said: SparkNews) -> None:
 
 
 def known(engine: Engine) -> list[tuple[object, object]]:
+    """What is known of each attempt, if anything is."""
     with engine.connect() as conn:
-        return [(it["progress"], it["figures"]) for it in spark_views.of_run(conn, "etl", RUN)]
+        found = task_views.progress(conn, "etl", RUN)
+    return [(it.progress, it.figures) for it in found if it.progress or it.figures]
 
 
 def test_progress_and_figures_are_kept_side_by_side(engine: Engine, keys: list[AttemptKey]) -> None:
@@ -97,10 +99,10 @@ def test_the_cost_of_a_dag_and_of_each_run(engine: Engine, keys: list[AttemptKey
         [run] = spark_views.cost(conn, "etl", RUN, by_run=True)
         assert spark_views.cost(conn, "other", None, by_run=True) == []
 
-    assert (whole["dag_id"], whole["run_id"], run["run_id"]) == ("etl", None, RUN)
-    assert (whole["attempts"], whole["unknown"]) == (2, 0)
-    assert (whole["executor_run_ms"], whole["bytes_read"], whole["tasks"]) == (150, 14, 20)
-    assert (whole["peak_memory_bytes"], whole["skew"]) == (50, 3.5)
+    assert (whole.dag_id, whole.run_id, run.run_id) == ("etl", None, RUN)
+    assert (whole.attempts, whole.unknown) == (2, 0)
+    assert (whole.executor_run_ms, whole.bytes_read, whole.tasks) == (150, 14, 20)
+    assert (whole.peak_memory_bytes, whole.skew) == (50, 3.5)
 
 
 def test_an_attempt_of_which_nothing_is_known_is_counted_so(
@@ -112,7 +114,7 @@ def test_an_attempt_of_which_nothing_is_known_is_counted_so(
     with engine.connect() as conn:
         [cost] = spark_views.cost(conn, "etl", None, by_run=False)
 
-    assert (cost["attempts"], cost["unknown"], cost["bytes_read"]) == (2, 1, 7)
+    assert (cost.attempts, cost.unknown, cost.bytes_read) == (2, 1, 7)
 
 
 def retried(engine: Engine, ids: list[int]) -> Claimed:

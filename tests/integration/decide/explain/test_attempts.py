@@ -14,7 +14,7 @@ from headway.db.core import processes
 from headway.db.core.attempt_keys import AttemptKey
 from headway.db.execution import attempts
 from headway.db.execution.attempts import Report
-from headway.db.reads import explain_queue
+from headway.db.reads.explain import queue_order
 from headway.db.scheduling import tasks
 from headway.decide.explain.explanation import Explanation, Reason
 from headway.domain.dag.retry import Next
@@ -276,7 +276,7 @@ def test_a_task_that_moves_while_it_is_looked_at(engine: Engine) -> None:
         with engine.begin() as conn:
             tasks.queue(conn, ids, seed.START, seed.SCHEDULER)
 
-    with just_before(engine, explain_queue.PLACES, queue_it):
+    with just_before(engine, queue_order.PLACES, queue_it):
         found = ask(engine)
 
     assert found.reason is Reason.CLAIMED_NEXT

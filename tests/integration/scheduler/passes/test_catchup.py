@@ -16,7 +16,7 @@ from headway.db.access.logins import Login
 from headway.db.core.notices import NoticeSender
 from headway.db.parsing import dag_registration
 from headway.db.parsing.dag_registration import DagEntry
-from headway.db.reads import explain_run
+from headway.db.reads.explain import run_state
 from headway.db.scheduling import runs, schedulers, tasks
 from headway.db.users import backfill_plans, dag_changes
 from headway.decide.changes.backfill import Way
@@ -395,7 +395,7 @@ def test_a_run_that_runs_again_in_a_backfill_is_not_of_the_schedule(
     request = BackfillRequest("etl", at(0), at(0), {}, 1, way=again)
     with engine.begin() as conn:
         create_backfill(conn, request, at(1), "user:ann")
-        assert explain_run.unfinished_runs(conn, "etl") == (0, [])
+        assert run_state.unfinished_runs(conn, "etl") == (0, [])
     assert start_runs(replica, at(1)) == 1
     ended: list[int] = []
 
@@ -408,7 +408,7 @@ def test_a_run_that_runs_again_in_a_backfill_is_not_of_the_schedule(
     cancelled = [run for action, run, _ in journal(engine) if action == "run.cancel"]
     assert cancelled == [run_id(1)]
     with engine.begin() as conn:
-        assert explain_run.unfinished_runs(conn, "etl")[0] == 1
+        assert run_state.unfinished_runs(conn, "etl")[0] == 1
 
 
 def test_what_was_missed_runs_one_after_the_other_where_runs_must_not_overlap(

@@ -313,7 +313,7 @@ def test_whom_one_that_was_sent_has_not_reached_is_shown(
 
     with engine.connect() as conn:
         [row] = notification_views.notifications(conn)
-    assert (row["state"], row["error"]) == ("success", "Sent, but not to b")
+    assert (row.state, row.error) == ("success", "Sent, but not to b")
 
 
 def test_one_that_is_handed_back_has_not_been_tried(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.reads import views
+from headway.actions.dags.look import dag_detail
+from headway.db.reads.task_views import TaskView
 from headway.domain.arguments import JsonValue
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -19,6 +20,12 @@ DAGS = Path(__file__).parents[1] / "dags" / "authoring"
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with running_stack(tmp_path_factory.mktemp("authoring"), DAGS) as stack:
         yield stack
+
+
+def ended_before(task: TaskView, other: TaskView) -> bool:
+    assert task.ended_at is not None
+    assert other.started_at is not None
+    return task.ended_at <= other.started_at
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +73,12 @@ def test_a_decorated_function_makes_a_dag(stack: Stack) -> None:
 def test_a_dag_is_stored_with_what_describes_it(stack: Stack, with_block: StackRun) -> None:
     row = stack.dag("with_block")
 
-    assert (row["tags"], row["description"], row["paused"]) == (
+    assert (row.tags, row.description, row.paused) == (
         ["east", "north"],
         "Kinds of tasks",
         False,
     )
-    assert (row["max_active_runs"], row["max_active_tasks"], row["tasks"]) == (16, 16, 6)
+    assert (row.max_active_runs, row.max_active_tasks, row.tasks) == (16, 16, 6)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +95,11 @@ def test_tasks_wait_for_their_upstream(stack: Stack, dag_id: str, edges: str) ->
     tasks = run.tasks()
 
     with stack.engine.connect() as conn:
-        stored = [f"{row['upstream']}{row['downstream']}" for row in views.edges(conn, dag_id)]
+        found = dag_detail(conn, dag_id).tasks
+    stored = sorted(f"{above}{task.task_id}" for task in found for above in task.upstream)
     assert (run.state, stored) == ("success", edges.split())
     for edge in stored:
-        assert tasks[edge[0]]["ended_at"] <= tasks[edge[1]]["started_at"]
+        assert ended_before(tasks[edge[0]], tasks[edge[1]])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +130,7 @@ def test_a_branch_to_no_downstream_task_fails(stack: Stack) -> None:
     run = stack.run("branching", {"way": "join"})
 
     assert run.states()["choose"] == "failed"
-    assert run.attempt("choose")["error"] == (
+    assert run.attempt("choose").error == (
         "The branch 'choose' chose 'join', which is no direct downstream task of it; "
         "these are: left, right."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
+from headway.testing.data.known import known
 from headway.testing.services.cluster import ServiceCluster, service_cluster
 
 pytestmark = pytest.mark.services
@@ -119,7 +120,7 @@ def cluster(database_url: str, tmp_path: Path) -> Iterator[ServiceCluster]:
 
 
 def number(cluster: ServiceCluster, dag_id: str) -> int:
-    return int(cluster.dag(dag_id)["version"])
+    return known(cluster.dag(dag_id).version)
 
 
 def has_versions(at_least: int, conn: Connection) -> bool:
@@ -195,7 +196,7 @@ def test_an_error_names_the_file_that_is_missing_and_the_line_to_add(
     ):
         assert run.states()[task_id] == "failed"
         assert f"Add this line to hidden.py, and it is part of the version: {line}" in str(
-            run.attempt(task_id)["error"]
+            run.attempt(task_id).error
         )
         assert line in tested.stdout
     assert tested.returncode == 1

@@ -109,7 +109,7 @@ def test_a_log_shows_none_of_it(run: StackRun) -> None:
 
 
 def test_an_exception_shows_none_of_it(run: StackRun) -> None:
-    assert run.attempt("raises")["error"] == "ValueError: could not log in with ***"
+    assert run.attempt("raises").error == "ValueError: could not log in with ***"
     assert PASSWORD not in run.log("raises")
     assert "raise ValueError" in run.log("raises")
 
@@ -145,7 +145,7 @@ def shown() -> Iterator[tuple[str, str]]:
 def test_another_dag_gets_none_of_it(stranger: StackRun, task_id: str, what: str) -> None:
     """The tasks have retries, which are not used: a refusal does not change by itself."""
     assert stranger.states()[task_id] == "failed"
-    error = str(stranger.attempt(task_id)["error"])
+    error = str(stranger.attempt(task_id).error)
     assert f"DAG 'stranger' may not read the {what}" in error
     assert error.endswith("The task is not tried again, for this would be refused again.")
 

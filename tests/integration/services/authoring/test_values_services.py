@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from headway.testing.data.known import known
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
 
@@ -108,7 +109,7 @@ def test_what_cannot_be_a_value_fails_with_a_reason(
 ) -> None:
     attempt = impossible.attempt(task_id)
 
-    assert (attempt["outcome"], attempt["error"]) == ("failed", error)
+    assert (attempt.outcome, attempt.error) == ("failed", error)
     with pytest.raises(KeyError):
         impossible.xcom(task_id)
 
@@ -176,8 +177,8 @@ def test_a_template_that_does_not_render_fails_its_task(
 ) -> None:
     attempt = broken_templates.attempt(task_id)
 
-    assert attempt["outcome"] == "failed"
-    assert attempt["error"].startswith(beginning)
+    assert attempt.outcome == "failed"
+    assert known(attempt.error).startswith(beginning)
     assert "Traceback" not in broken_templates.log(task_id)
 
 

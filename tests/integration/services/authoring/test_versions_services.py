@@ -133,7 +133,7 @@ def move_to_a_machine_without_dag_files(shop: Shop) -> Path:
 
 
 def test_a_run_in_flight_ends_with_the_shape_and_the_code_that_it_began_with(shop: Shop) -> None:
-    assert shop.run.row["version"] == 1
+    assert shop.run.row.version == 1
     let_it_end(shop)
 
     assert shop.run.states() == dict.fromkeys(OLD_TASKS, "success")
@@ -141,21 +141,21 @@ def test_a_run_in_flight_ends_with_the_shape_and_the_code_that_it_began_with(sho
     assert "the helper says old clean" in shop.run.log("clean")
     after = shop.cluster.run("shop", {"flag": str(shop.flag)})
     assert after.states() == dict.fromkeys(NEW_TASKS, "success")
-    assert (after.row["version"], shop.said(after, *NEW_TASKS)) == (3, {"new"})
+    assert (after.row.version, shop.said(after, *NEW_TASKS)) == (3, {"new"})
 
 
 def test_a_run_in_flight_may_become_what_its_dag_is_now(shop: Shop) -> None:
     shop.headway("runs", "clear", "shop", shop.run.run_id, "--version", "latest", "--yes")
-    shop.cluster.until(lambda _: shop.run.attempts("hold")[0]["outcome"], "the end of what ran")
+    shop.cluster.until(lambda _: shop.run.attempts("hold")[0].outcome, "the end of what ran")
     let_it_end(shop)
 
-    assert shop.run.row["version"] == 3
+    assert shop.run.row.version == 3
     assert shop.run.states() == {
         **dict.fromkeys(NEW_TASKS, "success"),
         **dict.fromkeys(GONE, "removed"),
     }
     assert shop.said(shop.run, *NEW_TASKS) == {"new"}
-    assert [it["outcome"] for it in shop.run.attempts("hold")] == ["cancelled", "success"]
+    assert [it.outcome for it in shop.run.attempts("hold")] == ["cancelled", "success"]
 
 
 def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop) -> None:
@@ -163,13 +163,13 @@ def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop
     elsewhere = move_to_a_machine_without_dag_files(shop)
 
     shop.rerun()  # as it was
-    assert (shop.run.state, shop.run.row["version"]) == ("success", 1)
+    assert (shop.run.state, shop.run.row.version) == ("success", 1)
     assert shop.run.states() == dict.fromkeys(OLD_TASKS, "success")
     assert {len(shop.run.attempts(name)) for name in OLD_TASKS} == {2}
     assert shop.said(shop.run, *OLD_TASKS) == {"old"}
 
     shop.rerun("--version", "latest")
-    assert (shop.run.state, shop.run.row["version"]) == ("success", 3)
+    assert (shop.run.state, shop.run.row.version) == ("success", 3)
     assert shop.run.states() == {
         **dict.fromkeys(NEW_TASKS, "success"),
         **dict.fromkeys(GONE, "removed"),
@@ -179,18 +179,18 @@ def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop
     assert order[-4:] == ["hold", "report", "clean", "mail"]
 
     shop.rerun("--version", "2")  # the old shape with the new helper
-    assert shop.run.row["version"] == 2
+    assert shop.run.row.version == 2
     assert shop.run.states() == {**dict.fromkeys(OLD_TASKS, "success"), "mail": "removed"}
     assert shop.said(shop.run, *OLD_TASKS) == {"new"}
 
     shop.rerun("--version", "1")
-    assert shop.run.row["version"] == 1
+    assert shop.run.row.version == 1
     assert shop.run.states() == {**dict.fromkeys(OLD_TASKS, "success"), "mail": "removed"}
     assert shop.said(shop.run, *OLD_TASKS) == {"old"}
 
     another = shop.cluster.run("shop", {"flag": str(shop.flag)})
     assert another.states() == dict.fromkeys(NEW_TASKS, "success")
-    assert (another.row["version"], shop.said(another, *NEW_TASKS)) == (3, {"new"})
+    assert (another.row.version, shop.said(another, *NEW_TASKS)) == (3, {"new"})
     contents = [path.read_bytes() for path in (elsewhere / "cache" / "code").iterdir()]
     helpers = [HELPER.format(said="old"), HELPER.format(said="new")]
     sources = {source.encode() for source in (OLD, NEW, *helpers)}

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from headway.db.core.engine import is_transient
-from headway.db.reads import views
-from headway.db.reads.views import Row
+from headway.db.reads import callback_views, process_views
+from headway.db.reads.callback_views import CallbackView
 from headway.testing.processes import task_processes
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.time.clock import until
@@ -35,22 +35,22 @@ def noted(folder: Path, name: str) -> list[str]:
 
 def worker(conn: Connection) -> int | None:
     """The process of the one worker that has not ended, as far as is known."""
-    pids = [row["pid"] for row in views.processes(conn) if row["kind"] == "worker"]
+    pids = [row.pid for row in process_views.processes(conn, "worker")]
     return int(pids[-1]) if pids else None
 
 
-def ended(stack: Stack, dag_id: str, events: int) -> list[Row]:
+def ended(stack: Stack, dag_id: str, events: int) -> list[CallbackView]:
     """The callbacks of the DAG, when there are so many and all have ended."""
 
-    def look() -> list[Row] | None:
+    def look() -> list[CallbackView] | None:
         try:
             with stack.engine.connect() as conn:
-                rows = views.callbacks(conn, dag_id)
+                rows = callback_views.callbacks(conn, dag_id)
         except DBAPIError as error:
             if not is_transient(error):
                 raise
             return None
-        return rows if len(rows) >= events and all(row["ended_at"] for row in rows) else None
+        return rows if len(rows) >= events and all(row.ended_at for row in rows) else None
 
     return until(look, f"the end of {events} callbacks of {dag_id}")
 
@@ -68,12 +68,12 @@ def test_what_a_killed_worker_was_calling_is_called_again_by_another(
     (tmp_path / "go").touch()
 
     [row] = ended(stack, "patient", 1)
-    assert (row["state"], row["tries"], row["run_id"]) == ("success", 2, run.run_id)
+    assert (row.state, row.tries, row.run_id) == ("success", 2, run.run_id)
     assert noted(tmp_path, "called") == ["quick"]
-    log = stack.headway("callbacks", "logs", str(row["callback"])).stdout
+    log = stack.headway("callbacks", "logs", str(row.callback)).stdout
     assert "try 1 of 3" in log
     assert "try 2 of 3" in log
-    assert run.attempt("quick")["outcome"] == "success"
+    assert run.attempt("quick").outcome == "success"
 
 
 def test_an_event_is_one_callback_though_the_database_dies_as_it_is_reported(
@@ -90,12 +90,12 @@ def test_an_event_is_one_callback_though_the_database_dies_as_it_is_reported(
     (tmp_path / "go").touch()
 
     rows = ended(stack, "interrupted", 2)
-    assert [(row["task_id"], row["event"], row["state"]) for row in rows] == [
+    assert [(row.task_id, row.event, row.state) for row in rows] == [
         (None, "success", "success"),
         ("slow", "success", "success"),
     ]
     assert set(noted(tmp_path, "called")) == {"slow", "run"}
-    assert len(noted(tmp_path, "called")) <= sum(row["tries"] for row in rows)
+    assert len(noted(tmp_path, "called")) <= sum(row.tries for row in rows)
 
 
 def kill_postgres(stack: Stack) -> None:

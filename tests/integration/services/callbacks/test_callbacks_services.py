@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.db.reads import views
-from headway.db.reads.views import Row
+from headway.db.reads import callback_views, event_views, process_views
+from headway.db.reads.callback_views import CallbackView
 from headway.testing.processes import task_processes
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -34,20 +34,23 @@ def noted(folder: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def calls(run: StackRun) -> list[Row]:
+def calls(run: StackRun) -> list[CallbackView]:
     """The callbacks of a run, when all of them have ended, the first one first."""
 
-    def ended(_: object) -> list[Row] | None:
+    def ended(_: object) -> list[CallbackView] | None:
         with run.stack.engine.connect() as conn:
-            rows = views.callbacks(conn, run.dag_id, run.run_id)
-        return rows[::-1] if all(row["ended_at"] for row in rows) else None
+            rows = callback_views.callbacks(conn, run.dag_id, run.run_id)
+        return rows[::-1] if all(row.ended_at for row in rows) else None
 
     return run.stack.until(ended, f"the end of all callbacks of {run.dag_id}")
 
 
-def brief(rows: list[Row]) -> list[tuple[Any, ...]]:
-    names = ("task_id", "map_index", "attempt", "event", "reason", "state")
-    return sorted((tuple(row[name] for name in names) for row in rows), key=str)
+def brief(rows: list[CallbackView]) -> list[tuple[Any, ...]]:
+    told = (
+        (row.task_id, row.map_index, row.attempt, str(row.event), row.reason, str(row.state))
+        for row in rows
+    )
+    return sorted(told, key=str)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +75,7 @@ def test_each_event_is_one_callback(called: StackRun) -> None:
         ("takes_too_long", -1, 1, "failure", "timed_out", "success"),
         (None, None, None, "failure", "task_failure", "success"),
     ]
-    assert {row["tries"] for row in calls(called)} == {1}
+    assert {row.tries for row in calls(called)} == {1}
 
 
 def test_functions_are_told_what_has_happened(called: StackRun, folder: Path) -> None:
@@ -120,7 +123,7 @@ def test_they_run_in_processes_of_their_own(called: StackRun, folder: Path) -> N
     calls(called)
     its = [*noted(folder, "ok"), *noted(folder, "retried"), *noted(folder, "task_failed")]
     with called.stack.engine.connect() as conn:
-        services = {row["pid"] for row in views.processes(conn)}
+        services = {row.pid for row in process_views.processes(conn)}
 
     assert len({it["process"] for it in its}) == len({it["key"] for it in its}) == len(its)
     assert not services & {task_processes.find(it["process"]) for it in its}
@@ -128,12 +131,12 @@ def test_they_run_in_processes_of_their_own(called: StackRun, folder: Path) -> N
 
 
 def test_one_that_fails_is_told_of_and_changes_nothing(called: StackRun, folder: Path) -> None:
-    [row] = [row for row in calls(called) if row["state"] == "failed"]
+    [row] = [row for row in calls(called) if row.state == "failed"]
 
-    assert row["error"] == "complain: RuntimeError: nobody answers the phone"
-    assert called.tasks()["fails"]["state"] == "failed"
+    assert row.error == "complain: RuntimeError: nobody answers the phone"
+    assert called.tasks()["fails"].state == "failed"
     assert [it["task"] for it in noted(folder, "told_after_complaint")] == ["fails"]
-    done = called.stack.headway("callbacks", "logs", str(row["callback"]))
+    done = called.stack.headway("callbacks", "logs", str(row.callback))
     assert "about to complain" in done.stdout
     assert ", in complain" in done.stdout
     assert "[headway] failed: complain: RuntimeError" in done.stdout
@@ -142,15 +145,15 @@ def test_one_that_fails_is_told_of_and_changes_nothing(called: StackRun, folder:
 def test_what_comes_of_each_is_in_the_journal_and_in_the_list(called: StackRun) -> None:
     rows = calls(called)
     with called.stack.engine.connect() as conn:
-        events = views.events(conn, called.dag_id, called.run_id)
-    told = {row["details"]["callback"]: row for row in events if "callback" in row["action"]}
+        events = event_views.events(conn, called.dag_id, called.run_id)
+    told = {row.details["callback"]: row for row in events if "callback" in row.action}
 
-    assert {number: row["action"] for number, row in told.items()} == {
-        row["callback"]: f"callback.{row['state']}" for row in rows
+    assert {number: row.action for number, row in told.items()} == {
+        row.callback: f"callback.{row.state}" for row in rows
     }
     listed = called.stack.headway("callbacks", "list", called.dag_id, "--output", "json")
-    assert [row["callback"] for row in json.loads(listed.stdout)] == [
-        row["callback"] for row in rows[::-1]
+    assert [row.callback for row in json.loads(listed.stdout)] == [
+        row.callback for row in rows[::-1]
     ]
 
 
@@ -173,7 +176,7 @@ def test_one_that_hangs_is_stopped_and_one_that_leaves_its_process_has_failed(
     stack: Stack, tmp_path: Path
 ) -> None:
     run = stack.run("hangs", {"folder": str(tmp_path)})
-    errors = {row["task_id"]: (row["state"], row["error"]) for row in calls(run)}
+    errors = {row.task_id: (row.state, row.error) for row in calls(run)}
 
     assert errors == {
         "quick": (
@@ -228,7 +231,7 @@ def test_a_run_that_is_cleared_calls_back_again(stack: Stack, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     run.wait()
 
-    assert [row["event"] for row in calls(run)] == ["success", "success"]
+    assert [row.event for row in calls(run)] == ["success", "success"]
     assert len(noted(tmp_path, "run_ok")) == 2
 
 
@@ -240,17 +243,17 @@ def test_a_run_that_is_deleted_takes_its_callbacks_along(stack: Stack, tmp_path:
 
     assert done.returncode == 0, done.stderr
     with stack.engine.connect() as conn:
-        assert views.callbacks(conn, run.dag_id, run.run_id) == []
+        assert callback_views.callbacks(conn, run.dag_id, run.run_id) == []
 
 
 def test_only_named_exceptions_are_tried_again(stack: Stack) -> None:
     run = stack.run("tries_again")
 
-    assert {task_id: row["attempt"] for task_id, row in run.tasks().items()} == {
+    assert {task_id: row.attempt for task_id, row in run.tasks().items()} == {
         "named": 2,
         "another": 1,
         "times_out": 2,
         "vanishes": 1,
     }
     assert "It is not tried again" in run.log("another")
-    assert [row["outcome"] for row in run.attempts("times_out")] == ["timed_out", "timed_out"]
+    assert [row.outcome for row in run.attempts("times_out")] == ["timed_out", "timed_out"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headway.db.reads import deadline_views, notification_views
-from headway.db.reads.notification_views import Row
+from headway.db.reads.notification_views import NotificationView
 from headway.testing.services.stack import running_stack
 
 pytestmark = pytest.mark.services
@@ -69,24 +69,24 @@ def test_failures_and_missed_deadlines_reach_a_server_that_fails_first(
         assert done.returncode == 0, done.stderr
         run = stack.run("notified")
 
-        def all_sent(_: object) -> list[Row] | None:
+        def all_sent(_: object) -> list[NotificationView] | None:
             with stack.engine.connect() as conn:
                 rows = notification_views.notifications(conn, run.dag_id, run.run_id)
-            told = {row["event"] for row in rows} == {"failure", "missed_deadline"}
-            return rows if told and all(row["state"] == "success" for row in rows) else None
+            told = {row.event for row in rows} == {"failure", "missed_deadline"}
+            return rows if told and all(row.state == "success" for row in rows) else None
 
         rows = stack.until(all_sent, "all notifications to be sent")
         with stack.engine.connect() as conn:
             [deadline] = deadline_views.deadlines(conn, run.dag_id, run.run_id)
         log = stack.headway("callbacks", "logs", "1")
 
-    assert deadline["state"] == "missed"
+    assert deadline.state == "missed"
     # Once each but for the first, which was refused; that came again under its key.
     keys = [key for key, _ in receiver.posts]
-    assert sorted({*keys}) == sorted(str(row["key"]) for row in rows)
+    assert sorted({*keys}) == sorted(str(row.key) for row in rows)
     assert len(keys) == len(rows) + 1
     assert keys.count(keys[0]) == 2
-    assert sum(row["tries"] for row in rows) == len(rows) + 1
+    assert sum(row.tries for row in rows) == len(rows) + 1
     said = dict(receiver.posts)
     failed = [it for it in said.values() if it["event"] == "failure"]
     # 20 tasks and the run itself; a flood is told by few messages.

@@ -186,7 +186,7 @@ def test_of_two_bundles_with_the_same_dag_the_first_keeps_it(
         wait_until_active(cluster, "another", "only_there", "twin")
         cluster.wait_for_no_import_error("there.py")
         row = cluster.dag("twin")
-        assert (row["bundle"], row["relative_path"], row["version"]) == ("new", "there.py", 2)
+        assert (row.bundle, row.relative_path, row.version) == ("new", "there.py", 2)
         assert tasks_of_a_run(cluster, "twin") == ["new"]
 
 

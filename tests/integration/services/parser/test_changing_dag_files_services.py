@@ -47,13 +47,13 @@ def test_a_deleted_file_takes_its_dag_along(stack: Stack) -> None:
 
     file.unlink()
 
-    stack.until(lambda _: not stack.dag("short_lived")["active"], "the end of short_lived")
+    stack.until(lambda _: not stack.dag("short_lived").active, "the end of short_lived")
     assert "short_lived" not in stack.headway("dags", "list").stdout
     assert run.state == "success"  # its history stays
 
     file.write_text(dag("short_lived"))
-    stack.until(lambda _: stack.dag("short_lived")["active"], "the return of short_lived")
-    assert stack.dag("short_lived")["version"] == 1
+    stack.until(lambda _: stack.dag("short_lived").active, "the return of short_lived")
+    assert stack.dag("short_lived").version == 1
 
 
 def test_a_dag_that_its_file_no_longer_defines_ends(stack: Stack) -> None:
@@ -63,8 +63,8 @@ def test_a_dag_that_its_file_no_longer_defines_ends(stack: Stack) -> None:
 
     file.write_text(dag("stays"))
 
-    stack.until(lambda _: not stack.dag("goes")["active"], "the end of goes")
-    assert stack.dag("stays")["active"]
+    stack.until(lambda _: not stack.dag("goes").active, "the end of goes")
+    assert stack.dag("stays").active
 
 
 def test_an_emptied_folder_proves_nothing(stack: Stack, tmp_path: Path) -> None:
@@ -74,5 +74,5 @@ def test_an_emptied_folder_proves_nothing(stack: Stack, tmp_path: Path) -> None:
 
     log = stack.home / "services" / "parser.log"
     stack.until(lambda _: "action=keep_stored" in log.read_text(), "the parser's refusal")
-    assert stack.dag("canary")["active"]
+    assert stack.dag("canary").active
     assert stack.run("canary").state == "success"

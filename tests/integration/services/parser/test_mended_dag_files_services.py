@@ -46,4 +46,4 @@ def test_a_dag_that_moves_to_another_file(stack: Stack) -> None:
     stack.wait_for_version("staying")
     stack.wait_for_no_import_error("new_place.py")
     row = stack.dag("moving")
-    assert (row["active"], row["relative_path"]) == (True, "new_place.py")
+    assert (row.active, row.relative_path) == (True, "new_place.py")

@@ -19,10 +19,11 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
 from tests.integration.services.parser.zoo.keeper import Zoo, dag
 
-from headway.db.reads import dag_file_views, views
+from headway.db.reads import dag_file_views, dag_views, process_views
 from headway.embedded.postgres import PostgresServer
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.sandbox import landlock
+from headway.testing.data.known import known
 from headway.testing.database.postgres import CARELESS
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.time.clock import PATIENCE, until
@@ -64,12 +65,12 @@ class Scene:
         with Zoo(self.stack, self.marks, self.targets["processes"]["parser"]).canary():
             (folder / "spy.py").write_text(SPY.read_text())
             self.stack.until(lambda conn: self._is_parsed(conn, dag_id), f"what {dag_id} finds")
-        return json.loads(self.stack.dag(dag_id)["description"])
+        return json.loads(known(self.stack.dag(dag_id).description))
 
     def _is_parsed(self, conn: Connection, dag_id: str) -> bool:
         errors = dag_file_views.errors(conn)
         assert not errors, errors[0].error
-        return bool(views.dags(conn, dag_id))
+        return dag_views.dag(conn, dag_id) is not None
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +211,7 @@ def test_no_service_imports_a_dag_file(scene: Scene) -> None:
 def processes(stack: Stack) -> dict[str, int]:
     """The process ids of all that holds a secret, or could be a way to one."""
     with stack.engine.connect() as conn:
-        found = {row["kind"]: int(row["pid"]) for row in views.processes(conn)}
+        found = {row.kind: int(row.pid) for row in process_views.processes(conn)}
     assert found.keys() == {"parser", "scheduler", "worker"}
     for kind in ("parser", "worker"):
         found[f"forker of the {kind}"] = child_of(found[kind], "headway.runtime.forker\0children")

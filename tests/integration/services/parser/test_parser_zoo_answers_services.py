@@ -12,7 +12,7 @@ from tests.integration.services.parser.zoo.answers import ANSWERS, READER, USURP
 from tests.integration.services.parser.zoo.keeper import Fault, Zoo, dag, running_zoo
 from tests.integration.services.parser.zoo.shapes import MISSHAPEN, SHAPES
 
-from headway.db.reads import dag_file_views, views
+from headway.db.reads import dag_file_views, dag_views
 
 pytestmark = pytest.mark.services
 
@@ -67,7 +67,7 @@ def test_a_large_dag_is_taken_over_while_others_run(zoo: Zoo, name: str) -> None
         zoo.write(f"{name}.py", dag(name) + dedent(code))
         zoo.check_edits(f"{name}.py")
         zoo.stack.wait_for_version(dag_id)
-    assert zoo.stack.dag(dag_id)["tasks"] == tasks
+    assert zoo.stack.dag(dag_id).tasks == tasks
     assert zoo.peak_memory() < 400 * 2**20
 
 
@@ -176,7 +176,7 @@ def test_a_package_within_a_package_is_data(zoo: Zoo) -> None:
         (zoo.stack.dags / "nested.zip").write_bytes(content)
         zoo.stack.wait_for_version("outer")
     with zoo.stack.engine.connect() as conn:
-        assert not views.dags(conn, "inner")
+        assert dag_views.dag(conn, "inner") is None
 
 
 def _warnings(conn: Connection) -> dict[str, str]:

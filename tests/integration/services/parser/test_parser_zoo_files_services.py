@@ -15,7 +15,7 @@ from tests.integration.services.parser.zoo.texts import NO_FILES, TEXTS, huge
 
 from headway.actions.lookup import current_dag
 from headway.db.parsing import files
-from headway.db.reads import views
+from headway.db.reads import dag_views
 from headway.runtime.sandbox import scratch
 from headway.testing.time.clock import until
 
@@ -75,14 +75,14 @@ def canary(zoo: Zoo) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def unchanged_world(zoo: Zoo) -> str:
     """What a DAG file finds of its world when no other has changed it."""
-    return str(zoo.stack.dag("inspector")["description"])
+    return str(zoo.stack.dag("inspector").description)
 
 
 def inspect(zoo: Zoo) -> str:
     """Have the inspector look once more, which must be where another file has been read."""
     zoo.touch("inspector.py")
     zoo.stack.wait_for_no_import_error("inspector.py")
-    return str(zoo.stack.dag("inspector")["description"])
+    return str(zoo.stack.dag("inspector").description)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -300,7 +300,7 @@ def tasks(zoo: Zoo, dag_id: str) -> set[str]:
 
 def active(zoo: Zoo) -> set[str]:
     with zoo.stack.engine.connect() as conn:
-        return {row["dag_id"] for row in views.dags(conn)}
+        return {row.dag_id for row in dag_views.dags(conn)}
 
 
 def turn(zoo: Zoo, target: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from headway.db.reads import views
+from headway.db.reads import event_views
+from headway.db.reads.event_views import EventView
 from headway.testing.services.cluster import ServiceCluster, service_cluster
 from headway.testing.services.stack_run import StackRun
 
@@ -78,7 +79,7 @@ def wait_until_settled(cluster: ServiceCluster, dag_id: str) -> None:
 def shape(run: StackRun) -> tuple[int, dict[str, str]]:
     """The version of a run that has ended, and what its tasks have returned."""
     assert run.state == "success"
-    return run.row["version"], {name: str(run.xcom(name)) for name in run.states()}
+    return run.row.version, {name: str(run.xcom(name)) for name in run.states()}
 
 
 def clients(*names: str) -> dict[str, str]:
@@ -160,11 +161,11 @@ def test_a_run_whose_parse_fails_has_the_last_version_that_was_good(
     outside.write_text("ann bob cyd")
     run = reparsing.run("at_run")
 
-    assert (run.row["version"], run.states()) == (1, {"ann": "success", "bob": "success"})
+    assert (run.row.version, run.states()) == (1, {"ann": "success", "bob": "success"})
     with reparsing.engine.connect() as conn:
         [event] = _not_reparsed(conn)
-    assert (event["run_id"], event["details"]["version"]) == (run.run_id, 1)
-    assert "ZeroDivisionError" in event["details"]["problem"]
+    assert (event.run_id, event.details["version"]) == (run.run_id, 1)
+    assert "ZeroDivisionError" in str(event.details["problem"])
     assert "run.not_reparsed" in reparsing.headway("events", "at_run").stdout
 
     file.write_text(source)
@@ -173,8 +174,8 @@ def test_a_run_whose_parse_fails_has_the_last_version_that_was_good(
         assert len(_not_reparsed(conn)) == 1
 
 
-def _not_reparsed(conn: Connection) -> list[views.Row]:
-    return [it for it in views.events(conn, "at_run") if it["action"] == "run.not_reparsed"]
+def _not_reparsed(conn: Connection) -> list[EventView]:
+    return [it for it in event_views.events(conn, "at_run") if it.action == "run.not_reparsed"]
 
 
 def test_a_run_waits_for_a_parser(reparsing: ServiceCluster, outside: Path) -> None:
@@ -230,4 +231,4 @@ def test_a_dynamic_dag_follows_with_a_delay_and_no_other_one_does(
         for number, names in enumerate(("ann bob cyd", "cyd", "dan"), start=2):
             outside.write_text(names)
             cluster.wait_for_version("follows", number)
-        assert cluster.dag("static")["version"] == 1
+        assert cluster.dag("static").version == 1

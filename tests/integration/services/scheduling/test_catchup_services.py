@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from headway.testing.data.known import known
 from headway.testing.services.stack import Stack, running_stack
 
 pytestmark = pytest.mark.services
@@ -51,10 +52,10 @@ def test_what_was_missed(
     runs = [run.wait() for run in stack.runs(dag_id)]
     assert [run.state for run in runs] == ["success"] * len(expected)
     rows = [run.row for run in runs]
-    assert [(f"{it['interval_start']:%FT%R}", f"{it['interval_end']:%FT%R}") for it in rows] == [
+    assert [(f"{it.interval_start:%FT%R}", f"{it.interval_end:%FT%R}") for it in rows] == [
         (MIDNIGHTS[first], MIDNIGHTS[last]) for first, last in expected
     ]
-    assert stack.dag(dag_id)["next_run_after"] is None
+    assert stack.dag(dag_id).next_run_after is None
 
 
 def test_a_task_is_told_of_the_last_run_that_succeeded(stack: Stack) -> None:
@@ -64,7 +65,7 @@ def test_a_task_is_told_of_the_last_run_that_succeeded(stack: Stack) -> None:
     first, second, third = (run.wait() for run in runs)
 
     assert [run.state for run in (first, second, third)] == ["success", "failed", "success"]
-    dates = [first.row[name].isoformat() for name in ("started_at", "ended_at")]
+    dates = [known(at).isoformat() for at in (first.row.started_at, first.row.ended_at)]
     before = [f"{midnight}:00+00:00" for midnight in MIDNIGHTS[:2]]
     assert first.xcom("show") == [None] * 4
     assert second.xcom("show") == third.xcom("show") == before + dates

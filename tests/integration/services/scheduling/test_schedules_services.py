@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.actions.installation.pools import set_pool
+from headway.testing.data.known import known
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
 
@@ -31,7 +32,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 def intervals(runs: list[StackRun]) -> list[tuple[str, str]]:
     return [
-        (f"{row['interval_start']:%FT%R}", f"{row['interval_end']:%FT%R}")
+        (f"{row.interval_start:%FT%R}", f"{row.interval_end:%FT%R}")
         for row in (run.row for run in runs)
     ]
 
@@ -50,9 +51,9 @@ def most_at_once(run: StackRun, slots: dict[str, int], since: str = "started_at"
     attempts = run.attempts()
     return max(
         sum(
-            slots[other["task_id"]]
+            slots[other.task_id]
             for other in attempts
-            if other[since] <= moment["started_at"] < other["ended_at"]
+            if getattr(other, since) <= known(moment.started_at) < known(other.ended_at)
         )
         for moment in attempts
     )
@@ -63,7 +64,7 @@ def wait_for_runs(stack: Stack, dag_id: str, count: int) -> list[StackRun]:
     stack.until(lambda _: len(stack.runs(dag_id)) >= count, f"{count} runs of {dag_id}")
     for run in stack.runs(dag_id):
         assert run.wait().state == "success"
-    stack.until(lambda _: stack.dag(dag_id)["next_run_after"] is None, f"the end of {dag_id}")
+    stack.until(lambda _: stack.dag(dag_id).next_run_after is None, f"the end of {dag_id}")
     return stack.runs(dag_id)
 
 
@@ -139,16 +140,16 @@ def test_with_catchup_latest_only_the_latest_interval_is_run(stack: Stack) -> No
     (run, *later) = stack.until(lambda _: stack.runs("latest_only") or None, "a run")
 
     row = run.wait().row
-    assert row["interval_end"] - row["interval_start"] == timedelta(hours=1)
-    assert row["interval_end"] <= row["started_at"] < row["interval_end"] + timedelta(hours=1)
+    assert row.interval_end - row.interval_start == timedelta(hours=1)
+    assert row.interval_end <= known(row.started_at) < row.interval_end + timedelta(hours=1)
     assert len(later) <= 1  # an hour may have ended since
-    assert stack.dag("latest_only")["next_run_after"] > row["interval_end"]
+    assert known(stack.dag("latest_only").next_run_after) > row.interval_end
 
 
 def test_a_dag_waits_for_its_start_date(stack: Stack) -> None:
-    stack.until(lambda _: stack.dag("in_the_future")["next_run_after"], "its next run")
+    stack.until(lambda _: stack.dag("in_the_future").next_run_after, "its next run")
 
-    assert stack.dag("in_the_future")["next_run_after"] == datetime(2999, 1, 2, tzinfo=UTC)
+    assert stack.dag("in_the_future").next_run_after == datetime(2999, 1, 2, tzinfo=UTC)
     assert stack.runs("in_the_future") == []
 
 
@@ -157,11 +158,11 @@ def test_max_active_runs_is_observed(stack: Stack) -> None:
 
     assert intervals(stack.runs("one_after_another")) == NEW_YORK_DAYS
     for earlier, later in pairwise(rows):
-        assert earlier["ended_at"] <= later["started_at"]
+        assert known(earlier.ended_at) <= known(later.started_at)
 
 
 def test_a_paused_dag_has_no_runs_until_it_is_unpaused(stack: Stack) -> None:
-    assert (stack.dag("paused")["paused"], stack.runs("paused")) == (True, [])
+    assert (stack.dag("paused").paused, stack.runs("paused")) == (True, [])
 
     assert stack.headway("dags", "unpause", "paused").returncode == 0
     assert len(wait_for_runs(stack, "paused", 1)) == 1
@@ -171,9 +172,9 @@ def test_a_continuous_dag_runs_again_and_again(stack: Stack) -> None:
     stack.until(lambda _: len(stack.runs("continuous")) >= 3 or None, "three runs")
 
     first, second, third = (run.wait().row for run in stack.runs("continuous")[:3])
-    assert first["interval_end"] == second["interval_start"]
-    assert second["interval_end"] == third["interval_start"]
-    assert second["started_at"] >= first["ended_at"]
+    assert first.interval_end == second.interval_start
+    assert second.interval_end == third.interval_start
+    assert known(second.started_at) >= known(first.ended_at)
     stack.headway("dags", "pause", "continuous")
 
 
@@ -228,7 +229,7 @@ def test_a_task_that_depends_on_the_past_waits_for_it(stack: Stack) -> None:
     runs[2].wait_for_task("strict", "failed").wait()
 
     strict = [run.tasks()["strict"] for run in runs]
-    assert [row["state"] for row in strict] == ["success", "success", "failed", "none", "none"]
+    assert [row.state for row in strict] == ["success", "success", "failed", "none", "none"]
     assert [run.state for run in runs] == ["success", "success", "failed", "running", "running"]
     for earlier, later in pairwise(strict[:3]):
-        assert earlier["ended_at"] <= later["started_at"]
+        assert known(earlier.ended_at) <= known(later.started_at)

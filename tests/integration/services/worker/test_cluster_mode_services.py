@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.reads import views
+from headway.db.reads import process_views
+from headway.domain.spark_work import Handle
 from headway.testing.services.machine import processes_below
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -36,7 +37,7 @@ class Scene:
 
         def living() -> list[int]:
             with self.stack.engine.connect() as conn:
-                pids = [row["pid"] for row in views.processes(conn) if row["kind"] == "worker"]
+                pids = [row.pid for row in process_views.processes(conn, "worker")]
             return [pid for pid in pids if is_alive(pid)]
 
         (pid,) = until(living, "a worker that lives")
@@ -60,13 +61,13 @@ class Scene:
 
     def await_second(self, run: StackRun) -> None:
         """Wait until a second attempt runs, and has asked how the application is."""
-        until(lambda: sum(it["started_at"] is not None for it in run.attempts("job")) == 2, "it")
+        until(lambda: sum(it.started_at is not None for it in run.attempts("job")) == 2, "it")
         before = len(self.cluster.commands("-status"))
         until(lambda: len(self.cluster.commands("-status")) > before, "its question")
 
-    def handle(self, run: StackRun) -> dict[str, str] | None:
+    def handle(self, run: StackRun) -> Handle | None:
         attempts = run.attempts("job")
-        return attempts[-1]["handle"] if attempts else None
+        return attempts[-1].handle if attempts else None
 
 
 def is_alive(pid: int) -> bool:
@@ -104,7 +105,7 @@ def scene(services: Scene) -> Iterator[Scene]:
 
 
 def outcomes(run: StackRun) -> list[str | None]:
-    return [row["outcome"] for row in sorted(run.attempts("job"), key=lambda row: row["attempt"])]
+    return [row.outcome for row in sorted(run.attempts("job"), key=lambda row: row.attempt)]
 
 
 def test_an_application_outlives_its_worker_and_the_next_attempt_waits_for_it(
@@ -232,7 +233,7 @@ def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(
     )
     assert marked.returncode == 0, marked.stderr
     until(lambda: scene.kills() >= 3, "the application being killed, time and again")
-    assert run.attempt("job")["phase"] == "stopping"
+    assert run.attempt("job").phase == "stopping"
     scene.cluster.stop("clinging")
     run.wait()
 
@@ -281,7 +282,7 @@ def test_a_marked_tasks_application_is_killed_even_if_its_worker_dies_before_tha
     until(lambda: len(run.attempts("job")) == 2, "another attempt")
     before = scene.kills()
     until(lambda: scene.kills() > before, "the application being killed by that one")
-    assert run.attempts("job")[-1]["phase"] == "stopping"
+    assert run.attempts("job")[-1].phase == "stopping"
     scene.cluster.stop("clinging")
     run.wait()
 
@@ -326,7 +327,7 @@ def test_an_overdue_application_whose_driver_hangs_has_one_outcome_once_it_is_de
     scene.cluster.begin("clinging")
     run = scene.start("remote_overdue")
     until(lambda: scene.kills() >= 3, "the application being killed, time and again")
-    assert run.attempt("job")["phase"] == "running"
+    assert run.attempt("job").phase == "running"
 
     scene.cluster.stop("clinging")
     run.wait()

@@ -61,7 +61,7 @@ def test_with_the_supervisor_stopped_the_nanny_ends_a_task_before_its_next_attem
     marks.end()
     run.wait()
 
-    assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
+    assert [row.outcome for row in run.attempts()] == ["lost", "success"]
     assert marks.overlaps() == []
     fenced = "The lease could not be renewed in time"
     cluster.until(lambda _: fenced in run.log("marking") or None, "the first one giving up")
@@ -102,5 +102,5 @@ def test_with_the_nanny_stopped_the_fork_server_ends_a_task_before_its_next_atte
     assert marks.overlaps() == []
     marks.end()
     run.wait()
-    assert [row["outcome"] for row in run.attempts()] == ["lost", "success"]
+    assert [row.outcome for row in run.attempts()] == ["lost", "success"]
     assert worker in cluster.members

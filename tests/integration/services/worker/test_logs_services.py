@@ -41,7 +41,7 @@ def stack(folder: Path) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def floods(stack: Stack) -> StackRun:
     run = stack.trigger("floods")
-    until(lambda: run.row["ended_at"], "the end of the flood", patience=600.0)
+    until(lambda: run.row.ended_at, "the end of the flood", patience=600.0)
     return run
 
 

@@ -89,7 +89,7 @@ def test_on_a_full_disk_the_outcome_is_reported_and_the_log_says_what_is_missing
         worker_log = cluster.member("worker-1").logged()
 
     assert state == "success"
-    assert [row["outcome"] for row in run.attempts("waits")] == ["failed", "success"]
+    assert [row.outcome for row in run.attempts("waits")] == ["failed", "success"]
     first = run.log_lines("waits")
     own = "\n".join(line.message for line in first if line.source == "headway")
     assert "bytes of this log could not be written: No space left on device" in own

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from headway.domain.states import Outcome
 from headway.runtime.forker import Exit
 from headway.runtime.processes.oom import oom_kills
+from headway.testing.data.known import known
 from headway.testing.processes import task_processes
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -25,15 +27,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
-def outcomes(run: StackRun, task_id: str) -> list[str]:
-    return [row["outcome"] for row in run.attempts(task_id)]
+def outcomes(run: StackRun, task_id: str) -> list[Outcome | None]:
+    return [row.outcome for row in run.attempts(task_id)]
 
 
 def pauses(run: StackRun, task_id: str) -> list[float]:
     """The seconds between the end of an attempt and the queuing of the next one."""
     attempts = run.attempts(task_id)
     return [
-        (later["queued_at"] - earlier["ended_at"]).total_seconds()
+        (later.queued_at - known(earlier.ended_at)).total_seconds()
         for earlier, later in pairwise(attempts)
     ]
 
@@ -51,13 +53,13 @@ def recovers(stack: Stack) -> StackRun:
 def test_a_failed_attempt_is_tried_again(recovers: StackRun) -> None:
     task = recovers.tasks()["flaky"]
     assert outcomes(recovers, "flaky") == ["failed", "failed", "success"]
-    assert (task["state"], task["attempt"], task["failures"], task["losses"]) == (
+    assert (task.state, task.attempt, task.failures, task.losses) == (
         "success",
         3,
         2,
         0,
     )
-    assert [row["error"] for row in recovers.attempts("flaky")] == [
+    assert [row.error for row in recovers.attempts("flaky")] == [
         "RuntimeError: attempt 1 had no luck",
         "RuntimeError: attempt 2 had no luck",
         None,
@@ -78,7 +80,7 @@ def test_a_task_without_retries_left_fails(stack: Stack) -> None:
     run = stack.run("gives_up")
 
     assert outcomes(run, "hopeless") == ["failed", "failed"]
-    assert run.tasks()["hopeless"]["failures"] == 2
+    assert run.tasks()["hopeless"].failures == 2
     assert run.states() == {"hopeless": "failed", "after": "upstream_failed"}
     assert run.state == "failed"
 
@@ -103,7 +105,7 @@ def test_the_delay_doubles_up_to_a_limit(stack: Stack) -> None:
 def test_a_task_says_how_it_ended(says: StackRun, task_id: str, outcome: str, error: str) -> None:
     attempt = says.attempt(task_id)
 
-    assert (attempt["outcome"], attempt["error"]) == (outcome, error)
+    assert (attempt.outcome, attempt.error) == (outcome, error)
     assert says.states()[task_id] == outcome
 
 
@@ -146,7 +148,7 @@ def leaves(stack: Stack) -> StackRun:
 def test_a_task_that_leaves_its_process_fails(leaves: StackRun, task_id: str, error: str) -> None:
     attempt = leaves.attempt(task_id)
 
-    assert (attempt["outcome"], attempt["error"]) == ("failed", error)
+    assert (attempt.outcome, attempt.error) == ("failed", error)
     assert f"[headway] failed: {error}" in leaves.log(task_id)
 
 
@@ -160,8 +162,8 @@ def test_a_task_that_runs_too_long_is_stopped_with_all_its_processes(
     run = stack.run("runs_too_long", {"folder": str(tmp_path)})
 
     attempt = run.attempt("sleeps")
-    assert (run.state, attempt["outcome"]) == ("failed", "timed_out")
-    assert attempt["error"] == (
+    assert (run.state, attempt.outcome) == ("failed", "timed_out")
+    assert attempt.error == (
         "The task ran longer than its execution_timeout of 1 s, and was stopped."
     )
     assert {note.name for note in tmp_path.iterdir()} == {"self", "child", "grandchild"}
@@ -172,8 +174,8 @@ def test_a_task_that_ignores_sigterm_is_killed(stack: Stack, tmp_path: Path) -> 
     run = stack.run("ignores_sigterm", {"folder": str(tmp_path)})
 
     attempt = run.attempt("stays")
-    assert attempt["outcome"] == "timed_out"
-    assert (attempt["ended_at"] - attempt["started_at"]).total_seconds() >= 2
+    assert attempt.outcome == "timed_out"
+    assert (known(attempt.ended_at) - known(attempt.started_at)).total_seconds() >= 2
     assert living(tmp_path) == set()
 
 
@@ -181,7 +183,7 @@ def test_a_task_that_timed_out_is_tried_again(stack: Stack) -> None:
     run = stack.run("is_retried_after_a_timeout")
 
     assert outcomes(run, "slow_at_first") == ["timed_out", "success"]
-    assert run.tasks()["slow_at_first"]["failures"] == 1
+    assert run.tasks()["slow_at_first"].failures == 1
 
 
 def test_nothing_that_a_task_has_started_outlives_it(stack: Stack, tmp_path: Path) -> None:
@@ -195,8 +197,8 @@ def test_nothing_that_a_task_has_started_outlives_it(stack: Stack, tmp_path: Pat
 def test_a_file_that_makes_other_tasks_on_a_worker_is_told_so(stack: Stack) -> None:
     attempt = stack.run("makes_other_tasks").attempt("in_the_parser")
 
-    assert attempt["outcome"] == "failed"
-    assert attempt["error"] == (
+    assert attempt.outcome == "failed"
+    assert attempt.error == (
         "The code of this version, read again, makes no task 'in_the_parser' in a DAG "
         "'makes_other_tasks'. Let the DAG file make the same tasks each time that it is read."
     )
@@ -205,7 +207,7 @@ def test_a_file_that_makes_other_tasks_on_a_worker_is_told_so(stack: Stack) -> N
 def test_a_file_that_a_worker_cannot_read_shows_the_user_s_lines_only(stack: Stack) -> None:
     run = stack.run("breaks_on_the_worker")
 
-    assert run.attempt("never_found")["error"] == (
+    assert run.attempt("never_found").error == (
         "The DAG file cannot be imported on this worker: RuntimeError: this machine lacks something"
     )
     frames = [line for line in run.log("never_found").splitlines() if ", line " in line]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.testing.data.known import known
 from headway.testing.processes import task_processes
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -47,12 +48,12 @@ def test_a_running_task_that_is_cleared_stops_and_runs_again(stack: Stack, tmp_p
     run.wait()
 
     first, second = run.attempts("waits")
-    assert (first["outcome"], second["outcome"]) == ("cancelled", "success")
-    assert first["ended_at"] <= second["queued_at"]
+    assert (first.outcome, second.outcome) == ("cancelled", "success")
+    assert known(first.ended_at) <= second.queued_at
     assert living(tmp_path) == set()
     assert "told to stop" in run.log("waits", 1)
     task = run.tasks()["waits"]
-    assert (task["state"], task["attempt"], task["failures"], task["losses"]) == (
+    assert (task.state, task.attempt, task.failures, task.losses) == (
         "success",
         2,
         0,
@@ -72,7 +73,7 @@ def test_a_running_task_that_is_marked_stops_and_is_what_was_said(
     command(run, "tasks", "mark", "waits", "--as", state)
     run.wait()
 
-    assert run.attempt("waits")["outcome"] == "cancelled"
+    assert run.attempt("waits").outcome == "cancelled"
     assert run.states() == {"waits": state, "after": below}
     assert (run.state, living(tmp_path)) == (state, set())
 
@@ -87,8 +88,8 @@ def test_a_run_that_is_cancelled_ends_when_its_last_process_has(
 
     assert living(tmp_path) == set()
     assert (run.state, run.states()["after"]) == ("failed", "skipped")
-    assert run.attempt("waits")["outcome"] == "cancelled"
-    assert run.row["ended_at"] >= run.attempt("waits")["ended_at"]
+    assert run.attempt("waits").outcome == "cancelled"
+    assert known(run.row.ended_at) >= known(run.attempt("waits").ended_at)
 
 
 def test_one_that_ignores_it_is_killed(stack: Stack, tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_one_that_ignores_it_is_killed(stack: Stack, tmp_path: Path) -> None:
     command(run, "tasks", "cancel", "ignores")
     run.wait()
 
-    assert run.attempt("ignores")["outcome"] == "cancelled"
+    assert run.attempt("ignores").outcome == "cancelled"
     assert (run.states(), living(tmp_path)) == ({"ignores": "failed"}, set())
 
 
@@ -107,7 +108,7 @@ def test_one_may_clean_up_before_it_ends(stack: Stack, tmp_path: Path) -> None:
     command(run, "tasks", "cancel", "tidies")
     run.wait()
 
-    assert run.attempt("tidies")["outcome"] == "cancelled"
+    assert run.attempt("tidies").outcome == "cancelled"
     assert run.states() == {"tidies": "failed"}
     assert "All is tidy." in run.log("tidies")
 
@@ -121,7 +122,7 @@ def test_the_attempt_is_what_it_was_and_the_task_what_the_user_said(
     command(run, "tasks", "mark", "finishes", "--as", "skipped")
     run.wait()
 
-    assert run.attempt("finishes")["outcome"] == "success"
+    assert run.attempt("finishes").outcome == "success"
     assert run.states() == {"finishes": "skipped"}
 
 
@@ -132,7 +133,7 @@ def test_an_operator_is_told_and_ends_by_the_signal(stack: Stack, tmp_path: Path
     run.wait()
 
     assert (tmp_path / "cancelled").read_text() == (tmp_path / "self").read_text()
-    assert run.attempt("remote")["outcome"] == "cancelled"
+    assert run.attempt("remote").outcome == "cancelled"
     assert living(tmp_path) == set()
 
 
@@ -142,6 +143,6 @@ def test_one_that_takes_too_long_has_timed_out_whatever_its_operator_does_about_
     run = stack.run("has_a_job_that_takes_too_long", {"folder": str(tmp_path)})
 
     assert (tmp_path / "cancelled").read_text() == (tmp_path / "self").read_text()
-    assert run.attempt("remote")["outcome"] == "timed_out"
+    assert run.attempt("remote").outcome == "timed_out"
     assert "RuntimeError: it does not answer" in run.log("remote")
     assert living(tmp_path) == set()

@@ -42,7 +42,7 @@ def test_a_retry_waits_for_a_silent_server_until_it_is_told_to_stop(stack: Stack
     assert marked.returncode == 0, marked.stderr
     run.wait()
 
-    attempts = sorted(run.attempts("counts"), key=lambda it: it["attempt"])
-    assert [it["outcome"] for it in attempts] == ["failed", "cancelled"]
+    attempts = sorted(run.attempts("counts"), key=lambda it: it.attempt)
+    assert [it.outcome for it in attempts] == ["failed", "cancelled"]
     assert log_of_the_second(run).count("may still run in Spark") == 1
-    assert json.dumps(attempts[0]["handle"]).count("sc://localhost:1") == 1
+    assert json.dumps(attempts[0].handle).count("sc://localhost:1") == 1

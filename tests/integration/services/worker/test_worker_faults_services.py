@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.db.reads import views
+from headway.db.reads import process_views
+from headway.testing.data.known import known
 from headway.testing.processes.live_attempts import live_attempts
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
@@ -31,7 +32,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 def worker_pid(stack: Stack) -> int:
     with stack.engine.connect() as conn:
-        (pid,) = (row["pid"] for row in views.processes(conn) if row["kind"] == "worker")
+        (pid,) = (row.pid for row in process_views.processes(conn, "worker"))
     return int(pid)
 
 
@@ -60,8 +61,8 @@ def test_an_attempt_that_takes_too_much_is_killed_and_told_of_what(
 ) -> None:
     first = greedy.attempts(task_id)[0]
 
-    assert first["outcome"] == "failed"
-    assert first["error"] == (
+    assert first.outcome == "failed"
+    assert first.error == (
         f"The task had more than {excess}, and was killed with all that it had started. "
         "The limits are HEADWAY_WORKER_MAX_ATTEMPT_*."
     )
@@ -70,11 +71,11 @@ def test_an_attempt_that_takes_too_much_is_killed_and_told_of_what(
 def test_it_is_a_failure_of_the_task_which_is_tried_again(greedy: StackRun) -> None:
     assert greedy.xcom("memory_of_a_grandchild") == "modest"
     task = greedy.tasks()["memory_of_a_grandchild"]
-    assert (task["attempt"], task["failures"], task["losses"]) == (2, 1, 0)
+    assert (task.attempt, task.failures, task.losses) == (2, 1, 0)
 
 
 def test_files_run_out_for_the_task_alone(greedy: StackRun) -> None:
-    assert greedy.attempt("files")["error"] == "OSError: [Errno 24] Too many open files"
+    assert greedy.attempt("files").error == "OSError: [Errno 24] Too many open files"
 
 
 def test_when_memory_is_short_attempts_go_first(stack: Stack, greedy: StackRun) -> None:
@@ -91,15 +92,15 @@ def spoils(stack: Stack) -> StackRun:
 def test_a_task_that_spoils_its_channel_is_stopped(spoils: StackRun, task_id: str) -> None:
     attempt = spoils.attempt(task_id)
 
-    assert attempt["outcome"] == "failed"
-    assert attempt["error"].startswith("The task has spoiled its channel (")
-    assert attempt["error"] in spoils.log(task_id)
+    assert attempt.outcome == "failed"
+    assert known(attempt.error).startswith("The task has spoiled its channel (")
+    assert known(attempt.error) in spoils.log(task_id)
 
 
 def test_a_task_that_closes_its_channel_is_stopped(spoils: StackRun) -> None:
     attempt = spoils.attempt("closes_everything")
 
-    assert (attempt["outcome"], attempt["error"]) == (
+    assert (attempt.outcome, attempt.error) == (
         "failed",
         "The task has closed its channel to the worker, and was stopped.",
     )
@@ -117,8 +118,8 @@ def stays(stack: Stack) -> StackRun:
 def test_any_exit_without_a_result_is_a_failure(stays: StackRun) -> None:
     attempt = stays.attempt("exits_with_120")
 
-    assert attempt["outcome"] == "failed"
-    assert "ended with exit code 120 before the task was done" in attempt["error"]
+    assert attempt.outcome == "failed"
+    assert "ended with exit code 120 before the task was done" in known(attempt.error)
 
 
 @pytest.mark.parametrize("task_id", ["leaves_a_daemon_thread", "leaves_a_thread"])
@@ -127,5 +128,5 @@ def test_a_thread_that_goes_on_holds_nothing_up(stays: StackRun, task_id: str) -
 
 
 def test_blocked_signals_and_sessions_are_no_way_out(stack: Stack, stays: StackRun) -> None:
-    assert stays.attempt("blocks_all_signals")["outcome"] == "timed_out"
+    assert stays.attempt("blocks_all_signals").outcome == "timed_out"
     assert live_attempts(stack.home / "scratch") == set()

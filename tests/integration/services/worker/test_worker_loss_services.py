@@ -78,7 +78,7 @@ def living(notes: Path, attempt: int) -> set[str]:
 
 
 def outcomes(run: StackRun) -> list[str | None]:
-    return [row["outcome"] for row in run.attempts()]
+    return [row.outcome for row in run.attempts()]
 
 
 def go(notes: Path, attempt: int) -> None:
@@ -109,7 +109,7 @@ def test_a_worker_that_is_killed_takes_its_trees_along(
     assert outcomes(run) == ["lost", "success"]
     assert (run.xcom("waits"), seen.doubled) == ("attempt 2", set())
     task = run.tasks()["waits"]
-    assert (task["failures"], task["losses"]) == (0, 1)
+    assert (task.failures, task.losses) == (0, 1)
 
 
 def test_a_worker_that_slept_too_long_says_nothing_of_what_it_had(

@@ -1,14 +1,18 @@
 """How people are told what attempts do in Spark, and how a run stands."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 
 import pytest
 
 from headway.cli.screen.spark_figures import size, span, told
 from headway.cli.screen.watch_run import WatchedRun, line, table
+from headway.db.reads.run_views import RunView
+from headway.db.reads.task_views import TaskProgress, TaskView
 from headway.domain.spark_work import SparkFigures, SparkProgress
+from headway.domain.states import RunState, RunType, TaskState
 
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 PROGRESS = asdict(SparkProgress(stages=3, stages_done=1, tasks=40, tasks_done=12, rate=3.5))
 
 
@@ -25,16 +29,13 @@ def test_times() -> None:
 
 
 def test_progress_is_told_while_there_are_no_figures() -> None:
-    row = {"progress": PROGRESS, "figures": None}
-
-    assert told(row, ended=False) == "12/40 tasks in 1/3 stages, 3.5/s"
-    assert told(None, ended=False) is None
-    assert told({"progress": None, "figures": None}, ended=False) is None
+    assert told(PROGRESS, None, ended=False) == "12/40 tasks in 1/3 stages, 3.5/s"
+    assert told(None, None, ended=False) is None
 
 
 def test_figures_of_an_attempt_that_has_ended_without_any_are_unknown() -> None:
-    assert told({"progress": PROGRESS, "figures": None}, ended=True) == "unknown"
-    assert told(None, ended=True) is None
+    assert told(PROGRESS, None, ended=True) == "unknown"
+    assert told(None, None, ended=True) is None
 
 
 def test_figures_are_told_with_a_warning_where_a_stage_is_skewed() -> None:
@@ -42,28 +43,58 @@ def test_figures_are_told_with_a_warning_where_a_stage_is_skewed() -> None:
         tasks=8, executor_run_ms=2500, bytes_read=2048, spilled_bytes=10, skew=6.5, skew_stage=3
     )
 
-    said = told({"progress": PROGRESS, "figures": asdict(figures)}, ended=True)
+    said = told(PROGRESS, asdict(figures), ended=True)
 
     assert said == "8 tasks, 2.5 s, read 2.0 KiB, spilled 10 B, skew 6.5 in stage 3"
     even = asdict(SparkFigures(tasks=8, bytes_written=1, skew=1.5, skew_stage=1))
-    assert told({"progress": None, "figures": even}, ended=True) == "8 tasks, 0.0 s, wrote 1 B"
+    assert told(None, even, ended=True) == "8 tasks, 0.0 s, wrote 1 B"
 
 
-def sight(state: str = "running") -> WatchedRun:
-    tasks: list[dict[str, Any]] = [
-        {"task_id": "a", "map_index": -1, "state": "success", "attempt": 1},
-        {"task_id": "b", "map_index": 2, "state": "running", "attempt": 2},
-    ]
-    spark = {("b", 2): {"progress": PROGRESS, "figures": None}}
-    return WatchedRun("d", "r", state, tasks, spark)
+RUN = RunView(
+    dag_id="d",
+    run_id="r",
+    run_type=RunType.MANUAL,
+    state=RunState.RUNNING,
+    interval_start=NOON,
+    interval_end=NOON,
+    schedule_date=NOON,
+    run_after=NOON,
+    started_at=NOON,
+    ended_at=None,
+    conf={},
+    version=1,
+    backfill_id=None,
+)
+TASK = TaskView(
+    dag_id="d",
+    run_id="r",
+    task_id="a",
+    map_index=-1,
+    state=TaskState.SUCCESS,
+    attempt=1,
+    failures=0,
+    losses=0,
+    pool="default_pool",
+    queue="default",
+    priority=1,
+    retry_at=None,
+    started_at=NOON,
+    ended_at=NOON,
+)
+
+
+def sight(state: RunState = RunState.RUNNING) -> WatchedRun:
+    mapped = replace(TASK, task_id="b", map_index=2, state=TaskState.RUNNING, attempt=2)
+    tasks = [TaskProgress(TASK, None, None), TaskProgress(mapped, PROGRESS, None)]
+    return WatchedRun(replace(RUN, state=state), tasks)
 
 
 def test_a_run_in_one_line() -> None:
     assert line(sight()) == (
         "running: 1/2 tasks ended (1 running, 1 success) | b[2] 12/40 tasks in 1/3 stages, 3.5/s"
     )
-    assert not sight().ended
-    assert sight("failed").ended
+    assert not sight().run.ended
+    assert sight(RunState.FAILED).run.ended
 
 
 def test_a_run_as_a_table_has_a_bar_for_what_runs_in_spark() -> None:

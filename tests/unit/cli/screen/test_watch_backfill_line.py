@@ -9,6 +9,7 @@ from rich.console import Console
 from headway.cli.screen.backfill_progress import draw, line
 from headway.cli.screen.watch_backfill import INTERVAL, pause
 from headway.db.reads.backfill_views import BackfillProgress
+from headway.domain.backfill import Direction, Reprocess
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 
@@ -27,8 +28,8 @@ def progress(
         max_active_runs=4,
         planned=sum(runs),
         created_at=NOON,
-        reprocess="none",
-        direction="forward",
+        reprocess=Reprocess.NONE,
+        direction=Direction.FORWARD,
         rollup=1,
         weight=100,
         idle_only=False,

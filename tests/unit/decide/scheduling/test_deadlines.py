@@ -1,11 +1,13 @@
 """Deadlines: met if what they are of ended by then, missed if not, and decided no earlier."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from headway.decide.explain.deadlines import explain_deadlines
+from headway.decide.explain.snapshot import DeadlineRow
 from headway.decide.scheduling.deadlines import (
     PATIENCE,
     SHORTEST_LOOK,
@@ -97,13 +99,15 @@ def test_a_task_has_ended_with_its_run_at_the_latest() -> None:
 
 
 def test_an_explanation_tells_open_and_missed_deadlines_of_the_run_and_the_task() -> None:
-    row = {"task_id": None, "deadline": "1:00:00 after due", "due_at": NOON, "state": "open"}
+    row = DeadlineRow(
+        task_id=None, deadline="1:00:00 after due", due_at=NOON, state=DeadlineState.OPEN
+    )
     rows = [
         row,
-        {**row, "state": "met"},
-        {**row, "task_id": "a", "state": "missed"},
-        {**row, "task_id": "b"},
-        {**row, "due_at": None, "deadline": "0:01:00 after start"},
+        replace(row, state=DeadlineState.MET),
+        replace(row, task_id="a", state=DeadlineState.MISSED),
+        replace(row, task_id="b"),
+        replace(row, due_at=None, deadline="0:01:00 after start"),
     ]
 
     assert list(explain_deadlines(rows, "a", NOON - 60 * SECOND)) == [

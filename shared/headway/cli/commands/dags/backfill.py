@@ -9,14 +9,13 @@ from headway.cli.commands.dags import backfill_control
 from headway.cli.input import backfill_options as options
 from headway.cli.input.values import Reason, parse_conf
 from headway.cli.screen.errors import ExitStatus
-from headway.cli.screen.output import Format, Output
+from headway.cli.screen.output import Format, Output, as_row
 from headway.domain.backfill import Direction, Reprocess
 from headway.runtime.logs.escaping import visible
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from headway.actions.backfills.create import BackfillRequest, CreatedBackfill
+    from headway.cli.input.session import Transaction
     from headway.db.reads.backfill_views import Hold
     from headway.decide.changes.backfill import PlannedDate
 
@@ -26,7 +25,7 @@ backfill_control.add_to(app)
 When: TypeAlias = tuple[str | None, str | None, list[str] | None]
 """What was typed of a range, or of single dates."""
 
-PLAN_COLUMNS = ("interval_start", "interval_end", "fate", "reason")
+PLAN_COLUMNS = ("interval_start", "interval_end", "decision", "reason")
 
 
 @app.command()
@@ -100,15 +99,14 @@ def _create(
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
     from headway.db.core.server import now
-    from headway.db.reads import backfill_views, views
+    from headway.db.reads import backfill_views
 
-    def work(conn: "Connection") -> "tuple[CreatedBackfill, int, Hold | None]":
+    def work(conn: "Transaction") -> "tuple[CreatedBackfill, Hold | None]":
         made = create_backfill(conn, _at(conn, request, when), now(conn), actor(), reason)
-        number = views.dags(conn, request.dag_id)[0]["version"]
-        return made, number, backfill_views.hold(conn, made.id)
+        return made, backfill_views.hold(conn, made.id)
 
-    backfill, number, hold = act(work)
-    lines = [told(request.dag_id, backfill, number, latest=request.version == LATEST)]
+    backfill, hold = act(work)
+    lines = [told(request.dag_id, backfill, latest=request.version == LATEST)]
     if hold is not None and hold.why is not None:
         lines.append(hold.why)
     wait, output = how
@@ -116,7 +114,7 @@ def _create(
     print(*map(visible, lines), sep="\n", file=target, flush=True)
     went_well = not wait or _watched(backfill.id, target)
     if output is Format.JSON:
-        _show_made(backfill, number, hold.why if hold else None)
+        _show_made(backfill, hold.why if hold else None)
     return went_well
 
 
@@ -126,16 +124,14 @@ def _watched(backfill_id: int, target: TextIO) -> bool:
     return watch_backfill(backfill_id, target=target).state == "success"
 
 
-def _show_made(made: "CreatedBackfill", version: int, held: str | None) -> None:
-    from dataclasses import asdict
-
+def _show_made(made: "CreatedBackfill", held: str | None) -> None:
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show as render
 
     with transaction() as conn:
         progress = progress_of(conn, made.id)
-    row = {**backfill_control.row_of(progress), **asdict(made), "version": version, "held": held}
+    row = {**backfill_control.row_of(progress), **as_row(made), "held": held}
     render([row], (), Format.JSON)
 
 
@@ -149,7 +145,7 @@ def _rehearse(request: "BackfillRequest", when: When, output: Format) -> None:
     _show(dates, output)
 
 
-def _at(conn: "Connection", request: "BackfillRequest", when: When) -> "BackfillRequest":
+def _at(conn: "Transaction", request: "BackfillRequest", when: When) -> "BackfillRequest":
     """Return the request with the dates that were typed, in the zone of its DAG."""
     from dataclasses import replace
 
@@ -162,15 +158,15 @@ def _at(conn: "Connection", request: "BackfillRequest", when: When) -> "Backfill
     return replace(request, from_date=first or None, to_date=last or None, dates=dates)
 
 
-def told(dag_id: str, it: "CreatedBackfill", number: int, *, latest: bool) -> str:
+def told(dag_id: str, it: "CreatedBackfill", *, latest: bool) -> str:
     """Return what a backfill consists of, in a sentence.
 
-    Its new runs have the version of that number; with `latest`, so have those that run again.
+    With `latest`, runs that run again have the version of the new ones.
     """
     own = "its own version" if it.rerun == 1 else "their own versions"
-    again = f"version {number}" if latest else own
+    again = f"version {it.version}" if latest else own
     parts = (
-        it.created and f"{_counted(it.created, 'run')} with version {number}",
+        it.created and f"{_counted(it.created, 'run')} with version {it.version}",
         it.rerun and f"{_counted(it.rerun, 'earlier run')} again with {again}",
         it.existing and f"{_counted(it.existing, 'date')} left alone",
         it.conflicts
@@ -197,7 +193,7 @@ def _show(dates: "list[PlannedDate]", output: Format) -> None:
                 "interval_start": date.info.data_interval.start,
                 "interval_end": date.info.data_interval.end,
                 "schedule_date": date.info.run_after,
-                "fate": str(date.fate),
+                "decision": str(date.fate),
                 "reason": date.reason,
                 "run_id": date.existing and date.existing.run_id,
                 "run_interval": its and [its.start, its.end],

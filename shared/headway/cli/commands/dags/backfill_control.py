@@ -7,17 +7,16 @@ import typer
 from headway.cli.input.backfill_options import Number
 from headway.cli.input.values import Reason, Yes
 from headway.cli.screen.errors import ExitStatus
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
 from headway.runtime.logs.escaping import say
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from headway.actions.backfills.control import CancelledBackfill
+    from headway.cli.input.session import Transaction
     from headway.db.reads.backfill_views import BackfillProgress
 
 COLUMNS = ("id", "dag_id", "state", "from_date", "to_date", "runs", "succeeded", "failed")
-DATE_COLUMNS = ("interval_start", "interval_end", "fate", "state", "run_id", "reason")
+DATE_COLUMNS = ("interval_start", "interval_end", "decision", "state", "run_id", "reason")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,11 +52,11 @@ def show(
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show as render
-    from headway.db.users import backfill_plans
+    from headway.db.reads import backfill_views
 
     with transaction() as conn:
         progress = progress_of(conn, backfill_id)
-        plan = backfill_plans.plan(conn, backfill_id) if dates else []
+        plan = backfill_views.dates(conn, backfill_id) if dates else []
     if dates:
         render(plan, DATE_COLUMNS, output)
     else:
@@ -97,8 +96,6 @@ def cancel(
     backfill_id: Number, reason: Reason = None, yes: Yes = False, output: Output = Format.TABLE
 ) -> None:
     """End a backfill: runs that have not begun are deleted, all others cancelled."""
-    from dataclasses import asdict
-
     from headway.actions.backfills.control import cancel_backfill
     from headway.actions.change import Author
     from headway.cli.input.acting import act, ask, rehearse
@@ -107,7 +104,7 @@ def cancel(
 
     author = Author(actor(), reason)
 
-    def work(conn: "Connection") -> "CancelledBackfill":
+    def work(conn: "Transaction") -> "CancelledBackfill":
         return cancel_backfill(conn, backfill_id, author)
 
     if not yes:
@@ -126,7 +123,7 @@ def cancel(
             f"\nThe schedule skipped {done.passed} of their intervals: "
             "only another backfill runs these."
         )
-    tell(said, {"id": backfill_id, **asdict(done)}, output)
+    tell(said, {"id": backfill_id, **as_row(done)}, output)
 
 
 def _set_paused(backfill_id: int, reason: str | None, output: Format, *, paused: bool) -> None:
@@ -144,6 +141,4 @@ def _set_paused(backfill_id: int, reason: str | None, output: Format, *, paused:
 
 def row_of(progress: "BackfillProgress") -> dict[str, object]:
     """Return how far a backfill has come, for a table or as JSON."""
-    from dataclasses import asdict
-
-    return {**asdict(progress), "runs": progress.planned, "state": progress.state}
+    return {**as_row(progress), "runs": progress.planned, "state": progress.state}

@@ -39,10 +39,10 @@ def list_callbacks(
     from headway.actions.lookup import check_named
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import views
+    from headway.db.reads import callback_views
 
     with transaction() as conn:
-        rows = views.callbacks(conn, dag_id, run_id, state and str(state), limit)
+        rows = callback_views.callbacks(conn, dag_id, run_id, state, limit)
         if not rows:
             check_named(conn, dag_id, run_id)
     show(rows, COLUMNS, output)
@@ -55,18 +55,18 @@ def logs(
     """Print the logs of a callback's tries, of this machine or where logs are copied to."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.task_logs import print_whole
-    from headway.db.reads import views
+    from headway.db.reads import callback_views
     from headway.domain.dag.callbacks import MOST_TRIES
     from headway.domain.errors import NotFoundError
     from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
-        row = views.callback(conn, callback)
-    if row is None:
+        found = callback_views.callback(conn, callback)
+    if found is None:
         raise NotFoundError(
             f"There is no callback {callback}; `headway callbacks list` shows those there are."
         )
     tries = range(1, MOST_TRIES + 1)
-    keys = [CallbackLogKey(row["dag_id"], row["run_id"], callback, number) for number in tries]
+    keys = [CallbackLogKey(found.dag_id, found.run_id, callback, number) for number in tries]
     logs = [log for key in keys for log in (key.relative, key.former)]
-    print_whole(logs, f"callback {callback}, which is {row['state']},", raw=False)
+    print_whole(logs, f"callback {callback}, which is {found.state},", raw=False)

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.input.values import Reason, Yes
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from headway.db.users.removal import Extent
+    from headway.cli.input.session import Transaction
+    from headway.db.reads.dag_views import DagExtent
 
 
 def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
@@ -42,14 +41,12 @@ def delete(
     Its runs must have ended; it is paused meanwhile. What was interrupted is gone on with by
     the same command.
     """
-    from dataclasses import asdict
-
     from headway.actions.dags.delete import begin_deletion, continue_deletion
     from headway.cli.input.acting import act, ask, rehearse
     from headway.cli.screen.changes import author
     from headway.db.core import notices
 
-    def begin(conn: "Connection") -> "Extent":
+    def begin(conn: "Transaction") -> "DagExtent":
         return begin_deletion(conn, dag_id, author(reason), anyway=anyway)
 
     if not yes:
@@ -58,9 +55,9 @@ def delete(
     while act(lambda conn: continue_deletion(conn, dag_id), [notices.PARSER]):
         pass
     again = " Its file is parsed again." if anyway else ""
-    row = {"dag_id": dag_id, **asdict(extent), "parsed_again": anyway}
+    row = {"dag_id": dag_id, **as_row(extent), "parsed_again": anyway}
     tell(f"Deleted the DAG {dag_id} with {_told(extent)}.{again}", row, output)
 
 
-def _told(extent: "Extent") -> str:
+def _told(extent: "DagExtent") -> str:
     return f"{extent.runs} runs, {extent.instances} task instances and {extent.versions} versions"

@@ -1,6 +1,5 @@
 """`headway dags next`: when a DAG runs."""
 
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -19,23 +18,12 @@ def next_runs(
     It goes on from the last interval that was dealt with, and leaves out what catchup
     leaves out; a paused DAG's are shown as if it were unpaused now.
     """
-    from headway.actions.lookup import current_dag
+    from headway.actions.dags.look import upcoming_runs
     from headway.cli.input.session import transaction
     from headway.db.core.server import now
-    from headway.db.scheduling import dags
-    from headway.decide.scheduling.due import expected
-    from headway.decide.scheduling.due_plan import ScheduleRules
-    from headway.timetables import registry
-    from headway.timetables.preview import coming
-    from headway.timetables.wall_clock.zones import find_zone
 
     with transaction() as conn:
-        spec = current_dag(conn, dag_id).spec
-        at = now(conn)
-        schedule_state = dags.schedule_state(conn, dag_id, at)
-    timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
-    runs = expected(timetable, schedule_state, ScheduleRules.of(spec), at, limit)
-    found = list(coming(islice(runs, limit), zone, schedule_state.last))
-    show_coming(found, spec.timezone, output)
-    if len(found) < limit and timetable.remarks:
-        typer.echo(" ".join(timetable.remarks), err=True)
+        found = upcoming_runs(conn, dag_id, now(conn), limit)
+    show_coming(found.runs, found.timezone, output)
+    if len(found.runs) < limit and found.remarks:
+        typer.echo(" ".join(found.remarks), err=True)

@@ -1,14 +1,15 @@
 """`headway dags versions`, `diff` and `code`: what a DAG was."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from headway.cli.screen.output import Format, Output
+from headway.cli.screen.output import Format, Output, as_row
 
 if TYPE_CHECKING:
+    from headway.db.reads.history import VersionView
     from headway.decide.changes.difference import Changes, FileDifference, Structure
 
 COLUMNS: Final = (
@@ -32,20 +33,13 @@ def versions(dag_id: str, output: Output = Format.TABLE) -> None:
     from headway.cli.screen.output import show
 
     with transaction() as conn:
-        rows = versions_of(conn, dag_id)
-    if output is Format.JSON:
-        show(({**row, "changed": _changed(row)} for row in rows), COLUMNS, output)
-        return
-    short = (
-        {
-            **row,
-            "changed": _changed(row),
-            "fingerprint": row["fingerprint"][:_SHORT],
-            "commit": row["commit"] and row["commit"][:_SHORT],
-        }
-        for row in rows
-    )
-    show(short, COLUMNS, output)
+        found = versions_of(conn, dag_id)
+    rows = [{**as_row(version), "changed": _changed(version)} for version in found]
+    if output is Format.TABLE:
+        for row in rows:
+            row["fingerprint"] = row["fingerprint"][:_SHORT]
+            row["commit"] = row["commit"] and row["commit"][:_SHORT]
+    show(rows, COLUMNS, output)
 
 
 def diff(
@@ -115,11 +109,11 @@ def code(
         show_source(path, found[path])
 
 
-def _changed(row: Mapping[str, Any]) -> str:
+def _changed(version: "VersionView") -> str:
     """Say in a few words what is different from the version before."""
-    if row["structure_changed"] is None:
+    if version.structure_changed is None:
         return "first"
-    kinds = {"structure": row["structure_changed"], "code": row["code_changed"]}
+    kinds = {"structure": version.structure_changed, "code": version.code_changed}
     return " and ".join(kind for kind, differs in kinds.items() if differs) or "nothing"
 
 
@@ -164,9 +158,7 @@ def _print_json(
     shape: "Structure",
     files: "Sequence[FileDifference]",
 ) -> None:
-    from dataclasses import asdict
-
     from headway.cli.screen.output import show
 
-    found = {"dag_id": dag_id, "versions": list(numbers), "structure": asdict(shape)}
-    show([{**found, "code": [asdict(it) for it in files]}], (), Format.JSON)
+    found = {"dag_id": dag_id, "versions": list(numbers), "structure": as_row(shape)}
+    show([{**found, "code": [as_row(it) for it in files]}], (), Format.JSON)

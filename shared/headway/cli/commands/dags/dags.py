@@ -1,21 +1,17 @@
 """`headway dags`: what there is to run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headway.cli.commands.dags import dag_deletion, dag_time, dag_versions
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
 from headway.runtime.logs.escaping import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
-
-    from headway.db.reads.dag_file_views import ImportProblem
-    from headway.db.reads.views import Row
+    from headway.cli.input.session import Transaction
+    from headway.db.reads.dag_file_views import ListedDag
 
 app = typer.Typer(
     help="DAGs: list, show, pause, trigger and test them, and what they were.",
@@ -42,71 +38,50 @@ def list_dags(
     output: Output = Format.TABLE,
 ) -> None:
     """List DAGs, and the files that could not be read."""
-    from dataclasses import asdict
-
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import dag_file_views, views
+    from headway.db.reads import dag_file_views
 
     with transaction() as conn:
-        rows = views.dags(conn, inactive=inactive)
-        problems = {
-            "Import errors": dag_file_views.errors(conn),
-            "Warnings": dag_file_views.warnings(conn),
-        }
+        found = dag_file_views.dag_list(conn, inactive=inactive)
     if output is Format.JSON:
-        show(_with_problems(rows, *problems.values()), (), output)
+        show(map(_entry, found.entries), (), output)
         return
-    show(rows, COLUMNS, output)
-    failing = [row for row in rows if row["schedule_error"]]
+    show(found.dags, COLUMNS, output)
+    failing = [dag for dag in found.dags if dag.schedule_error]
     if failing:
         print("\nSchedules that fail:")
         show(failing, FAILING_COLUMNS, output)
-    for heading, found in problems.items():
-        if found:
+    for heading, problems in (("Import errors", found.errors), ("Warnings", found.warnings)):
+        if problems:
             print(f"\n{heading}:")
-            show(map(asdict, found), PROBLEM_COLUMNS, output)
+            show(problems, PROBLEM_COLUMNS, output)
 
 
 @app.command()
 def show(dag_id: str, output: Output = Format.TABLE) -> None:
     """Show one DAG: its schedule and its tasks."""
-    from headway.actions.lookup import current_dag
+    from headway.actions.dags.look import dag_detail
     from headway.cli.input.session import transaction
     from headway.cli.screen import output as rendering
-    from headway.db.reads import views
-    from headway.timetables import registry
 
     with transaction() as conn:
-        spec = current_dag(conn, dag_id).spec
-        row = views.dags(conn, dag_id)[0]
-    tasks = [
-        {
-            "task_id": task.task_id,
-            "operator": task.operator,
-            "upstream": list(task.upstream),
-            "trigger_rule": str(task.trigger_rule),
-            "pool": task.pool,
-            "pool_slots": task.pool_slots,
-            "queue": task.queue,
-            "retries": task.retries,
-        }
-        for task in spec.tasks
-    ]
+        found = dag_detail(conn, dag_id)
+    dag = found.dag
     if output is Format.JSON:
-        rendering.show([{**row, "tasks": tasks}], (), output)
+        row = {**as_row(dag), "tasks": [as_row(task) for task in found.tasks]}
+        rendering.show([row], (), output)
         return
-    schedule = registry.decode(spec.timetable).summary
-    say(f"{dag_id}  version {row['version']}  {row['relative_path']}")
-    overlap = f", overlap {spec.overlap}" if spec.overlap else ""
-    say(f"schedule: {schedule} ({spec.timezone}), catchup {spec.missed}{overlap}")
-    if row["schedule_error"]:
-        say(f"the schedule fails: {row['schedule_error']}")
-    if spec.description:
-        say(spec.description)
-    rendering.show([row], COLUMNS, output)
+    say(f"{dag_id}  version {dag.version}  {dag.relative_path}")
+    overlap = f", overlap {found.overlap}" if found.overlap else ""
+    say(f"schedule: {found.schedule} ({found.timezone}), catchup {found.catchup}{overlap}")
+    if dag.schedule_error:
+        say(f"the schedule fails: {dag.schedule_error}")
+    if dag.description:
+        say(dag.description)
+    rendering.show([dag], COLUMNS, output)
     print()
-    rendering.show(tasks, TASK_COLUMNS, output)
+    rendering.show(found.tasks, TASK_COLUMNS, output)
 
 
 @app.command()
@@ -153,7 +128,7 @@ def trigger(
     given = parse_conf(conf)
     in_future = configuration.read(SchedulerSettings).allow_trigger_in_future
 
-    def work(conn: "Connection") -> str:
+    def work(conn: "Transaction") -> str:
         zone = current_dag(conn, dag_id).spec.timezone
         date = None if logical_date is None else parse_date(logical_date, zone)
         about = None if interval is None else parse_interval(interval, zone)
@@ -181,27 +156,15 @@ def test_dag(
     raise typer.Exit(run_dag(file, dag_id, date, parse_conf(conf), now()))
 
 
-def _with_problems(
-    dags: "Sequence[Row]", errors: "Sequence[ImportProblem]", warnings: "Sequence[ImportProblem]"
-) -> "list[Row]":
-    """Return DAGs with the import error and the warning of their file, each file's once or more.
+def _entry(entry: "ListedDag") -> dict[str, Any]:
+    """Return a DAG with the problems of its file; a file without a DAG has no other fields."""
+    from dataclasses import fields
 
-    A file of which no DAG is listed has a row of its own, without a dag_id.
-    """
-    told: dict[tuple[str, str], Row] = {}
-    for kind, found in (("import_error", errors), ("warning", warnings)):
-        for it in found:
-            told.setdefault((it.bundle, it.relative_path), {})[kind] = it.error
-    none = {"import_error": None, "warning": None}
-    rows = [{**row, **none, **told.get((row["bundle"], row["relative_path"]), {})} for row in dags]
-    listed = {(row["bundle"], row["relative_path"]) for row in dags}
-    empty = dict.fromkeys(rows[0] if rows else ("dag_id",))
-    rows += [
-        {**empty, "bundle": bundle, "relative_path": path, **none, **problems}
-        for (bundle, path), problems in told.items()
-        if (bundle, path) not in listed
-    ]
-    return rows
+    from headway.db.reads.dag_views import DagView
+
+    names = [field.name for field in fields(DagView)]
+    dag = dict.fromkeys(names) if entry.dag is None else as_row(entry.dag)
+    return {**dag, **as_row(entry.file)}
 
 
 def _set_paused(dag_id: str, output: Format, *, paused: bool) -> None:

@@ -35,7 +35,7 @@ def list_deadlines(
     from headway.db.reads import deadline_views
 
     with transaction() as conn:
-        rows = deadline_views.deadlines(conn, dag_id, run_id, state and str(state), limit)
+        rows = deadline_views.deadlines(conn, dag_id, run_id, state, limit)
         if not rows:
             check_named(conn, dag_id, run_id)
     show(rows, COLUMNS, output)

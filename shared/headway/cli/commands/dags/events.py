@@ -21,11 +21,11 @@ def list_events(
     """
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import views
+    from headway.db.reads import event_views
     from headway.domain.dag.names import check_run_id
 
     if run_id is not None:
         check_run_id(run_id)
     with transaction() as conn:
-        rows = views.events(conn, dag_id, run_id, limit)
+        rows = event_views.events(conn, dag_id, run_id, limit)
     show(rows, COLUMNS, output)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from headway.cli.screen.output import Format, Output
+from headway.cli.screen.output import Format, Output, as_row
 from headway.runtime.logs.escaping import say, visible
 
 if TYPE_CHECKING:
-    from headway.decide.explain.explanation import Explanation, Holder
+    from headway.decide.explain.explanation import Explanation
 
 COLUMNS: Final = ("dag_id", "run_id", "task_id", "map_index", "state", "slots", "since", "worker")
 
@@ -62,7 +62,7 @@ def _tell(found: "Explanation") -> None:
     for fact in found.facts:
         say(f"- {fact}")
     if found.held_by:
-        rows = [_row(holder) for holder in found.held_by]
+        rows = [as_row(holder) for holder in found.held_by]
         print()
         show(rows, list(_columns(rows)), Format.TABLE)
     if found.because is not None:
@@ -77,17 +77,11 @@ def _columns(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield column
 
 
-def _row(holder: "Holder") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(holder)
-
-
 def _plain(found: "Explanation") -> dict[str, Any]:
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     subject = found.subject._asdict() if found.subject is not None else {}
-    said = asdict(replace(found, subject=None, because=None))
+    said = as_row(replace(found, subject=None, because=None))
     del said["subject"]
     because = None if found.because is None else _plain(found.because)
     return {**subject, **said, "because": because}

@@ -42,7 +42,7 @@ def list_notifications(
     from headway.db.reads import notification_views
 
     with transaction() as conn:
-        rows = notification_views.notifications(conn, dag_id, run_id, state and str(state), limit)
+        rows = notification_views.notifications(conn, dag_id, run_id, state, limit)
         if not rows:
             check_named(conn, dag_id, run_id)
     show(rows, COLUMNS, output)
@@ -61,15 +61,15 @@ def logs(
     from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
-        row = notification_views.notification(conn, notification)
-    if row is None:
+        found = notification_views.notification(conn, notification)
+    if found is None:
         raise NotFoundError(
             f"There is no notification {notification}; `headway notifications list` shows those "
             "there are."
         )
     keys = [
-        CallbackLogKey(row["dag_id"], row["run_id"], notification, number, "notification")
+        CallbackLogKey(found.dag_id, found.run_id, notification, number, "notification")
         for number in range(1, MOST_SENDS + 1)
     ]
-    what = f"notification {notification}, which is {row['state']},"
+    what = f"notification {notification}, which is {found.state},"
     print_whole([key.relative for key in keys], what, raw=False)

@@ -1,19 +1,19 @@
 """`headway runs`: DAG runs as they stand, and what may be done to them."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headway.cli.input.values import Reason, Version, Yes
 from headway.cli.screen.errors import ExitStatus
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
 from headway.domain.states import RunState
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from headway.actions.change import RunChange
+    from headway.actions.dags.history import RunDetail
+    from headway.cli.input.session import Transaction
 
 app = typer.Typer(
     help="DAG runs: list, show, watch, clear, mark, cancel and delete them.", no_args_is_help=True
@@ -42,10 +42,10 @@ def list_runs(
     """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import views
+    from headway.db.reads import run_views
 
     with transaction() as conn:
-        rows = views.runs(conn, dag_id, state=state and str(state), limit=limit)
+        rows = run_views.runs(conn, dag_id, state, limit)
         if not rows and dag_id is not None:
             from headway.actions.lookup import current_dag  # it reads more than all the rest
 
@@ -56,33 +56,25 @@ def list_runs(
 @app.command()
 def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     """Show one run, its graph as the version has it that it has, and its task instances."""
-    from headway.actions.dags.history import graph_of_run
-    from headway.actions.lookup import run_of
+    from headway.actions.dags.history import run_detail
     from headway.cli.input.session import transaction
     from headway.cli.screen import output as rendering
     from headway.cli.screen import run_graph
     from headway.cli.screen.terminal import show_lines
-    from headway.db.reads import deadline_views, views
 
     with transaction() as conn:
-        run = run_of(conn, dag_id, run_id)
-        tasks = views.tasks(conn, dag_id, run_id)
-        due = deadline_views.deadlines(conn, dag_id, run_id)
-        found = graph_of_run(conn, dag_id, run_id)
+        found = run_detail(conn, dag_id, run_id)
     if output is Format.JSON:
-        upstream = {task.task_id: list(task.upstream) for task in found.graph.dag.tasks}
-        shown = {**run, "in_force": found.in_force, "upstream": upstream, "tasks": tasks}
-        shown["deadlines"] = due
-        rendering.show([shown], (), output)
+        rendering.show([_detail(found)], (), output)
         return
-    rendering.show([run], COLUMNS, output)
+    rendering.show([found.run], COLUMNS, output)
     print()
-    show_lines(run_graph.lines(found, tasks))
+    show_lines(run_graph.lines(found.graph, found.tasks))
     print()
-    rendering.show(tasks, TASK_COLUMNS, output)
-    if due:
+    rendering.show(found.tasks, TASK_COLUMNS, output)
+    if found.deadlines:
         print()
-        rendering.show(due, DEADLINE_COLUMNS, output)
+        rendering.show(found.deadlines, DEADLINE_COLUMNS, output)
 
 
 @app.command()
@@ -113,7 +105,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.clear import clear_tasks
         from headway.decide.changes.clear import Selection
 
@@ -139,7 +131,7 @@ def mark(
     """
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.mark import mark_run
 
         return mark_run(conn, dag_id, run_id, RunState(state), author(reason))
@@ -158,7 +150,7 @@ def cancel(
     """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.cancel import cancel_run
 
         return cancel_run(conn, dag_id, run_id, author(reason))
@@ -181,7 +173,7 @@ def delete(
     from headway.cli.input.acting import act, ask, rehearse
     from headway.cli.screen.changes import author
 
-    def work(conn: "Connection") -> int:
+    def work(conn: "Transaction") -> int:
         from headway.actions.runs.delete import delete_run
 
         return delete_run(conn, dag_id, run_id, author(reason))
@@ -191,3 +183,14 @@ def delete(
     instances = act(work)
     row = {"dag_id": dag_id, "run_id": run_id, "instances": instances}
     tell(f"Deleted the run {run_id} of {dag_id} with {instances} task instances.", row, output)
+
+
+def _detail(found: "RunDetail") -> dict[str, Any]:
+    """Return a run with its graph and its tasks as one row, for programs."""
+    return {
+        **as_row(found.run),
+        "in_force": found.graph.in_force,
+        "upstream": {task.task_id: list(task.upstream) for task in found.graph.graph.dag.tasks},
+        "tasks": [as_row(task) for task in found.tasks],
+        "deadlines": [as_row(deadline) for deadline in found.deadlines],
+    }

@@ -1,12 +1,14 @@
 """`headway spark`: what tasks take of Spark."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from headway.cli.screen.output import Format, Output
+from headway.cli.screen.output import Format, Output, as_row
 from headway.cli.screen.spark_figures import size, span
+
+if TYPE_CHECKING:
+    from headway.db.reads.spark_views import SparkCost
 
 app = typer.Typer(help="Spark: what tasks take of it.", no_args_is_help=True)
 
@@ -49,18 +51,18 @@ def cost(
     if output is Format.JSON:
         show(rows, (), output)
     else:
-        show(map(_row, rows), COLUMNS, output)
+        show(map(_cells, rows), COLUMNS, output)
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _cells(cost: "SparkCost") -> dict[str, Any]:
     return {
-        **row,
-        "executor_time": span(row["executor_run_ms"]),
-        "cpu_time": span(row["executor_cpu_ms"]),
-        "read": size(row["bytes_read"]),
-        "written": size(row["bytes_written"]),
-        "shuffle_read": size(row["shuffle_read_bytes"]),
-        "shuffle_written": size(row["shuffle_write_bytes"]),
-        "spilled": size(row["spilled_bytes"]),
-        "peak_memory": size(row["peak_memory_bytes"]),
+        **as_row(cost),
+        "executor_time": span(cost.executor_run_ms),
+        "cpu_time": span(cost.executor_cpu_ms),
+        "read": size(cost.bytes_read),
+        "written": size(cost.bytes_written),
+        "shuffle_read": size(cost.shuffle_read_bytes),
+        "shuffle_written": size(cost.shuffle_write_bytes),
+        "spilled": size(cost.spilled_bytes),
+        "peak_memory": size(cost.peak_memory_bytes),
     }

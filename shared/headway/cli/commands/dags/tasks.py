@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headway.cli.input.values import Reason, Version, Yes
-from headway.cli.screen.output import Format, Output
+from headway.cli.screen.output import Format, Output, as_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
     from headway.actions.change import RunChange
+    from headway.cli.input.session import Transaction
+    from headway.db.reads.task_views import AttemptView, TaskHistory
 
 app = typer.Typer(
     help="Task instances: list them, read their logs, clear, mark and cancel them.",
@@ -60,28 +58,12 @@ def list_tasks(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
     from headway.actions.lookup import run_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import spark_views, views
+    from headway.db.reads import task_views
 
     with transaction() as conn:
         run_of(conn, dag_id, run_id)
-        tasks = views.tasks(conn, dag_id, run_id)
-        attempts = views.attempts(conn, dag_id, run_id)
-        work = {
-            (it["task_id"], it["map_index"], it["attempt"]): it
-            for it in spark_views.of_run(conn, dag_id, run_id)
-        }
-    rows = []
-    for task in tasks:
-        key = task["task_id"], task["map_index"]
-        own = [
-            {**it, **_work(work.get((*key, it["attempt"])))}
-            for it in attempts
-            if (it["task_id"], it["map_index"]) == key
-        ]
-        last = own[-1] if own else {"handle": None, "error": None, "attempt": 0}
-        told = _spark(last, work.get((*key, last["attempt"])))
-        rows.append({**task, "attempts": own, "spark": told, "error": last["error"]})
-    show(rows, COLUMNS, output)
+        found = task_views.histories(conn, dag_id, run_id)
+    show(map(_row, found), COLUMNS, output)
 
 
 @app.command()
@@ -132,7 +114,7 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.clear import clear_tasks
         from headway.decide.changes.clear import Selection
 
@@ -163,7 +145,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.mark import Marking, mark_tasks
         from headway.domain.states import TaskState
 
@@ -186,7 +168,7 @@ def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     """End tasks of a run: one that is running is stopped and fails, others are skipped."""
     from headway.cli.screen.changes import author, change
 
-    def work(conn: "Connection") -> "RunChange":
+    def work(conn: "Transaction") -> "RunChange":
         from headway.actions.runs.cancel import cancel_tasks
 
         return cancel_tasks(conn, (dag_id, run_id), tasks, map_index, author(reason))
@@ -194,18 +176,22 @@ def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     change(work, where=(dag_id, run_id), yes=yes, output=output)
 
 
-def _work(row: "Mapping[str, Any] | None") -> dict[str, Any]:
-    """Return what is known of an attempt in Spark, for programs."""
-    return {"progress": row and row["progress"], "figures": row and row["figures"]}
+def _row(found: "TaskHistory") -> dict[str, Any]:
+    return {
+        **as_row(found.task),
+        "attempts": [as_row(attempt) for attempt in found.attempts],
+        "spark": found.last and _spark(found.last),
+        "error": found.last and found.last.error,
+    }
 
 
-def _spark(attempt: "Mapping[str, Any]", work: "Mapping[str, Any] | None") -> str | None:
+def _spark(attempt: "AttemptView") -> object:
     """Return what is known of an attempt in Spark, for people; None when it did nothing there."""
     from headway.cli.screen.spark_figures import UNKNOWN, told
 
-    handle = attempt["handle"]
-    if not isinstance(handle, dict):
+    if attempt.handle is None:
         return None
-    if attempt["ended_at"] is not None:
-        return told(work, ended=True) or UNKNOWN
-    return told(work, ended=False) or handle.get("application_id") or handle.get("session_id")
+    if attempt.ended_at is not None:
+        return told(attempt.progress, attempt.figures, ended=True) or UNKNOWN
+    running = told(attempt.progress, attempt.figures, ended=False)
+    return running or attempt.handle.get("application_id") or attempt.handle.get("session_id")

@@ -8,7 +8,7 @@ from headway.cli.input.values import Reason, Yes
 from headway.cli.screen.output import Format, Output, tell
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from headway.cli.input.session import Transaction
 
 app = typer.Typer(help="Bundles of DAG files: list and forget them.", no_args_is_help=True)
 
@@ -18,14 +18,12 @@ COLUMNS = ("name", "commit", "files", "dags", "errors", "parsed_at", "parsers")
 @app.command("list")
 def list_bundles(output: Output = Format.TABLE) -> None:
     """List bundles: how many files and DAGs each has, and how many parsers look at it."""
-    from dataclasses import asdict
-
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import bundle_views
 
     with transaction() as conn:
-        rows = [asdict(bundle) for bundle in bundle_views.list_all(conn)]
+        rows = bundle_views.list_all(conn)
     show(rows, COLUMNS, output)
 
 
@@ -41,7 +39,7 @@ def forget(
     from headway.cli.input.acting import act, ask, rehearse
     from headway.cli.screen.changes import author
 
-    def work(conn: "Connection") -> list[str]:
+    def work(conn: "Transaction") -> list[str]:
         return forget_bundle(conn, name, author(reason))
 
     if not yes:

@@ -10,9 +10,8 @@ from headway.cli.screen.output import Format, Output
 from headway.domain.retention import RetainedKind
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from headway.actions.retention.removal import RemovalRequest, RemovalTally
+    from headway.cli.input.session import Database
 
 COLUMNS: Final = ("kind", "removed", "task_instances", "kept", "from", "to")
 PLANNED: Final = ("kind", "would_remove", "task_instances", "kept", "from", "to")
@@ -83,7 +82,7 @@ def clean(  # noqa: PLR0913, PLR0917 - each is an option
     show(_rows(requests, found, columns), columns, output)
 
 
-def _check_dag(engine: "Engine", dag_id: str | None) -> None:
+def _check_dag(engine: "Database", dag_id: str | None) -> None:
     from headway.actions.lookup import current_dag
 
     if dag_id is not None:
@@ -91,7 +90,7 @@ def _check_dag(engine: "Engine", dag_id: str | None) -> None:
             current_dag(conn, dag_id)
 
 
-def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[RemovalTally]":
+def _look(engine: "Database", requests: "Sequence[RemovalRequest]") -> "list[RemovalTally]":
     from headway.actions.retention.removal import look
 
     with engine.connect() as conn:
@@ -99,7 +98,10 @@ def _look(engine: "Engine", requests: "Sequence[RemovalRequest]") -> "list[Remov
 
 
 def _remove(
-    engine: "Engine", requests: "Sequence[RemovalRequest]", reason: str | None, archive: str | None
+    engine: "Database",
+    requests: "Sequence[RemovalRequest]",
+    reason: str | None,
+    archive: str | None,
 ) -> "list[RemovalTally]":
     from headway.actions.retention.cleaning import Cleaning
     from headway.cli.screen.changes import author

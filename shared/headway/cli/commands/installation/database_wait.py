@@ -6,8 +6,6 @@ from functools import partial
 from threading import Event, Thread
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
-
 from headway.db.access import migrate
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
@@ -51,7 +49,7 @@ def passes(error: BaseException) -> bool:
     """
     if isinstance(error, DatabaseError):
         return not isinstance(error, NewerSchemaError)
-    return isinstance(error, DBAPIError) and engines.is_transient(error)
+    return engines.is_transient(error)
 
 
 @dataclass(slots=True)

@@ -10,8 +10,7 @@ from headway.cli.screen.output import Format, Output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Engine
-
+    from headway.cli.input.session import Database
     from headway.doctor.finding import Finding
 
 COLUMNS: Final = ("check", "ok", "found", "wanted", "remedy")
@@ -23,8 +22,6 @@ def doctor(output: Output = Format.TABLE) -> None:
     Each row says what was found, what is wanted, and the command or setting that remedies it.
     The exit status is 1 if a row is not ok.
     """
-    from dataclasses import asdict
-
     from headway.cli.screen.output import show
     from headway.cli.screen.terminal import show_lines
     from headway.doctor.examine import examine
@@ -35,14 +32,14 @@ def doctor(output: Output = Format.TABLE) -> None:
     subject = Examined(configuration.environment(), configuration.home(), SystemClock())
     findings = list(examine(subject, _connect))
     if output is Format.JSON:
-        show(map(asdict, findings), COLUMNS, output)
+        show(findings, COLUMNS, output)
     else:
         show_lines(line for finding in findings for line in _lines(finding))
     if not all(it.ok for it in findings):
         raise typer.Exit(ExitStatus.FAILED)
 
 
-def _connect() -> "Engine":
+def _connect() -> "Database":
     from headway.cli.input.session import database_url
     from headway.db.core import engine as engines
 

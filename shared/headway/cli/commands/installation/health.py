@@ -41,15 +41,13 @@ def health(
     A service is asked at the port that HEADWAY_PARSER_HTTP_PORT or its like gives it, a fork
     server at its socket.
     """
-    from dataclasses import asdict
-
     from headway.cli.screen.output import show
 
     if service is AskedService.FORKER:
         found = [_forker(socket)]
     else:
         found = _service(service, "/readyz" if ready else "/healthz")
-    show(map(asdict, found), COLUMNS, output)
+    show(found, COLUMNS, output)
     if not all(it.ok for it in found):
         raise typer.Exit(ExitStatus.FAILED)
 

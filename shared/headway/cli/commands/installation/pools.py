@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
 
 app = typer.Typer(help="Pools: list, set and delete them.", no_args_is_help=True)
 
@@ -14,15 +14,13 @@ COLUMNS = ("name", "slots", "running", "queued", "scheduled", "free", "descripti
 @app.command("list")
 def list_pools(output: Output = Format.TABLE) -> None:
     """List pools with their slots: in use, promised, and waited for."""
-    from dataclasses import asdict
-
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.scheduling import pools
+    from headway.db.reads import pool_views
 
     with transaction() as conn:
-        rows = [{**asdict(pool), "free": pool.free} for pool in pools.list_all(conn)]
-    show(rows, COLUMNS, output)
+        found = pool_views.pools(conn)
+    show(({**as_row(pool), "free": pool.free} for pool in found), COLUMNS, output)
 
 
 @app.command("set")

@@ -1,11 +1,14 @@
 """`headway worker`: run one, list them, have one drain."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.input.values import Reason
-from headway.cli.screen.output import Format, Output, tell
+from headway.cli.screen.output import Format, Output, as_row, tell
+
+if TYPE_CHECKING:
+    from headway.db.reads.process_views import ProcessView
 
 app = typer.Typer(
     help="Run a worker: it runs tasks. Or list the workers, or have one drain.",
@@ -59,13 +62,14 @@ def list_workers(output: Output = Format.TABLE) -> None:
     """List the workers: slots, queues, what runs, what their machines have left."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
-    from headway.db.reads import views
+    from headway.db.reads import process_views
 
     with transaction() as conn:
-        rows = [row for row in views.processes(conn) if row["kind"] == "worker"]
+        found = process_views.processes(conn, "worker")
     if output is Format.TABLE:
-        rows = [{**row, **_cells(row)} for row in rows]
-    show(rows, COLUMNS, output)
+        show(({**as_row(worker), **_cells(worker)} for worker in found), COLUMNS, output)
+    else:
+        show(found, COLUMNS, output)
 
 
 @app.command()
@@ -84,11 +88,11 @@ def drain(
     tell(said, {"id": worker, "draining": True}, output)
 
 
-def _cells(row: dict[str, object]) -> dict[str, object]:
+def _cells(worker: "ProcessView") -> dict[str, object]:
     """Return what a table shows of a worker's own report."""
-    report = row["report"] if isinstance(row["report"], dict) else {}
+    report = worker.report or {}
     return {
-        "draining": "yes" if row["drain_asked_at"] else "",
+        "draining": "yes" if worker.drain_requested_at else "",
         "load": report.get("load", ""),
         "cpus": report.get("cpus", ""),
         "memory": _megabytes(report.get("memory_bytes")),
@@ -97,5 +101,5 @@ def _cells(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _megabytes(number: int | None) -> str:
-    return "" if number is None else f"{number // _MB:,} MB"
+def _megabytes(number: object) -> str:
+    return f"{number // _MB:,} MB" if isinstance(number, int) else ""

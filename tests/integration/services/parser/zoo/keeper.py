@@ -15,7 +15,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.parsing import files
 from headway.db.parsing.files import FileKey
-from headway.db.reads import views
+from headway.db.reads import process_views
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.time.clock import until
@@ -284,7 +284,7 @@ def running_zoo(
     settings = {**LIMITS, "TMPDIR": str(scratch), **(given or {})}
     with running_stack(root / "home", dags, settings) as stack:
         with stack.engine.connect() as conn:
-            (parser,) = (row["pid"] for row in views.processes(conn) if row["kind"] == "parser")
+            (parser,) = (row.pid for row in process_views.processes(conn, "parser"))
         zoo = Zoo(stack, scratch, parser)
         yield zoo
         zoo.check_unharmed()

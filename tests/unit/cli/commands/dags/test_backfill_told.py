@@ -18,12 +18,12 @@ from headway.cli.commands.dags.backfill import told
     ],
 )
 def test_only_what_there_is_is_counted(counts: tuple[int, int, int], sentence: str) -> None:
-    said = told("daily", CreatedBackfill(7, *counts), 3, latest=False)
+    said = told("daily", CreatedBackfill(7, *counts, version=3), latest=False)
 
     assert said == f"Backfill 7 of daily: {sentence}"
 
 
 def test_with_which_version_earlier_runs_run_again_is_said() -> None:
-    said = told("daily", CreatedBackfill(7, 1, 0, 2), 3, latest=True)
+    said = told("daily", CreatedBackfill(7, 1, 0, 2, version=3), latest=True)
 
     assert said.endswith("1 run with version 3; 2 earlier runs again with version 3.")

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, text
 
-from headway.db.reads import explain_task
-from headway.db.reads.explain_queue import MOST_HOLDERS
+from headway.db.reads.explain import task_state
+from headway.db.reads.explain.queue_order import MOST_HOLDERS
 from headway.db.scheduling import run_snapshots
 from headway.decide.explain.explanation import Holder
 from headway.decide.explain.snapshot import RunRow
@@ -96,7 +96,7 @@ def instances(
 def run_before(conn: Connection, run_id: int) -> RunRow | None:
     """Return the run that tasks with depends_on_past look at; None for the first of its DAG."""
     row = conn.execute(run_snapshots.PREVIOUS, {"runs": [run_id]}).one_or_none()
-    return None if row is None else explain_task.run(conn, number=row.id)
+    return None if row is None else task_state.run(conn, number=row.id)
 
 
 def active_runs(conn: Connection, run: RunRow) -> list[Holder]:

@@ -1,0 +1,1 @@
+"""What an explanation of a waiting task is found in: the queue, the run, the task."""
