@@ -219,3 +219,12 @@ def test_a_source_that_has_not_ended_is_waited_for_whatever_the_rule() -> None:
     assert settlement.expansions == {}
     assert MAPPED in settlement.waiting
     assert settlement.problems == {}
+
+
+def test_where_all_above_were_skipped_or_removed_there_are_no_items() -> None:
+    """A task that runs all the same is skipped for want of items; nobody has failed."""
+    late = graph(LIST, replace(EACH, trigger_rule=TriggerRule.ALL_DONE), TOTAL)
+    gone = TaskCounts({SKIPPED: 1, TaskState.REMOVED: 1})
+    settlement = settled(dag=late, list=gone)
+
+    assert (settlement.problems, settlement.moves[SKIPPED][0]) == ({}, MAPPED)
