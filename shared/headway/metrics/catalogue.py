@@ -19,13 +19,13 @@ METRICS: Final = tuple(metric for declared in SUBJECTS.values() for metric in de
 _HEAD: Final = f"""\
 # Metrics
 
-Written by `headway metrics`. Each service shows its metrics at `/metrics` of its HTTP port ([health.md](health.md)), in the text
-format of Prometheus. What every process has (`process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds` and so
-on) is shown besides.
+This page is the output of `headway metrics`. Each service shows its metrics at `/metrics` of its HTTP port ([health.md](health.md)), in the
+text format of Prometheus. It also shows the standard metrics of a process (`process_cpu_seconds_total`, `process_resident_memory_bytes`,
+`process_open_fds` and so on).
 
-A label is open if its values are names that users choose. A metric with an open label has at most {MOST} series: what comes later
-is counted under `{OTHER}`, so that 10,000 DAGs make no more series than {MOST}. Gauges that every scheduler measures in the
-database are the same in each: take `max`, not `sum`. Counters begin at 0 when a process starts.
+A label is open if users choose its values. A metric with an open label has at most {MOST} series. Further values are counted under
+`{OTHER}`, so 10,000 DAGs create no more than {MOST} series. Every scheduler shows the same values for gauges that are measured in the
+database: use `max`, not `sum`. Counters start at 0 when a process starts.
 """
 
 

@@ -9,14 +9,14 @@ _BY_TABLE: Final = (Label("table"),)
 
 CONNECTIONS: Final = Gauge(
     "headway_database_connections",
-    "Connections of this process to the database: those in use, and those it may have (most).",
+    "Connections of this process to the database: in use (used), and the limit (most).",
     EVERY,
     (Label("pool", ("main", "reader")), Label("state", ("used", "most"))),
 )
 
 STATEMENT_SECONDS: Final = Histogram(
     "headway_statement_duration_seconds",
-    "How long statements took, by the name of the statement in headway.db.",
+    "Duration of statements, by the statement's name in headway.db.",
     EVERY,
     (Label("statement"),),
     "seconds",
@@ -25,21 +25,21 @@ STATEMENT_SECONDS: Final = Histogram(
 
 TRANSACTION_RETRIES: Final = Counter(
     "headway_transaction_retries",
-    "Work that an error of the database broke off and that was begun again, by what did it.",
+    "Work that was repeated after an error of the database, by the kind of work.",
     EVERY,
     (Label("of"),),
 )
 
 OLDEST_TRANSACTION: Final = Gauge(
     "headway_database_oldest_transaction_seconds",
-    "Age of the oldest open transaction of the database, whoever has it.",
+    "Age of the oldest open transaction of the database, of any session.",
     _SCHEDULER,
     unit="seconds",
 )
 
 TRANSACTION_ID_AGE: Final = Gauge(
     "headway_database_transaction_id_age",
-    "Transactions since the oldest one that a row still names: vacuum brings it down.",
+    "Transactions since the oldest transaction that a row still names; vacuum lowers this number.",
     _SCHEDULER,
 )
 
@@ -60,14 +60,14 @@ TABLE_BYTES: Final = Gauge(
 
 DEAD_ROWS: Final = Gauge(
     "headway_table_dead_rows",
-    "Rows of a table that nobody sees any more and that vacuum has not removed, as estimated.",
+    "Estimated dead rows of a table that vacuum has not removed yet.",
     _SCHEDULER,
     _BY_TABLE,
 )
 
 VACUUM_AGE: Final = Gauge(
     "headway_table_vacuum_age_seconds",
-    "Seconds since a table was last vacuumed; tables that never were are left out.",
+    "Seconds since the last vacuum of a table; tables without a vacuum are left out.",
     _SCHEDULER,
     _BY_TABLE,
     "seconds",

@@ -8,34 +8,34 @@ _OURS: Final = frozenset({ServiceKind.PARSER})
 
 FILES: Final = Gauge(
     "headway_parser_files",
-    "DAG files that this parser looks at, by bundle, and those of them that fail (failed).",
+    "DAG files that this parser watches (known), and those that have an error (failed), by bundle.",
     _OURS,
     (Label("bundle"), Label("state", ("known", "failed"))),
 )
 
 QUEUE: Final = Gauge(
     "headway_parser_queued_files",
-    "DAG files that this parser has found to be parsed and has not begun with.",
+    "DAG files that wait to be parsed by this parser.",
     _OURS,
 )
 
 QUEUE_AGE: Final = Gauge(
     "headway_parser_queue_age_seconds",
-    "For how long the first of them has waited; 0 if there is none.",
+    "How long the first of these files has waited; 0 if none waits.",
     _OURS,
     unit="seconds",
 )
 
 LOOK_AGE: Final = Gauge(
     "headway_parser_look_age_seconds",
-    "Seconds since this parser has last compared its bundles with the database.",
+    "Seconds since this parser last compared its bundles with the database.",
     _OURS,
     unit="seconds",
 )
 
 PARSE_SECONDS: Final = Histogram(
     "headway_parse_duration_seconds",
-    "How long the parse of a DAG file took.",
+    "Duration of the parse of a DAG file.",
     _OURS,
     unit="seconds",
     bounds=(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0),
@@ -43,27 +43,28 @@ PARSE_SECONDS: Final = Histogram(
 
 PARSES: Final = Counter(
     "headway_parses",
-    "Parses of DAG files that were stored, by whether the file had an error.",
+    "Stored parses of DAG files, by result: good, or the file had an error.",
     _OURS,
     (Label("result", ("good", "error")),),
 )
 
 VERSIONS: Final = Counter(
     "headway_dag_versions_changed",
-    "DAG files whose parse has put a new version of a DAG in force.",
+    "Parses of DAG files that put a new version of a DAG in force.",
     _OURS,
 )
 
 CHILDREN_KILLED: Final = Counter(
     "headway_parser_children_killed",
-    "Children that were killed: too slow (time), printing or answering too much (refused).",
+    "Parsing processes that were killed: too slow (time), or too much "
+    "output or too large an answer (refused).",
     _OURS,
     (Label("reason", ("time", "refused")),),
 )
 
 CHILDREN_LOST: Final = Counter(
     "headway_parser_children_lost",
-    "Children that were lost by no fault of their file; it is parsed again.",
+    "Parsing processes that ended for a reason other than their file; the file is parsed again.",
     _OURS,
 )
 

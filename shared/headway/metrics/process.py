@@ -8,27 +8,28 @@ from headway.metrics.metric import EVERY, Counter, Gauge, Label, ServiceKind
 
 INFO: Final = Gauge(
     "headway_service_info",
-    "1, with the kind and the release of the service.",
+    "Always 1; the labels are the kind and the release of the service.",
     EVERY,
     (Label("service", tuple(ServiceKind)), Label("version")),
 )
 
 CLOCK_SKEW: Final = Gauge(
     "headway_clock_skew_seconds",
-    "Seconds by which the clock of this process is ahead of the database's; negative if behind.",
+    "Seconds by which this process's clock is ahead of the database's "
+    "clock; negative if it is behind.",
     EVERY,
     unit="seconds",
 )
 
 ILLEGAL_TRANSITIONS: Final = Counter(
     "headway_illegal_transition",
-    "Moves that the database refused because the table of moves does not have them: bugs.",
+    "State changes that the database refused because the rules do not allow them: bugs.",
     EVERY,
 )
 
 DISK: Final = Gauge(
     "headway_home_disk_bytes",
-    "Bytes of the disk that holds the Headway home: what it has (total), and what is free.",
+    "Bytes of the disk that holds the Headway home: its size (total), and its free space (free).",
     frozenset({ServiceKind.PARSER, ServiceKind.WORKER}),
     (Label("space", ("total", "free")),),
     unit="bytes",
@@ -36,8 +37,9 @@ DISK: Final = Gauge(
 
 SPANS_DROPPED: Final = Counter(
     "headway_spans_dropped",
-    "What no collector of traces was told: reports, as too much waited (queue) or the database did "
-    "not answer (database); spans, as the collector took none (collector).",
+    "Reports and spans that were not sent: reports because too many waited "
+    "(queue) or the database did not answer (database); spans because the collector "
+    "did not accept them (collector).",
     frozenset({ServiceKind.SCHEDULER, ServiceKind.WORKER}),
     (Label("why", ("queue", "database", "collector")),),
 )

@@ -26,7 +26,7 @@ PASSES: Final = (
 
 PASS_SECONDS: Final = Histogram(
     "headway_pass_duration_seconds",
-    "How long each pass took.",
+    "Duration of each pass.",
     _OURS,
     (Label("pass", PASSES),),
     "seconds",
@@ -35,40 +35,45 @@ PASS_SECONDS: Final = Histogram(
 
 CRITICAL_SECTION_SKIPS: Final = Counter(
     "headway_critical_section_skips",
-    "Times that tasks of a pool were not queued because another scheduler was queueing some.",
+    "Times that this scheduler skipped a pool because another scheduler "
+    "was queueing tasks of the pool.",
     _OURS,
     _BY_POOL,
 )
 
 CRITICAL_SECTION_WAITS: Final = Counter(
     "headway_critical_section_waits",
-    "Times that a pool was left to other schedulers for a moment, after a large batch.",
+    "Times that this scheduler left a pool to other schedulers for a moment after a large batch.",
     _OURS,
     _BY_POOL,
 )
 
-TASKS_QUEUED: Final = Counter("headway_tasks_queued", "Task instances that were queued.", _OURS)
+TASKS_QUEUED: Final = Counter(
+    "headway_tasks_queued", "Task instances that this scheduler has queued.", _OURS
+)
 
 TASKS_REFUSED: Final = Counter(
     "headway_tasks_refused",
-    "Times that a task instance was not queued, by the limit that it was under.",
+    "Times that a task instance was not queued, by the limit that held it back.",
     _OURS,
     (Label("limit", tuple(Limit)),),
 )
 
-RETRIES: Final = Counter("headway_retries", "Task instances scheduled once more.", _OURS)
+RETRIES: Final = Counter(
+    "headway_retries", "Task instances that were scheduled again for a retry.", _OURS
+)
 
 SCHEDULE_DELAY: Final = Histogram(
     "headway_schedule_delay_seconds",
-    "How long after it was due a run of a schedule was started; those caught up on count, too.",
+    "Time from when a scheduled run was due until it started, runs of a catchup included.",
     _OURS,
     unit="seconds",
 )
 
 RUNS_ENDED: Final = Counter(
     "headway_dag_runs_ended",
-    "DAG runs that this scheduler has ended, by their DAG and state; not those that a user has "
-    "ended before they began, or marked afterwards.",
+    "DAG runs that this scheduler has ended, by DAG and state; without "
+    "runs that a user ended before they started or marked after they ended.",
     _OURS,
     (Label("dag"), Label("state", ("success", "failed"))),
 )
@@ -89,7 +94,8 @@ TASK_INSTANCES: Final = Gauge(
 
 POOL_SLOTS: Final = Gauge(
     "headway_pool_slots",
-    "Slots of a pool: those it has (total), and those taken or waited for, by state of the task.",
+    "Slots of a pool: its size (total), its free slots (free), and the "
+    "slots of its tasks by state.",
     _OURS,
     (
         Label("pool"),
@@ -99,21 +105,21 @@ POOL_SLOTS: Final = Gauge(
 
 POOL_STARVING: Final = Gauge(
     "headway_pool_starving_slots",
-    "Slots that scheduled tasks of a pool wait for while it has none that is free.",
+    "Slots that scheduled tasks of a pool wait for while the pool has no free slot; else 0.",
     _OURS,
     _BY_POOL,
 )
 
 QUEUE_DEPTH: Final = Gauge(
     "headway_admissible_tasks",
-    "Task instances that are scheduled: their dependencies are met, and they wait for a slot.",
+    "Task instances in the state scheduled: their dependencies are met, and they wait for a slot.",
     _OURS,
     _BY_POOL,
 )
 
 OLDEST_ADMISSIBLE: Final = Gauge(
     "headway_oldest_admissible_task_seconds",
-    "For how long the oldest scheduled task instance of a pool has been scheduled.",
+    "How long the oldest scheduled task instance of a pool has waited.",
     _OURS,
     _BY_POOL,
     "seconds",
@@ -128,7 +134,7 @@ UNCLAIMED: Final = Gauge(
 
 OLDEST_UNCLAIMED: Final = Gauge(
     "headway_oldest_queued_attempt_seconds",
-    "For how long the oldest attempt of a queue has waited for a worker.",
+    "How long the oldest attempt of a queue has waited for a worker.",
     _OURS,
     (Label("queue"),),
     "seconds",
@@ -136,41 +142,42 @@ OLDEST_UNCLAIMED: Final = Gauge(
 
 PROCESSES: Final = Gauge(
     "headway_processes",
-    "Services that are alive: registered, and heard of within the threshold.",
+    "Live services: registered, with a heartbeat within the threshold.",
     _OURS,
     (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
 )
 
 PROCESSES_DEAD: Final = Counter(
     "headway_processes_dead",
-    "Services that this scheduler has declared dead, because they were silent.",
+    "Services that this scheduler has declared dead because they sent no heartbeat.",
     _OURS,
     (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
 )
 
 ADOPTIONS: Final = Counter(
     "headway_adoptions",
-    "Attempts taken over from dead schedulers, and runs released that they had reserved.",
+    "Attempts taken over from dead schedulers (attempt), and runs released "
+    "that dead schedulers had reserved (run).",
     _OURS,
     (Label("what", ("attempt", "run")),),
 )
 
 ATTEMPTS_LOST: Final = Counter(
     "headway_attempts_lost",
-    "Attempts given up because their worker has not renewed the lease.",
+    "Attempts that were lost because their worker did not renew the lease.",
     _OURS,
 )
 
 ATTEMPTS_REVOKED: Final = Counter(
     "headway_attempts_revoked",
-    "Attempts taken back from a queue because no worker has claimed them in time.",
+    "Attempts taken back from a queue because no worker claimed them in time.",
     _OURS,
 )
 
 RETENTION_BEHIND: Final = Gauge(
     "headway_retention_behind_seconds",
-    "Seconds for which the oldest row of a kind is kept longer than the policy says; up to one "
-    "interval of the policy is normal.",
+    "Seconds for which the oldest row of a kind is overdue for removal; up "
+    "to one interval of the policy is normal.",
     _OURS,
     (Label("kind", tuple(RetainedKind)),),
     "seconds",
@@ -178,20 +185,20 @@ RETENTION_BEHIND: Final = Gauge(
 
 DEADLINES_MISSED: Final = Counter(
     "headway_deadlines_missed",
-    "Deadlines of runs and tasks that this scheduler has found to be missed.",
+    "Missed deadlines of runs and tasks that this scheduler has found.",
     _OURS,
 )
 
 NOTIFICATION_WAIT: Final = Gauge(
     "headway_notification_oldest_wait_seconds",
-    "For how long the oldest notification has been neither sent nor given up; 0 if none waits.",
+    "How long the oldest waiting notification has waited; 0 if none waits.",
     _OURS,
     unit="seconds",
 )
 
 MEASURED_AT: Final = Gauge(
     "headway_measured_timestamp_seconds",
-    "When this scheduler has last measured what is counted in the database, by subject.",
+    "Time of this scheduler's last measurement in the database, by subject.",
     _OURS,
     (Label("subject", ("queues", "server", "tables")),),
     "seconds",
@@ -199,7 +206,7 @@ MEASURED_AT: Final = Gauge(
 
 MEASURING_SECONDS: Final = Gauge(
     "headway_measuring_duration_seconds",
-    "How long that took the last time.",
+    "Duration of this scheduler's last measurement in the database, by subject.",
     _OURS,
     (Label("subject", ("queues", "server", "tables")),),
     "seconds",

@@ -9,21 +9,22 @@ _OURS: Final = frozenset({ServiceKind.WORKER})
 
 SLOTS: Final = Gauge(
     "headway_worker_slots",
-    "Slots of this worker: those it has (total), those that attempts hold, and those it may fill.",
+    "Slots of this worker: all (total), held by attempts (used), and open "
+    "for further attempts (free).",
     _OURS,
     (Label("state", ("total", "used", "free")),),
 )
 
 ATTEMPTS: Final = Counter(
     "headway_attempts",
-    "Attempts that this worker has reported, by their DAG and outcome.",
+    "Attempts that this worker has reported, by DAG and outcome.",
     _OURS,
     (Label("dag"), Label("outcome", tuple(Outcome))),
 )
 
 ATTEMPT_SECONDS: Final = Histogram(
     "headway_attempt_duration_seconds",
-    "How long attempts ran on this worker.",
+    "Duration of attempts on this worker.",
     _OURS,
     unit="seconds",
     bounds=(0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0),
@@ -31,21 +32,22 @@ ATTEMPT_SECONDS: Final = Histogram(
 
 TASK_LAG: Final = Histogram(
     "headway_task_lag_seconds",
-    "From when the dependencies of a task were met to when this worker started it.",
+    "Time from when the dependencies of a task were met until this worker started the task.",
     _OURS,
     unit="seconds",
 )
 
 CLAIM_LATENCY: Final = Histogram(
     "headway_claim_latency_seconds",
-    "From when an attempt was queued to when this worker claimed it.",
+    "Time from when an attempt was queued until this worker claimed it.",
     _OURS,
     unit="seconds",
 )
 
 LEASE_MARGIN: Final = Histogram(
     "headway_lease_margin_seconds",
-    "How long an attempt could still have run when its lease was renewed; near 0 it is lost.",
+    "Time that an attempt could still have run when its lease was renewed; "
+    "near 0, the worker is about to kill attempts.",
     _OURS,
     unit="seconds",
     bounds=(0.0, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 300.0),
@@ -53,7 +55,7 @@ LEASE_MARGIN: Final = Histogram(
 
 LEASES_LOST: Final = Counter(
     "headway_leases_lost",
-    "Attempts that this worker has killed because it could not renew their lease.",
+    "Attempts that this worker has killed because it could not renew their leases.",
     _OURS,
 )
 
@@ -66,37 +68,35 @@ LOG_BYTES: Final = Counter(
 
 LOG_BYTES_LOST: Final = Counter(
     "headway_log_bytes_lost",
-    "Bytes of attempts' logs that the disk of a worker has not taken.",
+    "Bytes of attempts' logs that this worker could not write to its disk.",
     _OURS,
     unit="bytes",
 )
 
 LOGS_NOT_COPIED: Final = Counter(
     "headway_logs_not_copied",
-    "Logs of attempts that a worker has given up copying; it tries them again when it starts.",
+    "Logs of attempts that this worker has given up copying; a worker tries again when it starts.",
     _OURS,
 )
 
 SPARK_SESSIONS: Final = Gauge(
     "headway_spark_sessions",
-    "Attempts of this worker that have a place on a Spark Connect server.",
+    "Attempts of this worker that use a Spark Connect server.",
     _OURS,
 )
 
-SPARK_TASKS: Final = Counter(
-    "headway_spark_tasks", "Spark tasks of attempts that have ended.", _OURS
-)
+SPARK_TASKS: Final = Counter("headway_spark_tasks", "Spark tasks of ended attempts.", _OURS)
 
 SPARK_EXECUTOR_SECONDS: Final = Counter(
     "headway_spark_executor_seconds",
-    "Time that executors ran for attempts that have ended.",
+    "Time that executors ran for ended attempts.",
     _OURS,
     unit="seconds",
 )
 
 SPARK_BYTES: Final = Counter(
     "headway_spark_bytes",
-    "Bytes that attempts which have ended read, wrote, shuffled, and spilled to disk.",
+    "Bytes that ended attempts read, wrote, shuffled, and spilled to disk.",
     _OURS,
     (Label("kind", ("read", "written", "shuffle_read", "shuffle_written", "spilled")),),
     "bytes",

@@ -68,7 +68,7 @@ SparkConf = Annotated[dict[str, str], NoDecode, BeforeValidator(_properties)]
 
 HttpPort = Annotated[
     int,
-    Field(ge=0, le=65535, description="Port of /healthz, /readyz and /metrics; 0 for none."),
+    Field(ge=0, le=65535, description="Port of /healthz, /readyz and /metrics; 0: none."),
 ]
 
 

@@ -14,27 +14,28 @@ class DatabaseSettings(Settings):
     url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
     user_url: str | None = Field(
         None,
-        description="The address that commands of users log in by, as `headway_user`, where the "
-        "one above is a service's; none: the one above.",
+        description="The address with which commands of users log in, as "
+        "`headway_user`. Set it where `url` is the address of a service; default: "
+        "`url`.",
     )
     user_password: SecretStr | None = Field(
-        None, description="The password for `user_url`, if that has none."
+        None, description="The password for `user_url`, if that address has none."
     )
     pooler: bool = Field(
         False,
-        description="Whether these addresses are of a pooler in transaction mode, such as "
-        "PgBouncer.",
+        description="Whether these addresses belong to a pooler in transaction mode, "
+        "such as PgBouncer.",
     )
     listen_url: str | None = Field(
         None,
-        description="The database's own address beside a pooler's, for LISTEN alone: one "
-        "connection of each service, by the same login. Without it nothing is notified behind a "
-        "pooler.",
+        description="The database's own address, only for LISTEN, if the addresses "
+        "above belong to a pooler. Each service opens one connection there, with the "
+        "same login. Without it, services behind a pooler get no notices.",
     )
     notify: bool = Field(
         True,
-        description="Whether processes wake each other by NOTIFY; behind a pooler only with "
-        "`listen_url`. Without it they find work by looking for it.",
+        description="Whether processes wake each other by NOTIFY; behind a pooler only "
+        "with `listen_url`. Otherwise they poll for work.",
     )
 
     @property

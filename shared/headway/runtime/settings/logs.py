@@ -17,27 +17,29 @@ class LogSettings(Settings):
     max_bytes: int = Field(
         10 * 2**20,
         ge=1024,
-        description="Bytes of log kept for one attempt: its beginning, and of what is more the "
-        "last quarter or 256 KiB.",
+        description="Bytes of log kept for one attempt. A longer log keeps its "
+        "beginning and its end; the end is a quarter of this size, at most 256 KiB.",
     )
     max_bytes_per_second: int = Field(
         5 * 2**20, ge=1024, description="Bytes of log that one attempt may write in a second."
     )
     remote: str | None = Field(
         None,
-        description="Where logs are copied to, such as `s3://bucket/prefix`, `gs://bucket/prefix` "
-        "or `file:///folder`; they are read from there where they are not on the machine.",
+        description="Where logs are copied to, such as `s3://bucket/prefix`, "
+        "`gs://bucket/prefix` or `file:///folder`. Logs that are not on the machine "
+        "are read from there.",
     )
     copy_interval: Seconds = Field(
-        5.0, description="Seconds between two copies of the log of an attempt that runs."
+        5.0, description="Seconds between two copies of the log of a running attempt."
     )
     keep_days: Seconds = Field(
-        30.0, description="Days that logs are kept on the machine of their worker."
+        30.0, description="Days for which a worker keeps logs on its machine."
     )
     keep_bytes: int = Field(
         20 * 2**30,
         ge=1024,
-        description="Bytes of logs that are kept there; the oldest are removed first.",
+        description="Bytes of logs that a worker keeps on its machine; the oldest logs "
+        "are removed first.",
     )
 
     @field_validator("remote")

@@ -26,45 +26,46 @@ class ParserSettings(Settings):
 
     dags: Path = Field(Path("dags"), description="The folder that holds the DAG files.")
     bundle: Annotated[str, AfterValidator(checked_name)] = Field(
-        "dags", description="The name under which that folder is known."
+        "dags", description="The bundle name of that folder."
     )
     bundles: Bundles = Field(
         {},
-        description="Further bundles by name, in the environment as JSON: each has a `path`, or "
-        "`git` (URL) with `ref`, `subdir` and `refresh_interval` (seconds); see bundles.md. With "
-        "any of them the folder above counts only if it is set as well.",
+        description="Further bundles by name, in the environment as JSON. Each has a "
+        "`path`, or `git` (URL) with `ref`, `subdir` and `refresh_interval` "
+        "(seconds); see bundles.md. If there are any, the folder above is a bundle "
+        "only if `dags` is set as well.",
     )
     watch: bool = Field(
         True,
-        description="Whether changes are noticed by events of the file system; the listing stays.",
+        description="Whether events of the file system tell the parser of changes. The "
+        "parser lists the files in either case.",
     )
     dag_dir_list_interval: Seconds = Field(
         5.0, description="Seconds between two listings of a bundle's files."
     )
     safe_mode: bool = Field(
         True,
-        description='Whether files count as DAG files only if they mention both "dag" and '
-        '"headway".',
+        description='Whether only files that mention both "dag" and "headway" count as DAG files.',
     )
     parsing_processes: int = Field(
         2,
         ge=1,
-        description="Files that are parsed at a time. Those that take more than a second do not "
-        "keep others waiting: then there are up to twice as many.",
+        description="Files that are parsed at a time. While some of them take longer "
+        "than a second, up to twice as many files are parsed.",
     )
     file_parsing_sort_mode: SortMode = Field(
         SortMode.MODIFIED_TIME,
-        description="Order in which files are parsed: modified_time (the latest change first), "
-        "alphabetical, or random.",
+        description="Order in which files are parsed: modified_time (latest change "
+        "first), alphabetical, or random.",
     )
     min_file_process_interval: Seconds = Field(
         30.0,
-        description="Seconds between two parses of a file that has not changed, if a DAG in it is "
-        "dynamic; and after which one that has just changed is parsed once more.",
+        description="Seconds between two parses of an unchanged file that has a "
+        "dynamic DAG. A changed file is parsed once more after this time.",
     )
     unchanged_file_process_interval: Seconds = Field(
         3600.0,
-        description="Seconds between two parses of any other file that has not changed.",
+        description="Seconds between two parses of any other unchanged file.",
     )
     dag_file_processor_timeout: Seconds = Field(
         50.0, description="Seconds that parsing one file may take."
@@ -75,12 +76,14 @@ class ParserSettings(Settings):
         description="Bytes of address space that parsing one file may take.",
     )
     max_parse_output_bytes: int = Field(
-        2**20, ge=1024, description="Bytes kept of what a file prints while it is parsed."
+        2**20,
+        ge=1024,
+        description="Bytes of a file's output that are kept when the file is parsed.",
     )
     max_parse_answer_bytes: int = Field(
         96 * 2**20,
         ge=2**20,
-        description="Bytes of DAGs and code that parsing one file may result in.",
+        description="Bytes of DAGs and code that the parse of one file may return.",
     )
     parse_network: bool = Field(
         False, description="Whether DAG files may open network connections while they are parsed."
@@ -88,7 +91,7 @@ class ParserSettings(Settings):
     parse_user: str = Field(
         "nobody",
         min_length=1,
-        description="Account that DAG files are parsed as, if the parser may choose: as root.",
+        description="Account under which DAG files are parsed, if the parser runs as root.",
     )
     readable: Names = Field(
         (),
@@ -96,20 +99,19 @@ class ParserSettings(Settings):
     )
     forker: Path | None = Field(
         None,
-        description="Unix socket of a fork server in another container; without it one is started.",
+        description="Unix socket of a fork server in another container. Without it, "
+        "the service starts a fork server of its own.",
     )
-    dags_are_paused_at_creation: bool = Field(
-        False, description="Whether a DAG that is new starts paused."
-    )
+    dags_are_paused_at_creation: bool = Field(False, description="Whether a new DAG starts paused.")
     version_retention_days: float = Field(
         90.0,
         ge=0,
         allow_inf_nan=False,
-        description="Days that a DAG version is kept after it was last in force, if no run refers "
-        "to it; else until none does.",
+        description="Days for which a DAG version is kept after it was last in force. "
+        "A version stays longer while a run refers to it.",
     )
     versions_to_keep: int = Field(
-        10, ge=1, description="Newest versions of each DAG that are kept whatever their age."
+        10, ge=1, description="Newest versions of each DAG that are kept at any age."
     )
     retention_interval: Seconds = Field(
         3600.0, description="Seconds between two removals of old DAG versions."
@@ -118,8 +120,8 @@ class ParserSettings(Settings):
     heartbeat_interval: Seconds = Field(2.0, description="Seconds between two heartbeats.")
     health_check_threshold: Seconds = Field(
         15.0,
-        description="Seconds without a heartbeat after which other parsers take over what a parser "
-        "has claimed.",
+        description="Seconds without a heartbeat after which other parsers take over "
+        "the files that a parser has claimed.",
     )
 
     @property

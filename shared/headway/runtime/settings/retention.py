@@ -28,22 +28,22 @@ class RetentionSettings(Settings):
 
     retention_runs_days: _Days = Field(
         0.0,
-        description="Days after its end for which a run is kept, with its task instances, "
-        "attempts, XComs and callbacks; 0 for ever.",
+        description="Days for which a run is kept after its end, with its task "
+        "instances, attempts, XComs and callbacks; 0: forever.",
     )
     retention_events_days: _Days = Field(
-        0.0, description="Days for which an event of the journal is kept; 0 for ever."
+        0.0, description="Days for which an event of the journal is kept; 0: forever."
     )
     retention_callbacks_days: _Days = Field(
-        0.0, description="Days after its end for which a callback is kept; 0 for ever."
+        0.0, description="Days for which a callback is kept after its end; 0: forever."
     )
     retention_processes_days: _Days = Field(
         7.0,
-        description="Days after its end for which the row of a process is kept that nothing "
-        "refers to any more; 0 for ever.",
+        description="Days for which the row of a process is kept after its end, if "
+        "nothing refers to the row; 0: forever.",
     )
     retention_interval: Seconds = Field(
-        3600.0, description="Seconds between two looks for what is older than that."
+        3600.0, description="Seconds between two searches for rows that are older than that."
     )
 
     @property

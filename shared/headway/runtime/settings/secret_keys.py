@@ -42,18 +42,20 @@ class SecretsSettings(Settings):
     secret = True
     keys: SecretStr | None = Field(
         None,
-        description="Keys that encrypt connections and variables in the database, `id:key`, apart "
-        "by commas: the first one encrypts, all decrypt. For workers and the commands of users.",
+        description="Keys that encrypt connections and variables in the database: "
+        "`id:key`, separated by commas. The first key encrypts, all keys decrypt. "
+        "For workers and the commands of users.",
     )
     keys_file: Path | None = Field(
         None,
-        description="A file of such keys, one a line; by default `secret-keys` in HEADWAY_HOME. "
-        "It is read each time that a key is needed.",
+        description="A file of such keys, one a line; default: `secret-keys` in "
+        "HEADWAY_HOME. The file is read each time a key is needed.",
     )
     folder: Path | None = Field(
         None,
-        description="A folder with files `connections/ID` and `variables/KEY`, as Kubernetes "
-        "mounts secrets; they come before what the database has. For workers.",
+        description="A folder with files `connections/ID` and `variables/KEY`, as "
+        "Kubernetes mounts secrets. These files take precedence over the database. "
+        "For workers.",
     )
 
 

@@ -20,45 +20,51 @@ class WorkerSettings(Settings):
     section = "worker"
 
     slots: int = Field(8, ge=1, description="Attempts that run at a time.")
-    queues: Names = Field(("default",), description="Queues to take attempts from.")
+    queues: Names = Field(("default",), description="Queues from which the worker takes attempts.")
     callback_slots: int = Field(
-        2, ge=1, description="Callbacks that run at a time, besides the attempts in `slots`."
+        2, ge=1, description="Callbacks that run at a time, in addition to the attempts in `slots`."
     )
     callback_timeout: Seconds = Field(
-        60.0, description="Seconds that the functions of one event may take, all together."
+        60.0, description="Seconds that all functions of one event may take together."
     )
     base_url: str | None = Field(
         None, description="URL before /dags/… in the links of notifications."
     )
     poll_interval: Seconds = Field(
         1.0,
-        description="Longest wait in seconds between two looks for work that find none; it is "
-        "short at first, and a notice ends it.",
+        description="Longest pause in seconds between two looks that find no work. The "
+        "first pauses are shorter, and a notice ends a pause.",
     )
     lease_duration: Seconds = Field(
-        20.0, description="Seconds for which a claim or a renewal holds."
+        20.0, description="Seconds for which a claim or a renewal of a lease is valid."
     )
-    heartbeat_interval: Seconds = Field(2.0, description="Seconds between two renewals.")
+    heartbeat_interval: Seconds = Field(
+        2.0, description="Seconds between two renewals of the leases."
+    )
     kill_grace: float = Field(
         5.0, ge=0, description="Seconds between SIGTERM and SIGKILL for a task that must stop."
     )
     cluster_kill_grace: float = Field(
         600.0,
         ge=0,
-        description="Seconds that a task which must stop gets to have its application in cluster "
-        "mode killed, and to see that it has ended; then another attempt goes on with that.",
+        description="Seconds in which a stopping task must kill its application in "
+        "cluster mode and see its end. After that, another attempt does the rest.",
     )
     drain_grace: float = Field(
-        30.0, ge=0, description="Seconds that running attempts get when the worker stops."
+        30.0,
+        ge=0,
+        description="Seconds for which running attempts may continue when the worker stops.",
     )
     max_attempt_memory_bytes: int | None = Field(
         None,
         ge=2**26,
-        description="Bytes of memory that the processes of one attempt may have together; they "
-        "are looked at once a second.",
+        description="Bytes of memory that the processes of one attempt may use "
+        "together, measured once a second.",
     )
     max_attempt_processes: int = Field(
-        4096, ge=1, description="Processes and threads that one attempt may have, likewise."
+        4096,
+        ge=1,
+        description="Processes and threads that one attempt may have, counted once a second.",
     )
     max_attempt_open_files: int = Field(
         65536, ge=64, description="Files that each process of an attempt may have open."
@@ -67,27 +73,30 @@ class WorkerSettings(Settings):
         10,
         ge=0,
         le=19,
-        description="By how much attempts and callbacks stand back (`nice`) where processors are "
-        "short, so that leases are renewed and tasks scheduled in time; 0 for not at all.",
+        description="How much nicer (`nice`) attempts and callbacks are than the "
+        "worker, so that leases are renewed and tasks scheduled in time when "
+        "processors are busy; 0: no difference.",
     )
     http_port: HttpPort = 0
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
     forker: Path | None = Field(
         None,
-        description="Unix socket of a fork server in another container; without it one is started.",
+        description="Unix socket of a fork server in another container. Without it, "
+        "the service starts a fork server of its own.",
     )
     spark_forker: Path | None = Field(
         None,
-        description="The same for tasks that use Spark; without it the one above serves them too.",
+        description="The same for tasks that use Spark. Without it, the fork server "
+        "above serves them too.",
     )
     spark_master: str = Field(
-        "local[2]", description="Master of the worker's own Spark: `local[n]`, or a cluster."
+        "local[2]", description="Master of the embedded Spark: `local[n]`, or a cluster."
     )
     spark_driver_memory: str = Field("1g", description="Driver memory of the embedded Spark.")
     spark_java_options: str = Field(
         "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-        description="Java options of the embedded Spark, by default for a quick start; "
-        "make it empty for heavy work.",
+        description="Java options of the embedded Spark. The default starts quickly; "
+        "set an empty text for heavy work.",
     )
     spark_conf: SparkConf = Field(
         {},
@@ -100,15 +109,14 @@ class WorkerSettings(Settings):
     spark_server_memory_bytes: int = Field(
         0,
         ge=0,
-        description="Bytes of resident memory past which a server of the embedded Spark is "
-        "replaced; 0 for 2 GiB more than spark_driver_memory.",
+        description="Bytes of resident memory beyond which a server of the embedded "
+        "Spark is replaced; 0: 2 GiB more than spark_driver_memory.",
     )
     spark_server_idle: float = Field(
         600.0,
         ge=0,
         allow_inf_nan=False,
-        description="Seconds after which the embedded Spark stops when no task uses it; 0 for "
-        "never.",
+        description="Seconds without a task after which the embedded Spark stops; 0: never.",
     )
     spark_server_silence: Seconds = Field(
         30.0,
@@ -117,8 +125,9 @@ class WorkerSettings(Settings):
     )
     spark_detached_timeout: Seconds = Field(
         300.0,
-        description="Seconds after which a remote Spark Connect server ends by itself what no "
-        "client follows: its spark.connect.execute.manager.detachedTimeout.",
+        description="Seconds after which a remote Spark Connect server ends an "
+        "execution that no client follows. Give the value of its "
+        "spark.connect.execute.manager.detachedTimeout.",
     )
 
     @model_validator(mode="after")
