@@ -11,26 +11,32 @@ from headway.db.access.row_checks import ROW_CHECKS
 _GRANTS: Final = """
 # Grants
 
-What each role may do to each table of the database; to all others it may do nothing. Nor
-may it call any function that is not named; `headway_secret` is how a worker gets the
-[connections and variables](secrets.md) that its attempts are granted, and `headway_remove`
-is how schedulers and users remove [what is old](retention.md).
-Of a new row a role gives the columns that are named: the database gives ids, and the
-times of its own clock. Tokens of claims and hashes of proofs are hidden from whoever
-only looks: a query of these tables names columns instead of `*`.
-The table is `shared/headway/db/access/grants_matrix.py` as `headway db grants` prints it, and
-`headway db migrate` puts it in place. How roles log in: [database.md](database.md).
+This page lists what each role may do to each table of the database. A role may do nothing to other
+tables, and may call no other function. A worker gets the [connections and variables](secrets.md) of
+its attempts by the function `headway_secret`. Schedulers and users remove [old rows](retention.md)
+by the function `headway_remove`.
+
+When a role inserts a row, it may give only the named columns. The database itself sets ids, and
+times by its own clock. Roles that only read cannot see tokens of claims and hashes of proofs: a
+query by such a role must name the columns of these tables, because `*` is refused.
+
+`headway db grants` prints this page from `shared/headway/db/access/grants_matrix.py`, and
+`headway db migrate` puts the grants in place. How roles log in: [database.md](database.md).
 """
 
 _ROW_CHECKS: Final = """
 ## Row checks
 
-A grant is about columns; a row check is about rows. `headway_current_process` is the process
-that has proved itself on this connection, while nobody has declared it dead
-([ADR 21](decisions/0021-proof-of-a-process.md)). Rows that a check excludes are not found; what
-a check forbids to write is refused (SQLSTATE 42501). Guards (`ZX001`) refuse besides: a worker's
-change of an attempt that has ended and of the counts of a queued task instance, and a parser's
-deactivation of a DAG whose file it neither parses nor has forgotten.
+A grant limits columns; a row check limits rows. `headway_current_process` is the process that has
+proved its identity on this connection, as long as nobody has declared it dead
+([ADR 21](decisions/0021-proof-of-a-process.md)). A role does not find rows that a check excludes. A
+write that a check forbids is refused (SQLSTATE 42501).
+
+Guards refuse three further changes (`ZX001`):
+
+- a worker changes an attempt that has ended,
+- a worker changes the counts of a queued task instance,
+- a parser deactivates a DAG whose file it neither parses nor has forgotten.
 
 | role | table | verb | rows before | rows after |
 |---|---|---|---|---|
@@ -39,50 +45,51 @@ deactivation of a DAG whose file it neither parses nor has forgotten.
 _KEYS_AND_LOCKS: Final = """
 ## Keys
 
-A grant says which columns a role writes; a key says what may stand there, whoever writes it:
+A grant says which columns a role may write. A key limits the values of a column, for every role:
 
-- `(dag_id, version_id)` of `dag` and `dag_run` refers to `dag_version`: no role gives a run,
-  or puts in force of a DAG, a version of another DAG.
-- `(dag_id, backfill_id)` of `dag_run` refers to `backfill`: no run is in a backfill of
-  another DAG.
+- `(dag_id, version_id)` of `dag` and `dag_run` refers to `dag_version`. So no role can give a run
+  the version of another DAG, or put such a version in force.
+- `(dag_id, backfill_id)` of `dag_run` refers to `backfill`. So no run is in a backfill of another
+  DAG.
 - `wake.state` is a state in which a task instance ends.
 
 ## Locks
 
-Any role can take advisory locks, so Headway takes none. A migration locks `alembic_version`
-in a mode that only the owner of the tables can take or hold up. Starting schedulers lock the
-row of `schedule_watch`, which only the scheduler's role can lock.
+Any role can take advisory locks, so Headway takes none. A migration locks `alembic_version` in a
+mode that only the owner of the tables can take or block. A starting scheduler locks the row of
+`schedule_watch`, which only the scheduler's role can lock.
 """
 
 _REMAINS: Final = """
 ## What remains, and why
 
-- A worker claims any attempt and any callback that waits, and ends what it has claimed as
-  it likes: this is its work. It may claim a task without its attempt, which then waits, and may
-  enter the end of its own live attempt more than once.
-- A worker reads the XComs and the conf of every run, and the code of every version: tasks
-  may ask for values of each other, and which tasks it will run is not known before.
-- A parser parses any DAG file: it claims the file, says which DAGs the file has and with which
-  code, or forgets the file. The next parse of an honest parser enters what a file has again.
-- A parser deletes versions, and code, that nothing refers to. The key of a run protects its
-  version; files of a version are named in JSON, which no key reads.
-- A scheduler ends processes, and moves runs and tasks of every DAG: this is its work. Of the
-  actor of its events, and of a user's, the database checks the kind and not the name.
-- Schedulers and users remove entries of the journal that are older than a day, and schedulers
-  ended runs, by `headway_remove` alone. Each removal leaves an event: the role, the actor, how
-  many rows, of which time range. The event can itself be removed after a day, by another event.
-- Every role may register processes of its kind; they claim, or are declared dead.
-- Whoever may delete from a table or update it may lock the whole table (`LOCK TABLE`): the
-  services then wait, and their statements end by the timeout.
-- Every role may change its own password and its own settings, and use up connections:
-  `ALTER ROLE headway_worker CONNECTION LIMIT 100` bounds these.
-- Whoever may read a table holds up a migration that changes this table, by a transaction
-  that stays open: Postgres knows no other way. So does a role that changes its own password,
-  if the migration sets this password. The migration ends after 60 s and
-  [names who holds it up](database.md#migrate).
-- PUBLIC, so every role, may make large objects, temporary tables, and, on servers before
-  PostgreSQL 15, tables, until the disk is full. No migration can revoke this.
-  [`headway doctor`](doctor.md) names the statements; `headway standalone` and `headway demo`
+- A worker may claim any waiting attempt or callback, and end it with any outcome: this is its work.
+  A worker may also claim a task without its attempt; the task then waits. It may report the end
+  of its own live attempt more than once.
+- A worker may read the XComs and the conf of every run, and the code of every version. Tasks may
+  ask for values of each other, and nobody knows in advance which tasks a worker will run.
+- A parser may parse any DAG file: it claims the file, reports its DAGs and their code, or forgets
+  the file. The next parse by an honest parser restores the file's DAGs.
+- A parser may delete versions and code that nothing refers to. A key of the run protects the run's
+  version. No key protects the files of a version, because the version names its files in JSON.
+- A scheduler may end processes, and may move runs and tasks of every DAG: this is its work. In the
+  events of schedulers and users the database checks the kind of the actor, but not the name.
+- Schedulers and users may remove entries of the journal that are older than a day, and schedulers
+  may remove ended runs, only by `headway_remove`. Each removal leaves an event: the role, the
+  actor, the number of rows and their time range. After a day this event can be removed too, which
+  leaves another event.
+- Every role may register processes of its kind. These processes claim work, or are declared dead.
+- A role that may delete from a table or update it may lock the whole table (`LOCK TABLE`). Services
+  then wait, and their statements end by the timeout.
+- Every role may change its own password and its own settings, and may use up connections.
+  `ALTER ROLE headway_worker CONNECTION LIMIT 100` limits the connections.
+- A role that may read a table can hold up a migration of this table with a transaction that stays
+  open; this is how Postgres locks tables. A role that changes its own password can hold up a
+  migration that sets this password. The migration ends after 60 s and
+  [names the session that holds it up](database.md#migrate).
+- PUBLIC, so every role, may create large objects and temporary tables, and on servers before
+  PostgreSQL 15 also tables, until the disk is full. No migration can revoke this.
+  [`headway doctor`](doctor.md) prints the statements. `headway standalone` and `headway demo`
   revoke these rights in their own database.
 - The owner of the tables, and superusers, may do everything. No service logs in as either.
 """
