@@ -27,7 +27,7 @@ DEPLOYMENTS: Final = ("name", "wanted", "ready")
 app = typer.Typer(
     name="kubectl headway",
     help="Ask and operate a release of Headway on Kubernetes. "
-    "Options of all commands stand before the command.",
+    "Write common options before the command.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -39,16 +39,18 @@ app = typer.Typer(
 def options(
     context: typer.Context,
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Default: the context's.")
+        str | None,
+        typer.Option("--namespace", "-n", help="The namespace; default: the context's namespace."),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--context", help="A context of kubectl; default: the current.")
+        str | None,
+        typer.Option("--context", help="A context of kubectl; default: the current context."),
     ] = None,
     release: Annotated[
         str | None, typer.Option(help="The release; default: the only one in the namespace.")
     ] = None,
 ) -> None:
-    """Ask and operate a release of Headway; options of all commands stand before the command."""
+    """Ask and operate a release of Headway. Write common options before the command."""
     context.obj = (Kubectl(namespace, cluster), release)
 
 
@@ -96,19 +98,19 @@ def runs(context: typer.Context) -> None:
 
 @app.command(context_settings=PASSING)
 def doctor(context: typer.Context) -> None:
-    """Say what is wrong with the installation; options of `headway doctor`."""
+    """Examine the installation; options of `headway doctor`."""
     _pass(context, "doctor")
 
 
 @app.command(context_settings=PASSING)
 def pause(context: typer.Context) -> None:
-    """Create no more runs of a DAG, and queue no more of its tasks: DAG."""
+    """Pause a DAG: create no more runs, and queue no more of its tasks: DAG."""
     _pass(context, "dags", "pause", changes=True)
 
 
 @app.command(context_settings=PASSING)
 def unpause(context: typer.Context) -> None:
-    """Let a paused DAG go on: DAG."""
+    """Let a paused DAG continue: DAG."""
     _pass(context, "dags", "unpause", changes=True)
 
 
@@ -125,13 +127,18 @@ def logs(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     task_id: str,
-    map_index: Annotated[int, typer.Option(help="Which of a mapped task's instances.")] = -1,
-    attempt: Annotated[int | None, typer.Option(min=1, help="Default: the last one.")] = None,
+    map_index: Annotated[int, typer.Option(help="The instance of a mapped task.")] = -1,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, help="The attempt's number; default: the last attempt.")
+    ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the task or the attempt has ended.")
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Follow the log until the task or the attempt has ended."
+        ),
     ] = False,
 ) -> None:
-    """Print the log of an attempt, from its worker's pod or the store that logs are copied to."""
+    """Print the log of an attempt, from its worker's pod or from the log store."""
     release = _release(context)
     wanted = log_reading.WantedLog(dag_id, run_id, task_id, map_index, attempt)
     if follow:
@@ -146,7 +153,9 @@ def drain(
     delete: Annotated[
         bool,
         typer.Option(
-            "--delete", help="Wait until its tasks have ended, then delete the pod; cordon first."
+            "--delete",
+            help="Wait until the worker's tasks have ended, then delete the "
+            "pod. Cordon the node first.",
         ),
     ] = False,
     reason: Reason = None,

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)([hdw])")
 _SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
-Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the journal.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="The reason, for the journal.")]
 Version = Annotated[
     str,
     typer.Option(
         "--version",
-        help="The version to run with: the run's own, the latest, which is in force, or a number.",
+        help="The version to run with: own (the run's version), latest (the "
+        "version in force), or a number.",
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def parse_age(given: str | float) -> float:
@@ -42,7 +43,7 @@ Age = Annotated[
         "--older-than",
         metavar="AGE",
         parser=parse_age,
-        help="Only what ended longer ago than that: 30d, 8w, 36h; at least 1d.",
+        help="Only rows that ended longer ago than this: 30d, 8w, 36h; at least 1d.",
     ),
 ]
 

@@ -11,8 +11,8 @@ from headway.cli.commands.installation import worker
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that run something until it is stopped."""
-    app.command(help="Run a parser: DAG files to the database.")(_service("parser"))
-    app.command(help="Run a scheduler; as many as you like may run.")(_service("scheduler"))
+    app.command(help="Run a parser, which stores DAG files in the database.")(_service("parser"))
+    app.command(help="Run a scheduler. Any number of schedulers may run.")(_service("scheduler"))
     app.add_typer(worker.app, name="worker")
     app.command()(forker)
     app.command()(standalone)
@@ -20,23 +20,26 @@ def add_to(app: typer.Typer) -> None:
 
 
 def forker(
-    socket: Annotated[Path, typer.Option(help="The Unix socket to listen at.")],
+    socket: Annotated[Path, typer.Option(help="The Unix socket at which it listens.")],
     service: Annotated[
         str | None,
-        typer.Option("--for", help="Whose children it forks: parser, worker or worker-spark."),
+        typer.Option(
+            "--for", help="The service whose children it forks: parser, worker or worker-spark."
+        ),
     ] = None,
     preload: Annotated[
-        list[str] | None, typer.Option(help="A module that children need; may be repeated.")
+        list[str] | None, typer.Option(help="A module that children need. May be repeated.")
     ] = None,
     supervisor_uid: Annotated[
-        list[int] | None, typer.Option(help="Another user that it serves; may be repeated.")
+        list[int] | None,
+        typer.Option(help="The uid of another user that it serves. May be repeated."),
     ] = None,
     drain: Annotated[
         bool,
-        typer.Option("--drain", help="On SIGTERM, wait until all its supervisors have gone."),
+        typer.Option("--drain", help="On SIGTERM, wait until all supervisors have ended."),
     ] = False,
 ) -> None:
-    """Run a fork server without a secret of its own, for services that find it at a socket.
+    """Run a fork server without secrets. A service reaches it at a Unix socket.
 
     It serves its own user and root, and forks children that run untrusted code.
     """
@@ -47,7 +50,7 @@ def forker(
 
 def standalone(
     dags: Annotated[Path, typer.Option(help="The folder of DAG files.")] = Path("dags"),
-    schedulers: Annotated[int, typer.Option(min=1, help="How many schedulers.")] = 1,
+    schedulers: Annotated[int, typer.Option(min=1, help="Number of schedulers.")] = 1,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Port of the embedded Postgres.")
     ] = None,
@@ -62,9 +65,9 @@ def standalone(
 
 
 def demo() -> None:
-    """Backfill the example DAG over a week of real flights, and show what comes out.
+    """Backfill the example DAG over a week of real flights, and show the result.
 
-    The exit status is 1 when a run fails, and 130 after Ctrl-C or SIGTERM.
+    The exit status is 1 if a run fails, and 130 after Ctrl-C or SIGTERM.
     """
     from headway.cli.launch.demo import run
 

@@ -23,22 +23,26 @@ app = typer.Typer(
 KIND = SecretKind.CONNECTION
 Uri = Annotated[
     str | None,
-    typer.Option(help="The whole as a URI. Others may see it here: prefer --from FILE."),
+    typer.Option(
+        help="The connection as a URI. Other users can see the command line: prefer --from FILE."
+    ),
 ]
 Password = Annotated[
     bool, typer.Option("--password", help="Ask for a password; without a terminal, read stdin.")
 ]
 Extra = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A file with a JSON object of all else.")
+    str | None, typer.Option(metavar="FILE", help="A file with a JSON object of further values.")
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="In place of what has the same name.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace existing ones with the same name.")
+]
 
 FIELDS = ("name", "conn_type", "host", "login", "password", "port", "schema", "extra")
 
 
 @app.command("list")
 def list_connections(output: Output = Format.TABLE) -> None:
-    """List connections with the DAGs that may read them; nothing secret is shown."""
+    """List connections with the DAGs that may read them. Secrets are not shown."""
     acts.show_all(KIND, output)
 
 
@@ -48,11 +52,13 @@ def add(  # noqa: PLR0913 - one parameter for each option
     *,
     source: From = None,
     uri: Uri = None,
-    conn_type: Annotated[str | None, typer.Option(help="Such as spark, sc, k8s, postgres.")] = None,
-    host: Annotated[str | None, typer.Option(help="Its host.")] = None,
-    port: Annotated[int | None, typer.Option(help="Its port.")] = None,
-    login: Annotated[str | None, typer.Option(help="Who logs in.")] = None,
-    schema: Annotated[str | None, typer.Option(help="Its schema, or database.")] = None,
+    conn_type: Annotated[
+        str | None, typer.Option(help="The type, such as spark, sc, k8s, postgres.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="The host.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port.")] = None,
+    login: Annotated[str | None, typer.Option(help="The login name.")] = None,
+    schema: Annotated[str | None, typer.Option(help="The schema or database.")] = None,
     password: Password = False,
     extra: Extra = None,
     description: Description = None,
@@ -82,7 +88,7 @@ def add(  # noqa: PLR0913 - one parameter for each option
 
 @app.command()
 def get(conn_id: str, show_secrets: ShowSecrets = False, output: Output = Format.TABLE) -> None:
-    """Show a connection; its password and the values of extra only with --show-secrets."""
+    """Show a connection. --show-secrets also shows the password and the values of extra."""
     from headway.cli.screen.output import show
     from headway.domain.connection import Connection
 
@@ -102,7 +108,7 @@ def import_connections(
     file: str,
     replace: Replace = False,
 ) -> None:
-    """Store connections from a JSON object: ids with a URI or an object each; - is stdin."""
+    """Store connections from a JSON object of ids, each with a URI or an object; - is stdin."""
     from headway.domain.connection import Connection
 
     found: list[tuple[Connection, str | None]] = []
@@ -119,7 +125,7 @@ def import_connections(
 
 @app.command("export")
 def export_connections(file: str, show_secrets: ShowSecrets = False) -> None:
-    """Write all connections to a new file of mode 600, or to stdout (-), as import reads them."""
+    """Write all connections to a new file with mode 600, or to stdout (-), for `import`."""
     from headway.domain.connection import Connection
 
     if not show_secrets:
@@ -132,13 +138,13 @@ def export_connections(file: str, show_secrets: ShowSecrets = False) -> None:
 
 @app.command()
 def grant(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Let DAGs read a connection, wherever workers find it."""
+    """Let DAGs read a connection, from every place where workers look."""
     acts.grant(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
 
 
 @app.command()
 def revoke(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Take grants back: those of DAGs, or the one of all DAGs."""
+    """Revoke grants of DAGs, or the grant of all DAGs."""
     acts.revoke(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
 
 

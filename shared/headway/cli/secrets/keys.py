@@ -6,19 +6,25 @@ import typer
 
 from headway.domain.errors import SecretError
 
-app = typer.Typer(help="Keys of connections and variables: make, rotate.", no_args_is_help=True)
+app = typer.Typer(
+    help="Keys that encrypt connections and variables: create and rotate them.",
+    no_args_is_help=True,
+)
 
 
 @app.command("new-key")
 def new_key(
     key_id: Annotated[
-        str | None, typer.Option("--id", help="Its id; a random one if absent.")
+        str | None, typer.Option("--id", help="The key's id; default: a random id.")
     ] = None,
     add: Annotated[
-        bool, typer.Option("--add", help="Put it first into the file of keys, not on the screen.")
+        bool,
+        typer.Option(
+            "--add", help="Write the key to the first line of the key file; do not print it."
+        ),
     ] = False,
 ) -> None:
-    """Print a new key as `id:key`, or put it into the file of keys that is in force."""
+    """Print a new key as `id:key`, or write it to the key file in force."""
     from headway.runtime.secrets import keyring
     from headway.runtime.settings import secret_keys
 
@@ -36,9 +42,9 @@ def new_key(
 
 @app.command()
 def rotate(
-    batch: Annotated[int, typer.Option(min=1, help="How many one transaction encrypts.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, help="Values that one transaction encrypts.")] = 100,
 ) -> None:
-    """Encrypt all connections and variables with the first key, while they are in use."""
+    """Encrypt all connections and variables with the first key. Tasks may continue."""
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor

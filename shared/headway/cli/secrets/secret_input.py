@@ -16,14 +16,15 @@ STDIN: Final = "-"
 LARGEST_IMPORT: Final = 64 * 2**20
 
 From = Annotated[
-    str | None, typer.Option("--from", metavar="FILE", help="Read it from a file; - is stdin.")
+    str | None,
+    typer.Option("--from", metavar="FILE", help="Read the secret from this file; - is stdin."),
 ]
 ShowSecrets = Annotated[
-    bool, typer.Option("--show-secrets", help="Show what is secret; the journal tells that.")
+    bool, typer.Option("--show-secrets", help="Show secrets. The journal records it.")
 ]
-Description = Annotated[str | None, typer.Option("--description", help="What it is for.")]
+Description = Annotated[str | None, typer.Option("--description", help="What it is used for.")]
 Dags = Annotated[list[str] | None, typer.Argument(help="The ids of the DAGs.")]
-AllDags = Annotated[bool, typer.Option("--all-dags", help="Every DAG, also those to come.")]
+AllDags = Annotated[bool, typer.Option("--all-dags", help="Every DAG, including future DAGs.")]
 
 
 def read(source: str, limit: int = LARGEST_SECRET) -> str:

@@ -18,13 +18,13 @@ app = typer.Typer(
 KIND = SecretKind.VARIABLE
 
 Plain = Annotated[
-    bool, typer.Option("--plain", help="It is no secret: logs and `get` may show it.")
+    bool, typer.Option("--plain", help="The value is no secret: logs and `get` may show it.")
 ]
 
 
 @app.command("list")
 def list_variables(output: Output = Format.TABLE) -> None:
-    """List variables with the DAGs that may read them; no value is shown."""
+    """List variables with the DAGs that may read them. Values are not shown."""
     acts.show_all(KIND, output)
 
 
@@ -32,13 +32,13 @@ def list_variables(output: Output = Format.TABLE) -> None:
 def set_variable(
     key: str,
     value: Annotated[
-        str | None, typer.Argument(help="Only with --plain: others can see it.")
+        str | None, typer.Argument(help="The value, only with --plain: other users can see it.")
     ] = None,
     source: From = None,
     plain: Plain = False,
     description: Description = None,
 ) -> None:
-    """Set a variable: from a file, from stdin, or typed unseen."""
+    """Set a variable: from a file, from stdin, or from a hidden prompt."""
     from headway.domain.variable import StoredVariable
 
     if value is not None and (not plain or source is not None):
@@ -56,7 +56,7 @@ def set_variable(
 
 @app.command()
 def get(key: str, show_secrets: ShowSecrets = False, output: Output = Format.TABLE) -> None:
-    """Show a variable; the value of one that is not plain only with --show-secrets."""
+    """Show a variable. --show-secrets also shows a value that is not plain."""
     from headway.cli.screen.output import show
     from headway.domain.variable import StoredVariable
 
@@ -74,7 +74,7 @@ def delete(key: str, yes: Yes = False) -> None:
 
 @app.command("import")
 def import_variables(file: str, plain: Plain = False) -> None:
-    """Set variables from a JSON object of values by name; what is no text is kept as JSON."""
+    """Set variables from a JSON object. Values that are not texts are stored as JSON."""
     import json
 
     from headway.domain.variable import StoredVariable
@@ -89,7 +89,7 @@ def import_variables(file: str, plain: Plain = False) -> None:
 
 @app.command("export")
 def export_variables(file: str, show_secrets: ShowSecrets = False) -> None:
-    """Write all variables to a new file of mode 600, or to stdout (-), as import reads them."""
+    """Write all variables to a new file with mode 600, or to stdout (-), for `import`."""
     from headway.domain.variable import StoredVariable
 
     if not show_secrets:
@@ -100,11 +100,11 @@ def export_variables(file: str, show_secrets: ShowSecrets = False) -> None:
 
 @app.command()
 def grant(key: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Let DAGs read a variable, wherever workers find it."""
+    """Let DAGs read a variable, from every place where workers look."""
     acts.grant(KIND, key, secret_input.dags_of(dags, every=all_dags))
 
 
 @app.command()
 def revoke(key: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Take grants back: those of DAGs, or the one of all DAGs."""
+    """Revoke grants of DAGs, or the grant of all DAGs."""
     acts.revoke(KIND, key, secret_input.dags_of(dags, every=all_dags))

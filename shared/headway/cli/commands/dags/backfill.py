@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from headway.db.reads.backfill_views import Hold
     from headway.decide.changes.backfill import PlannedDate
 
-app = typer.Typer(help="Backfills: create, watch, pause, cancel them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Backfills: create, list, watch, pause and cancel them.", no_args_is_help=True
+)
 backfill_control.add_to(app)
 
 When: TypeAlias = tuple[str | None, str | None, list[str] | None]
@@ -49,7 +51,7 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
 ) -> None:
     """Run a DAG for every interval that starts in a range of days, and show the progress.
 
-    The exit status is 1 unless all runs end well.
+    The exit status is 1 unless all runs succeed.
     """
     from headway.actions.backfills.create import BackfillRequest
     from headway.decide.changes.backfill import Way
@@ -73,9 +75,9 @@ def create(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comma
 
 @app.command()
 def run(backfill_id: options.Number) -> None:
-    """Schedule what is left of a backfill in this process, apart from all schedulers.
+    """Schedule the remaining runs of a backfill in this process, without the schedulers.
 
-    Its runs are reserved meanwhile.  The database must be given as to a scheduler.
+    The runs are reserved for this process. HEADWAY_DATABASE_URL must be a scheduler's.
     """
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.installed import service

@@ -27,11 +27,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def list_all(
-    dag_id: Annotated[str | None, typer.Option("--dag", help="Those of this DAG alone.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 20,
+    dag_id: Annotated[str | None, typer.Option("--dag", help="Only backfills of this DAG.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="The most rows to show.")
+    ] = 20,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show how far the latest backfills have come."""
+    """List the latest backfills with their progress."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show as render
     from headway.db.reads import backfill_views
@@ -45,10 +47,10 @@ def list_all(
 
 def show(
     backfill_id: Number,
-    dates: Annotated[bool, typer.Option("--dates", help="Its plan, date by date.")] = False,
+    dates: Annotated[bool, typer.Option("--dates", help="Show the plan, date by date.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show how far a backfill has come, or what becomes of each of its dates."""
+    """Show the progress of a backfill, or what happens to each of its dates."""
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show as render
@@ -66,7 +68,7 @@ def show(
 def watch(backfill_id: Number) -> None:
     """Show the progress of a backfill until all its runs have ended.
 
-    The exit status is 1 when a run fails, or the backfill is cancelled.
+    The exit status is 1 if a run fails, or if the backfill is cancelled.
     """
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.session import transaction
@@ -83,19 +85,19 @@ def watch(backfill_id: Number) -> None:
 
 
 def pause(backfill_id: Number, reason: Reason = None, output: Output = Format.TABLE) -> None:
-    """Start no more runs of a backfill; what runs goes on to its end."""
+    """Start no more runs of a backfill; running runs continue to their ends."""
     _set_paused(backfill_id, reason, output, paused=True)
 
 
 def resume(backfill_id: Number, reason: Reason = None, output: Output = Format.TABLE) -> None:
-    """Let a paused backfill go on."""
+    """Let a paused backfill continue."""
     _set_paused(backfill_id, reason, output, paused=False)
 
 
 def cancel(
     backfill_id: Number, reason: Reason = None, yes: Yes = False, output: Output = Format.TABLE
 ) -> None:
-    """End a backfill: runs that have not begun are deleted, all others cancelled."""
+    """End a backfill: runs that have not begun are deleted, other unfinished runs are cancelled."""
     from headway.actions.backfills.control import cancel_backfill
     from headway.actions.change import Author
     from headway.cli.input.acting import act, ask, rehearse

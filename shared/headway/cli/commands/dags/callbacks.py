@@ -8,7 +8,7 @@ from headway.cli.screen.output import Format, Output
 from headway.domain.states import CallbackState
 
 app = typer.Typer(
-    help="Callbacks: list the calls of DAGs' own functions, read their logs.", no_args_is_help=True
+    help="Callbacks: list the calls of DAGs' functions, and read their logs.", no_args_is_help=True
 )
 
 COLUMNS = (
@@ -32,10 +32,10 @@ def list_callbacks(
     dag_id: Annotated[str | None, typer.Argument(help="Only those of this DAG.")] = None,
     run_id: Annotated[str | None, typer.Argument(help="Only those of this run.")] = None,
     state: Annotated[CallbackState | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most rows to list.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List callbacks, the latest first; one for a run itself has no task."""
+    """List callbacks, the latest first. A callback of a run has no task."""
     from headway.actions.lookup import check_named
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
@@ -50,9 +50,11 @@ def list_callbacks(
 
 @app.command()
 def logs(
-    callback: Annotated[int, typer.Argument(help="Its number, as `callbacks list` has it.")],
+    callback: Annotated[
+        int, typer.Argument(help="The callback's number in `headway callbacks list`.")
+    ],
 ) -> None:
-    """Print the logs of a callback's tries, of this machine or where logs are copied to."""
+    """Print the logs of a callback's tries, from this machine or from the log store."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.task_logs import print_whole
     from headway.db.reads import callback_views

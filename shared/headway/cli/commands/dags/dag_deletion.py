@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
-    """Have the file of a DAG parsed now, even if it has not changed."""
+    """Parse the file of a DAG now, even if the file has not changed."""
     from headway.actions.dags.delete import reparse as ask_for_parse
     from headway.cli.input.acting import act
     from headway.cli.screen.changes import author
@@ -29,17 +29,18 @@ def delete(
     anyway: Annotated[
         bool,
         typer.Option(
-            "--anyway", help="Even if a file defines it: it starts anew, without its history."
+            "--anyway",
+            help="Delete the DAG even if a file defines it. It starts again without its history.",
         ),
     ] = False,
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Delete a DAG with its runs and versions. Its events stay, and logs stay where they are.
+    """Delete a DAG with its runs and versions. Its events and its logs stay.
 
-    Its runs must have ended; it is paused meanwhile. What was interrupted is gone on with by
-    the same command.
+    All runs must have ended. The DAG is paused meanwhile. Run an interrupted command again to
+    continue.
     """
     from headway.actions.dags.delete import begin_deletion, continue_deletion
     from headway.cli.input.acting import act, ask, rehearse

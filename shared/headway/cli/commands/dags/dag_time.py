@@ -10,13 +10,15 @@ from headway.cli.screen.output import Format, Output
 
 def next_runs(
     dag_id: str,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many.")] = FEW,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MOST, help="The most rows to show.")
+    ] = FEW,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show the runs that the schedule of a DAG has next, due or to come.
+    """Show the next runs of a DAG's schedule: due runs and future runs.
 
-    It goes on from the last interval that was dealt with, and leaves out what catchup
-    leaves out; a paused DAG's are shown as if it were unpaused now.
+    It continues from the last scheduled or skipped interval, and leaves out runs that catchup
+    leaves out. A paused DAG is shown as if it were unpaused now.
     """
     from headway.actions.dags.look import upcoming_runs
     from headway.cli.input.session import transaction

@@ -46,13 +46,14 @@ def diff(
     dag_id: str,
     old: Annotated[int, typer.Argument(help="The number of a version.")],
     new: Annotated[
-        int | None, typer.Argument(help="The number of another; default: the one in force.")
+        int | None,
+        typer.Argument(help="The number of another version; default: the version in force."),
     ] = None,
     structure: Annotated[bool, typer.Option("--structure", help="Only the structure.")] = False,
     code: Annotated[bool, typer.Option("--code", help="Only the code.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what is different between two versions of a DAG: tasks, edges, and code."""
+    """Show the differences between two versions of a DAG: tasks, edges and code."""
     from headway.actions.dags.history import as_it_was, sources
     from headway.cli.input.session import transaction
     from headway.cli.screen.terminal import show_lines
@@ -77,13 +78,16 @@ def diff(
 def code(
     dag_id: str,
     version: Annotated[
-        int | None, typer.Option("--version", help="Its number; default: the one in force.")
+        int | None,
+        typer.Option("--version", help="The version's number; default: the version in force."),
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", help="Only the file of this path.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", help="Only the file with this path.")
+    ] = None,
 ) -> None:
-    """Print the code of a DAG as it was: its file, then all others that this has read.
+    """Print the code of a version: the DAG file, then all other files of the version.
 
-    With --file, and not on a terminal, the bytes of the file are written as they are.
+    With --file and without a terminal, the bytes of the file are written unchanged.
     """
     from headway.actions.dags.history import as_it_was, sources
     from headway.cli.input.session import transaction

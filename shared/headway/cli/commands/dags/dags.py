@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headway.db.reads.dag_file_views import ListedDag
 
 app = typer.Typer(
-    help="DAGs: list, show, pause, trigger and test them, and what they were.",
+    help="DAGs: list, show, pause, trigger, test and delete them, and show their versions.",
     no_args_is_help=True,
 )
 app.command()(dag_versions.versions)
@@ -33,11 +33,11 @@ TASK_COLUMNS = ("task_id", "operator", "upstream", "trigger_rule", "pool", "retr
 @app.command("list")
 def list_dags(
     inactive: Annotated[
-        bool, typer.Option("--all", help="Also those that no file defines any more.")
+        bool, typer.Option("--all", help="Include DAGs that no file defines any more.")
     ] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """List DAGs, and the files that could not be read."""
+    """List DAGs, and the files that could not be parsed."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import dag_file_views
@@ -86,13 +86,13 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
 
 @app.command()
 def pause(dag_id: str, output: Output = Format.TABLE) -> None:
-    """Create no more runs of a DAG, and queue no more of its tasks."""
+    """Pause a DAG: create no more runs, and queue no more of its tasks."""
     _set_paused(dag_id, output, paused=True)
 
 
 @app.command()
 def unpause(dag_id: str, output: Output = Format.TABLE) -> None:
-    """Let a paused DAG go on."""
+    """Let a paused DAG continue."""
     _set_paused(dag_id, output, paused=False)
 
 
@@ -100,21 +100,23 @@ def unpause(dag_id: str, output: Output = Format.TABLE) -> None:
 def trigger(
     dag_id: str,
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
-    run_id: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+    run_id: Annotated[str | None, typer.Option(help="The id of the run.")] = None,
     logical_date: Annotated[
         str | None,
-        typer.Option("--logical-date", "--date", help="As if at that time; default: now."),
+        typer.Option(
+            "--logical-date", "--date", help="The time for which the run is created; default: now."
+        ),
     ] = None,
     interval: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="From and to: what the run is about, for example a whole month."),
+        typer.Option(help="Start and end of the run's interval, for example a whole month."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Create a run of a DAG, now or as if at another time.
+    """Create a run of a DAG, for now or for another time.
 
-    A run for a time to come waits for it; one of a DAG without a schedule starts at once
-    where HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true.
+    A run for a future time waits for that time. Exception: if the DAG has no schedule and
+    HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true, the run starts at once.
     """
     from headway.actions.lookup import current_dag
     from headway.actions.runs import trigger as action
@@ -142,8 +144,8 @@ def trigger(
 @app.command("test")
 def test_dag(
     file: Annotated[Path, typer.Argument(help="The DAG file.")],
-    dag_id: Annotated[str, typer.Argument(help="The DAG in it.")],
-    date: Annotated[str | None, typer.Argument(help="The day to run it for.")] = None,
+    dag_id: Annotated[str, typer.Argument(help="The id of the DAG in the file.")],
+    date: Annotated[str | None, typer.Argument(help="The day for which the DAG runs.")] = None,
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
 ) -> None:
     """Run a DAG once in this process, without a database or services."""

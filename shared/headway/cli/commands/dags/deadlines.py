@@ -8,7 +8,7 @@ from headway.cli.screen.output import Format, Output
 from headway.domain.states import DeadlineState
 
 app = typer.Typer(
-    help="Deadlines of runs and tasks: list those that are open, met or missed.",
+    help="Deadlines of runs and tasks: list open, met and missed deadlines.",
     no_args_is_help=True,
 )
 
@@ -25,10 +25,10 @@ def list_deadlines(
     dag_id: Annotated[str | None, typer.Argument(help="Only those of this DAG.")] = None,
     run_id: Annotated[str | None, typer.Argument(help="Only those of this run.")] = None,
     state: Annotated[DeadlineState | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most rows to list.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List deadlines, those of the latest runs first; one of a run itself has no task."""
+    """List deadlines, those of the latest runs first. A deadline of a run has no task."""
     from headway.actions.lookup import check_named
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show

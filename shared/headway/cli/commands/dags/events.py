@@ -10,14 +10,14 @@ COLUMNS = ("at", "actor", "action", "dag_id", "run_id", "task_id", "details")
 
 
 def list_events(
-    dag_id: Annotated[str | None, typer.Argument(help="Only what was done to this DAG.")] = None,
-    run_id: Annotated[str | None, typer.Argument(help="Only what was done to this run.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    dag_id: Annotated[str | None, typer.Argument(help="Only changes of this DAG.")] = None,
+    run_id: Annotated[str | None, typer.Argument(help="Only changes of this run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The most rows to list.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List who changed what and why, the latest first.
+    """List who changed what and why, the latest change first.
 
-    The events of a DAG or a run stay when it is gone.
+    The events of a deleted DAG or run stay.
     """
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show

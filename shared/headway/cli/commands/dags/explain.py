@@ -20,13 +20,13 @@ def explain(
     task_id: str,
     map_index: Annotated[
         int | None,
-        typer.Option(min=0, help="Which of a mapped task's instances; default: one that waits."),
+        typer.Option(min=0, help="The instance of a mapped task; default: an instance that waits."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Say why a task instance is not running, what holds it, and what would change that.
 
-    The schedulers are taken to have the settings that HEADWAY_SCHEDULER_… give here.
+    The command assumes that the schedulers have the settings that HEADWAY_SCHEDULER_… have here.
     """
     from headway.actions.explain.explain import ExplainRequest
     from headway.actions.explain.explain import explain as find

@@ -8,7 +8,7 @@ from headway.cli.screen.output import Format, Output
 from headway.domain.states import CallbackState
 
 app = typer.Typer(
-    help="Notifications: list the messages about what has happened, read their logs.",
+    help="Notifications: list the messages about events, and read their logs.",
     no_args_is_help=True,
 )
 
@@ -32,10 +32,10 @@ def list_notifications(
     dag_id: Annotated[str | None, typer.Argument(help="Only those of this DAG.")] = None,
     run_id: Annotated[str | None, typer.Argument(help="Only those of this run.")] = None,
     state: Annotated[CallbackState | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most rows to list.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List notifications, the latest first; `events` is of how many things each tells."""
+    """List notifications, the latest first; `events` is the number of events in the message."""
     from headway.actions.lookup import check_named
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
@@ -50,9 +50,11 @@ def list_notifications(
 
 @app.command()
 def logs(
-    notification: Annotated[int, typer.Argument(help="Its number, as `list` has it.")],
+    notification: Annotated[
+        int, typer.Argument(help="The notification's number in `headway notifications list`.")
+    ],
 ) -> None:
-    """Print the logs of a notification's tries, of this machine or where logs are copied to."""
+    """Print the logs of a notification's tries, from this machine or from the log store."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.task_logs import print_whole
     from headway.db.reads import notification_views

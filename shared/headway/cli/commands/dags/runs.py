@@ -36,10 +36,10 @@ DEADLINE_COLUMNS = ("deadline", "task_id", "due_at", "state", "ended_at")
 def list_runs(
     dag_id: Annotated[str | None, typer.Argument(help="Only the runs of this DAG.")] = None,
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest first.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most runs to list.")] = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List DAG runs: of a DAG the latest date first, of all DAGs the last created first."""
+    """List DAG runs. With a DAG, the latest date comes first, else the last created run."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import run_views
@@ -55,7 +55,7 @@ def list_runs(
 
 @app.command()
 def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
-    """Show one run, its graph as the version has it that it has, and its task instances."""
+    """Show one run, the graph of its version, and its task instances."""
     from headway.actions.dags.history import run_detail
     from headway.cli.input.session import transaction
     from headway.cli.screen import output as rendering
@@ -79,7 +79,7 @@ def show(dag_id: str, run_id: str, output: Output = Format.TABLE) -> None:
 
 @app.command()
 def watch(dag_id: str, run_id: str) -> None:
-    """Watch a run until it ends, with what its tasks do in Spark; exit 1 when it fails."""
+    """Watch a run and its Spark progress until the run ends; exit 1 if it fails."""
     from headway.cli.screen.watch_run import watch_run
 
     if watch_run(dag_id, run_id) != RunState.SUCCESS:
@@ -91,17 +91,17 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     only_failed: Annotated[
-        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+        bool, typer.Option("--only-failed", help="Only tasks that are failed or upstream_failed.")
     ] = False,
     version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Have all tasks of a run run again, with all their retries.
+    """Run all tasks of a run again, with all their retries.
 
-    A task that is running is told to stop first. A run that has ended waits to start again.
-    With another version than its own the run takes on that one's tasks and code.
+    A running task is told to stop first. An ended run is queued again. With another --version,
+    the run gets the tasks and the code of that version.
     """
     from headway.cli.screen.changes import author, change
 
@@ -119,15 +119,15 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
 def mark(
     dag_id: str,
     run_id: str,
-    state: Annotated[RunEnd, typer.Option("--as", help="What the run is to be.")],
+    state: Annotated[RunEnd, typer.Option("--as", help="The new state of the run.")],
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
     """Mark a run as success or failed.
 
-    One that has ended is only called otherwise. Any other is ended: tasks that are running are
-    told to stop and marked like the run, tasks that have not begun are skipped.
+    If the run has ended, only its state changes. Otherwise the run ends: running tasks are told to
+    stop and get the state of the run, and tasks that have not begun are skipped.
     """
     from headway.cli.screen.changes import author, change
 
@@ -147,7 +147,7 @@ def cancel(
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Have a run end as failed: what is running is stopped, what has not begun is skipped."""
+    """End a run as failed: running tasks are stopped, tasks that have not begun are skipped."""
     from headway.cli.screen.changes import author, change
 
     def work(conn: "Transaction") -> "RunChange":
@@ -166,9 +166,9 @@ def delete(
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Delete a run with its task instances, their attempts and what these have left as XComs.
+    """Delete a run with its task instances, attempts and XComs.
 
-    It must not be running; cancel it first. Its events stay, and its logs stay where they are.
+    A running run is refused: cancel it first. Its events stay. Workers remove its logs later.
     """
     from headway.cli.input.acting import act, ask, rehearse
     from headway.cli.screen.changes import author

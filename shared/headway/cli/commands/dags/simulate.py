@@ -35,9 +35,9 @@ def simulate(
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what would be queued now under other limits, beside what is under those in force.
+    """Show what would be queued now under other limits, compared with the limits in force.
 
-    Options can be given several times. Nothing is changed.
+    Options may be repeated. Nothing is changed.
     """
     from headway.actions.explain.simulate import simulate_queue
     from headway.cli.input.session import transaction

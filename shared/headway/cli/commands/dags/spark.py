@@ -10,7 +10,7 @@ from headway.cli.screen.spark_figures import size, span
 if TYPE_CHECKING:
     from headway.db.reads.spark_views import SparkCost
 
-app = typer.Typer(help="Spark: what tasks take of it.", no_args_is_help=True)
+app = typer.Typer(help="Spark: show the resources that tasks used.", no_args_is_help=True)
 
 COLUMNS: Final = (
     *("dag_id", "run_id", "attempts", "unknown", "tasks", "executor_time", "cpu_time", "read"),
@@ -27,15 +27,17 @@ def spark() -> None:
 @app.command()
 def cost(
     dag_id: Annotated[str | None, typer.Argument(help="Only this DAG, run by run.")] = None,
-    run_id: Annotated[str | None, typer.Argument(help="Only this run of it.")] = None,
-    by_run: Annotated[bool, typer.Option("--by-run", help="Sums of runs, not of DAGs.")] = False,
+    run_id: Annotated[str | None, typer.Argument(help="Only this run of the DAG.")] = None,
+    by_run: Annotated[
+        bool, typer.Option("--by-run", help="Show sums of runs, not of DAGs.")
+    ] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what ended attempts have taken of Spark: the sums of each DAG, or of each run.
+    """Show the Spark resources that ended attempts used: the sums of each DAG, or of each run.
 
-    Attempts of which nothing is known are counted as unknown: those on servers elsewhere, on
-    servers that were killed, in cluster mode, and with a driver of their own that was killed or
-    whose web interface could not be reached.
+    Attempts without figures count as unknown: attempts on servers elsewhere, on servers that were
+    killed, in cluster mode, and with a driver of their own that was killed or whose web interface
+    could not be reached.
     """
     from headway.actions.lookup import current_dag, run_of
     from headway.cli.input.session import transaction

@@ -71,19 +71,23 @@ def logs(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     task_id: str,
-    map_index: Annotated[int, typer.Option(help="Which of a mapped task's instances.")] = -1,
-    attempt: Annotated[int | None, typer.Option(min=1, help="Default: the last one.")] = None,
+    map_index: Annotated[int, typer.Option(help="The instance of a mapped task.")] = -1,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, help="The attempt's number; default: the last attempt.")
+    ] = None,
     follow: Annotated[
         bool,
         typer.Option(
-            "--follow", "-f", help="Go on until the task has ended, attempt after attempt."
+            "--follow",
+            "-f",
+            help="Follow the log, attempt after attempt, until the task has ended.",
         ),
     ] = False,
     output: Annotated[
         LogFormat, typer.Option("--output", "-o", help="Text for people, or the JSON lines.")
     ] = LogFormat.TEXT,
 ) -> None:
-    """Print the log of an attempt: from this machine, else from where logs are copied to."""
+    """Print the log of an attempt, from this machine or from the log store."""
     from headway.cli.screen.task_logs import LogRequest, follow_log, print_log
 
     request = LogRequest(dag_id, run_id, task_id, map_index, attempt)
@@ -97,20 +101,20 @@ def clear(  # noqa: PLR0913, PLR0917 - each is an option
     tasks: Tasks,
     map_index: MapIndex = None,
     downstream: Annotated[
-        bool, typer.Option(help="Also what lies below these tasks, directly or not.")
+        bool, typer.Option(help="Include all tasks downstream of these tasks.")
     ] = True,
     only_failed: Annotated[
-        bool, typer.Option("--only-failed", help="Only tasks that failed, or for others' failure.")
+        bool, typer.Option("--only-failed", help="Only tasks that are failed or upstream_failed.")
     ] = False,
     version: Version = "own",
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Have tasks of a run run again, with all their retries; one that waits for a retry, now.
+    """Run tasks of a run again, with all their retries.
 
-    A task that is running is told to stop first. A run that has ended waits to start again.
-    With another version than its own the whole run takes on that one's tasks and code.
+    A task that waits for a retry runs at once. A running task is told to stop first. An ended run
+    is queued again. With another --version, the whole run gets that version's tasks and code.
     """
     from headway.cli.screen.changes import author, change
 
@@ -129,10 +133,11 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     run_id: str,
     tasks: Tasks,
-    state: Annotated[TaskEnd, typer.Option("--as", help="What they are to be.")],
+    state: Annotated[TaskEnd, typer.Option("--as", help="The new state of the tasks.")],
     map_index: MapIndex = None,
     downstream: Annotated[
-        bool, typer.Option(help="Clear what failed below them, unless they are marked failed.")
+        bool,
+        typer.Option(help="Clear failed tasks downstream, unless the tasks are marked failed."),
     ] = True,
     reason: Reason = None,
     yes: Yes = False,
@@ -140,8 +145,8 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Mark tasks of a run as success, failed or skipped.
 
-    A task that is running is told to stop first. A run that has ended waits to start again, and
-    ends as its tasks stand then.
+    A running task is told to stop first. An ended run is queued again, and its end follows from the
+    states of its tasks.
     """
     from headway.cli.screen.changes import author, change
 
@@ -165,7 +170,7 @@ def cancel(  # noqa: PLR0913, PLR0917 - each is an option
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """End tasks of a run: one that is running is stopped and fails, others are skipped."""
+    """End tasks of a run: running tasks are stopped and fail, other tasks are skipped."""
     from headway.cli.screen.changes import author, change
 
     def work(conn: "Transaction") -> "RunChange":

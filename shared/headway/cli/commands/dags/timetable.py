@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headway.domain.interval import DataInterval
     from headway.timetables.preview import Coming
 
-app = typer.Typer(help="Timetables: see when they run.", no_args_is_help=True)
+app = typer.Typer(help="Timetables: show when they run.", no_args_is_help=True)
 
 COLUMNS: Final = (
     "run_after", "run_local", "interval_start", "interval_end", "interval_local", "notes",
@@ -45,10 +45,10 @@ def preview(
     expression: Expression,
     zone: Annotated[str, typer.Option("--tz", help="The time zone, such as Europe/Paris.")] = "UTC",
     from_date: Annotated[
-        str | None, typer.Option("--from", help="As the DAG's start_date; default: now.")
+        str | None, typer.Option("--from", help="The start_date; default: now.")
     ] = None,
     to_date: Annotated[
-        str | None, typer.Option("--to", help="As its end_date: the last interval starts by then.")
+        str | None, typer.Option("--to", help="The end_date: the latest start of an interval.")
     ] = None,
     limit: Annotated[
         int | None,
@@ -56,9 +56,9 @@ def preview(
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show the runs of a timetable, with what is unusual about each.
+    """Show the runs of a timetable.
 
-    Notes mark gaps and folds of the clocks, and days that are skipped.
+    Notes mark gaps and folds of the clocks, and skipped days.
     """
     from headway.timetables import expression as expressions
     from headway.timetables.base import TimeRestriction

@@ -17,7 +17,7 @@ COLUMNS = ("name", "commit", "files", "dags", "errors", "parsed_at", "parsers")
 
 @app.command("list")
 def list_bundles(output: Output = Format.TABLE) -> None:
-    """List bundles: how many files and DAGs each has, and how many parsers look at it."""
+    """List bundles: the number of files, of DAGs, and of parsers of each."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import bundle_views
@@ -29,12 +29,12 @@ def list_bundles(output: Output = Format.TABLE) -> None:
 
 @app.command()
 def forget(
-    name: Annotated[str, typer.Argument(help="The bundle, as `headway bundles list` has it.")],
+    name: Annotated[str, typer.Argument(help="The bundle's name in `headway bundles list`.")],
     reason: Reason = None,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Deactivate the DAGs of a bundle that no parser looks at any more; their history stays."""
+    """Deactivate the DAGs of a bundle that no parser has any more. Their history stays."""
     from headway.actions.installation.bundles import forget_bundle
     from headway.cli.input.acting import act, ask, rehearse
     from headway.cli.screen.changes import author

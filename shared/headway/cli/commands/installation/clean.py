@@ -28,18 +28,19 @@ _WHY: Final = {
 
 Kinds = Annotated[
     list[RetainedKind] | None,
-    typer.Option("--kind", help="What to remove; give it once for each kind. All by default."),
+    typer.Option("--kind", help="What to remove. May be repeated; default: all kinds."),
 ]
 OfDag = Annotated[
-    str | None, typer.Option("--dag", help="Only what is of this DAG; processes are of none.")
+    str | None, typer.Option("--dag", help="Only rows of this DAG. Processes belong to no DAG.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
 ]
 Address = Annotated[
     str | None,
     typer.Option(
-        "--archive", help="Write it to Parquet files there first: file:///folder, s3://bucket."
+        "--archive",
+        help="First write the rows to Parquet files at this address: file:///folder, s3://bucket.",
     ),
 ]
 
@@ -56,9 +57,9 @@ def clean(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Remove runs, events, callbacks and processes that ended long ago.
 
-    What something still needs stays: the latest run of each DAG, runs that are unfinished, that an
-    unfinished run or backfill needs, or that may still run on a cluster, and processes whose
-    attempts are kept. What was interrupted is gone on with by the same command.
+    Rows that are still needed stay: the latest run of each DAG, unfinished runs, runs that an
+    unfinished run or backfill needs, runs that may still run on a cluster, and processes whose
+    attempts are kept. Run an interrupted command again to continue.
     """
     from headway.actions.retention.removal import RemovalRequest, check
     from headway.cli.input.acting import ask

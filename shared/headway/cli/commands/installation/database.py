@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headway.db.access.roles import RoleStatus
 
 app = typer.Typer(
-    help="The database: migrate, check and clean it, wait for it; its roles.", no_args_is_help=True
+    help="The database: migrate, check, clean, wait, list roles and grants.", no_args_is_help=True
 )
 
 app.command("clean")(clean.clean)
@@ -24,8 +24,8 @@ COLUMNS = ("role", "may_log_in", "password", "used_for")
 def migrate() -> None:
     """Bring the database to the schema of this release, with its roles, grants and guards.
 
-    Run it as the owner of the tables. It sets the passwords of roles that
-    HEADWAY_ROLES_PARSER_PASSWORD and its like give, and leaves all others as they are.
+    Run it as the owner of the tables. It sets the passwords of roles that are given in
+    HEADWAY_ROLES_<ROLE>_PASSWORD, and does not change other passwords.
     """
     from headway.cli.input.session import database_url
     from headway.db.access import migrate as migrations
@@ -35,7 +35,7 @@ def migrate() -> None:
 
 @app.command()
 def check(output: Output = Format.TABLE) -> None:
-    """Tell whether the database answers and has the schema of this release."""
+    """Check that the database answers and has the schema of this release."""
     from headway.cli.input.session import database_url
     from headway.db.access import migrate as migrations
     from headway.db.core import engine as engines
@@ -49,13 +49,15 @@ def check(output: Output = Format.TABLE) -> None:
 def wait(
     timeout: Annotated[
         float | None,
-        typer.Option(min=0, help="Seconds after which it gives up, with status 6; none: never."),
+        typer.Option(
+            min=0, help="Seconds after which it gives up with status 6; default: it never gives up."
+        ),
     ] = None,
 ) -> None:
     """Wait until the database answers and has the schema of this release.
 
-    It waits for the server, for a login that the migration has yet to make, and for the migration.
-    It does not wait where the schema is newer than this release: then the status is 6 at once.
+    It waits for the server, for a login that the migration has not created yet, and for the
+    migration. If the schema is newer than this release, it ends with status 6 at once.
     """
     from headway.cli.commands.installation import database_wait
     from headway.cli.input.session import database_url
@@ -93,7 +95,7 @@ def roles(output: Output = Format.TABLE) -> None:
 
 @app.command()
 def grants() -> None:
-    """Print what each role may do to each table, as docs/grants.md has it."""
+    """Print what each role may do to each table. The page is docs/grants.md."""
     from headway.db.access import grants_page
 
     print(grants_page.as_markdown(), end="")

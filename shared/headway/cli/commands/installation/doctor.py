@@ -17,9 +17,9 @@ COLUMNS: Final = ("check", "ok", "found", "wanted", "remedy")
 
 
 def doctor(output: Output = Format.TABLE) -> None:
-    """Look at the database, the clock, the sandbox, Spark, the disk, and modes of secrets.
+    """Examine the database, the clock, the sandbox, Spark, the disk, and modes of secret files.
 
-    Each row says what was found, what is wanted, and the command or setting that remedies it.
+    Each row says what was found, what is wanted, and which command or setting corrects it.
     The exit status is 1 if a row is not ok.
     """
     from headway.cli.screen.output import show

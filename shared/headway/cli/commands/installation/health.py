@@ -25,21 +25,22 @@ class AskedService(StrEnum):
 
 
 def health(
-    service: Annotated[
-        AskedService, typer.Argument(help="Which service of this machine is asked.")
-    ],
+    service: Annotated[AskedService, typer.Argument(help="The service of this machine to ask.")],
     ready: Annotated[
-        bool, typer.Option("--ready", help="Ask whether it is ready, not only whether it lives.")
+        bool,
+        typer.Option(
+            "--ready", help="Ask whether the service is ready, not only whether it is alive."
+        ),
     ] = False,
     socket: Annotated[
-        Path | None, typer.Option(help="For a forker: the Unix socket that it listens at.")
+        Path | None, typer.Option(help="For a fork server: the Unix socket at which it listens.")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Ask a service of this machine whether it is alive; the exit status is 1 if it is not.
 
-    A service is asked at the port that HEADWAY_PARSER_HTTP_PORT or its like gives it, a fork
-    server at its socket.
+    A service is asked at its port (HEADWAY_PARSER_HTTP_PORT, HEADWAY_SCHEDULER_HTTP_PORT,
+    HEADWAY_WORKER_HTTP_PORT), a fork server at its socket.
     """
     from headway.cli.screen.output import show
 

@@ -11,7 +11,7 @@ COLUMNS: Final = ("metric", "type", "labels", "unit", "shown_by", "help")
 
 
 def metrics(output: Output = Format.TABLE) -> None:
-    """Print the page of all metrics: name, type, labels, unit, and which services show them.
+    """Print the page of all metrics: name, type, labels, unit, and the services that show them.
 
     The page is docs/metrics.md.
     """

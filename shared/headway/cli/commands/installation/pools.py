@@ -13,7 +13,7 @@ COLUMNS = ("name", "slots", "running", "queued", "scheduled", "free", "descripti
 
 @app.command("list")
 def list_pools(output: Output = Format.TABLE) -> None:
-    """List pools with their slots: in use, promised, and waited for."""
+    """List pools with their slots: running, queued, scheduled and free."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import pool_views
@@ -27,13 +27,13 @@ def list_pools(output: Output = Format.TABLE) -> None:
 def set_pool(
     name: str,
     slots: int,
-    description: Annotated[str, typer.Option(help="What the pool is for.")] = "",
+    description: Annotated[str, typer.Option(help="What the pool is used for.")] = "",
     include_deferred: Annotated[
-        bool, typer.Option(help="Whether deferred tasks hold their slots.")
+        bool, typer.Option(help="Whether deferred tasks keep their slots.")
     ] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Create a pool, or change how many slots it has."""
+    """Create a pool, or change the number of its slots."""
     from headway.actions.installation import pools
     from headway.cli.input.session import actor, transaction
 
@@ -45,7 +45,7 @@ def set_pool(
 
 @app.command()
 def delete(name: str, output: Output = Format.TABLE) -> None:
-    """Delete a pool; tasks that name it wait until it is there again."""
+    """Delete a pool. Tasks that name the pool wait until it exists again."""
     from headway.actions.installation import pools
     from headway.cli.input.session import actor, transaction
 

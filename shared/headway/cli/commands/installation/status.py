@@ -16,15 +16,18 @@ LAG: Final = ("runs_running", "runs_queued", "dags_due", "due_longest", "callbac
 SECONDS: Final = frozenset({"heartbeat", "longest", "due_longest", "callback_longest"})
 
 Patience = Annotated[
-    float, typer.Option(min=0, help="Seconds that a task or a run may wait before it is stuck.")
+    float,
+    typer.Option(
+        min=0, help="Seconds for which a task or a run may wait before it counts as stuck."
+    ),
 ]
 
 
 def status(patience: Patience = 300.0, output: Output = Format.TABLE) -> None:
     """Show services with their heartbeats, pools, queues and lags, and what is stuck.
 
-    The exit status is 1 if something is stuck. The schedulers are taken to have the settings that
-    HEADWAY_SCHEDULER_… give here.
+    The exit status is 1 if something is stuck. The command assumes that the schedulers have the
+    settings that HEADWAY_SCHEDULER_… have here.
     """
     from headway.actions.installation.status import report
     from headway.cli.input.session import transaction

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headway.db.reads.process_views import ProcessView
 
 app = typer.Typer(
-    help="Run a worker: it runs tasks. Or list the workers, or have one drain.",
+    help="Run a worker, which runs tasks. Or list the workers, or drain one.",
     invoke_without_command=True,
 )
 
@@ -40,11 +40,12 @@ def run(
         bool,
         typer.Option(
             "--once",
-            help="Work until nothing is queued, then end: 0 if no task failed for good, else 1.",
+            help="Work until nothing is queued, then end. Status 0 if no task "
+            "failed finally, else 1.",
         ),
     ] = False,
     patience: Annotated[
-        float, typer.Option(min=0, help="With --once: seconds without anything to do, to be sure.")
+        float, typer.Option(min=0, help="With --once: seconds without work before it ends.")
     ] = 5.0,
 ) -> None:
     """Run a worker until it is told to stop."""
@@ -59,7 +60,7 @@ def run(
 
 @app.command("list")
 def list_workers(output: Output = Format.TABLE) -> None:
-    """List the workers: slots, queues, what runs, what their machines have left."""
+    """List the workers: slots, queues, running attempts, free resources of their machines."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import process_views
@@ -74,11 +75,11 @@ def list_workers(output: Output = Format.TABLE) -> None:
 
 @app.command()
 def drain(
-    worker: Annotated[int, typer.Argument(help="Its id, as `headway worker list` has it.")],
+    worker: Annotated[int, typer.Argument(help="The worker's id in `headway worker list`.")],
     reason: Reason = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Have a worker take no more, finish what it has, and end."""
+    """Drain a worker: it takes no more attempts, finishes its attempts, and ends."""
     from headway.actions.installation.workers import drain_worker
     from headway.cli.input.acting import act
     from headway.cli.screen.changes import author
