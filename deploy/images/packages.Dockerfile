@@ -1,5 +1,5 @@
-# An image of Headway with packages of your own: those that requirements.txt in this file's folder
-# names. Nothing that Headway has is replaced by another version.
+# An image of Headway with the packages of requirements.txt in the build folder. Headway's own
+# packages keep their versions.
 ARG IMAGE=headway
 FROM ${IMAGE} AS packages
 USER 0
