@@ -103,9 +103,7 @@ def trigger(
     run_id: Annotated[str | None, typer.Option(help="The id of the run.")] = None,
     logical_date: Annotated[
         str | None,
-        typer.Option(
-            "--logical-date", "--date", help="The time for which the run is created; default: now."
-        ),
+        typer.Option("--logical-date", "--date", help="The time of the run; default: now."),
     ] = None,
     interval: Annotated[
         tuple[str, str] | None,

@@ -52,12 +52,7 @@ def preview(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit",
-            "-n",
-            min=1,
-            help=f"The most runs to show; default: {FEW}, with --to {MOST:,}.",
-        ),
+        typer.Option("--limit", "-n", min=1, help=f"Runs; default: {FEW}, with --to {MOST:,}."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
