@@ -28,7 +28,7 @@ def manager_of(
     engine: Engine, dags: Path, me: Identity | None = None, **given: object
 ) -> Iterator[DagFileProcessorManager]:
     """Give the manager of a parser of that folder, which lists it twenty times a second."""
-    wanted = {"dags": dags, "dag_dir_list_interval": 0.05, "watch": False, **given}
+    wanted = {"dags": dags, "dag_dir_list_interval": 0.05, "watch_files": False, **given}
     home = dags.parent / "home"
     around = ParserHost(home, (home,), configuration.environment())
     with ExitStack() as ending:

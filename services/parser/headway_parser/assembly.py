@@ -72,7 +72,7 @@ def assembled(
         for source in sources.values():
             ending.callback(source.close)
         manager = _manager(parts, sources, parsing, asked)
-        if given.watch:
+        if given.watch_files:
             watcher = FileWatcher(ask)
             ending.callback(watcher.close)
             manager.scan.watch = watcher.watch

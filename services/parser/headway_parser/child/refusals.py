@@ -39,7 +39,8 @@ class Refusals:
         if isinstance(error, PermissionError) and error.filename is not None:
             yield (
                 "While it is read a DAG file may read its bundle and what is installed, and "
-                "write to its temporary folder alone. HEADWAY_PARSER_READABLE names more folders."
+                "write to its temporary folder alone. HEADWAY_PARSER_READABLE_PATHS names more "
+                "folders."
             )
 
 

@@ -80,7 +80,7 @@ def _named(given: ParserSettings) -> list[Path]:
 
 def _sandbox(readable: list[str], given: ParserSettings, around: ParserHost) -> Sandbox:
     return Sandbox(
-        readable=(*readable, *given.readable),
+        readable=(*readable, *given.readable_paths),
         hidden=tuple(map(str, around.hidden)),
         network=given.parse_network,
         user=given.parse_user,

@@ -35,7 +35,7 @@ class ParserSettings(Settings):
         "(seconds); see bundles.md. If there are any, the folder above is a bundle "
         "only if `dags` is set as well.",
     )
-    watch: bool = Field(
+    watch_files: bool = Field(
         True,
         description="Whether events of the file system tell the parser of changes. The "
         "parser lists the files in either case.",
@@ -93,7 +93,7 @@ class ParserSettings(Settings):
         min_length=1,
         description="Account under which DAG files are parsed, if the parser runs as root.",
     )
-    readable: Names = Field(
+    readable_paths: Names = Field(
         (),
         description="Folders that DAG files may read while they are parsed, besides their bundle.",
     )

@@ -103,7 +103,7 @@ class WorkerSettings(Settings):
         description="Properties of the embedded Spark, in JSON: "
         '`{"spark.sql.shuffle.partitions": "8"}`.',
     )
-    spark_server_attempts: int = Field(
+    spark_server_max_attempts: int = Field(
         1000, ge=1, description="Attempts that one server of the embedded Spark serves at most."
     )
     spark_server_memory_bytes: int = Field(
@@ -112,13 +112,13 @@ class WorkerSettings(Settings):
         description="Bytes of resident memory beyond which a server of the embedded "
         "Spark is replaced; 0: 2 GiB more than spark_driver_memory.",
     )
-    spark_server_idle: float = Field(
+    spark_server_idle_timeout: float = Field(
         600.0,
         ge=0,
         allow_inf_nan=False,
         description="Seconds without a task after which the embedded Spark stops; 0: never.",
     )
-    spark_server_silence: Seconds = Field(
+    spark_server_answer_timeout: Seconds = Field(
         30.0,
         description="Seconds without an answer after which a server of the embedded Spark is "
         "killed.",

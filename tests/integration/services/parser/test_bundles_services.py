@@ -355,7 +355,7 @@ def test_an_edit_is_in_force_by_its_event_alone(database_url: str, tmp_path: Pat
 
 
 def test_an_edit_is_in_force_by_the_listing_alone(database_url: str, tmp_path: Path) -> None:
-    check_edits(database_url, tmp_path, HEADWAY_PARSER_WATCH="false")
+    check_edits(database_url, tmp_path, HEADWAY_PARSER_WATCH_FILES="false")
 
 
 def check_edits(url: str, root: Path, **given: str) -> None:

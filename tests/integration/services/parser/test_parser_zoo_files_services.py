@@ -27,7 +27,7 @@ NO_NETWORK = (
 )
 NO_ACCESS = (
     "While it is read a DAG file may read its bundle and what is installed, and write to its "
-    "temporary folder alone. HEADWAY_PARSER_READABLE names more folders."
+    "temporary folder alone. HEADWAY_PARSER_READABLE_PATHS names more folders."
 )
 REFUSED = {
     "connects": Fault(

@@ -83,7 +83,7 @@ def flag(tmp_path: Path) -> Path:
 @pytest.fixture
 def parsers(database_url: str, tmp_path: Path, flag: Path) -> Iterator[ServiceCluster]:
     """A cluster without members, whose parses are noted."""
-    readable = {"HEADWAY_PARSER_READABLE": str(flag.parent)}
+    readable = {"HEADWAY_PARSER_READABLE_PATHS": str(flag.parent)}
     with service_cluster(database_url, tmp_path, {**SETTINGS, **SOON_DEAD, **readable}) as cluster:
         with cluster.engine.begin() as conn:
             for statement in NOTE_PARSES:

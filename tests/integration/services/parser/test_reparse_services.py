@@ -36,7 +36,7 @@ with DAG({dag_id!r}, {options}):
 IS_SETTLED = text("""
     SELECT due_at > now() + interval '10 minutes' FROM dag_file WHERE relative_path = :path
 """)
-IS_ASKED_FOR = text("SELECT parse_asked_at IS NOT NULL FROM dag_run WHERE run_id = :run_id")
+IS_ASKED_FOR = text("SELECT parse_requested_at IS NOT NULL FROM dag_run WHERE run_id = :run_id")
 SELDOM = {"HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": "3600"}
 SOON_DEAD = {
     "HEADWAY_PARSER_HEARTBEAT_INTERVAL": "0.5",
@@ -56,7 +56,7 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture
 def reparsing(database_url: str, tmp_path: Path, outside: Path) -> Iterator[ServiceCluster]:
     """Services with a DAG that is parsed for its runs, and else for nothing but an edit."""
-    readable = {"HEADWAY_PARSER_READABLE": str(outside.parent)}
+    readable = {"HEADWAY_PARSER_READABLE_PATHS": str(outside.parent)}
     with service_cluster(database_url, tmp_path, {**SELDOM, **SOON_DEAD, **readable}) as cluster:
         put(cluster, "at_run", outside, "dynamic=True, reparse_on_run=True")
         for kind in ("parser", "scheduler", "worker"):
@@ -218,7 +218,7 @@ def test_a_dynamic_dag_follows_with_a_delay_and_no_other_one_does(
     database_url: str, tmp_path: Path, outside: Path, interval: str, options: str
 ) -> None:
     given = {
-        "HEADWAY_PARSER_READABLE": str(outside.parent),
+        "HEADWAY_PARSER_READABLE_PATHS": str(outside.parent),
         "HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": interval,
     }
     with service_cluster(database_url, tmp_path, given) as cluster:

@@ -40,6 +40,18 @@ def test_the_sections_are_those_of_all_settings() -> None:
         ("HEADWAY_DATABSE_URL", DatabaseSettings, "HEADWAY_DATABASE_URL"),
         ("HEADWAY_LOG_MAX_BYTES", LogSettings, "HEADWAY_LOGS_MAX_BYTES"),
         ("HEADWAY_WROKER_SLOTS", WorkerSettings, "HEADWAY_WORKER_SLOTS"),
+        ("HEADWAY_PARSER_WATCH", ParserSettings, "HEADWAY_PARSER_WATCH_FILES"),
+        ("HEADWAY_PARSER_READABLE", ParserSettings, "HEADWAY_PARSER_READABLE_PATHS"),
+        (
+            "HEADWAY_WORKER_SPARK_SERVER_IDLE",
+            WorkerSettings,
+            "HEADWAY_WORKER_SPARK_SERVER_IDLE_TIMEOUT",
+        ),
+        (
+            "HEADWAY_WORKER_SPARK_SERVER_ATTEMPTS",
+            WorkerSettings,
+            "HEADWAY_WORKER_SPARK_SERVER_MAX_ATTEMPTS",
+        ),
     ],
 )
 def test_a_variable_that_is_no_setting_is_refused_with_the_nearest(

@@ -26,14 +26,14 @@ class RecyclingDecision(StrEnum):
 class RecyclingLimits:
     """What a server may be used for: attempts, bytes of memory, seconds without any attempt.
 
-    Zero seconds of idleness are for ever.  After `silence` seconds without an answer it is
-    as good as dead.
+    An `idle_timeout` of 0 never ends a server.  A server that has not answered for
+    `answer_timeout` seconds is killed.
     """
 
-    attempts: int
+    max_attempts: int
     memory_bytes: int
-    idle: float
-    silence: float
+    idle_timeout: float
+    answer_timeout: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +65,15 @@ def decide_recycling(condition: ServerCondition, limits: RecyclingLimits) -> Rec
     """Return what becomes of a server that stands so."""
     if not condition.alive:
         return RecyclingDecision.FORGET
-    if condition.silent >= limits.silence:
+    if condition.silent >= limits.answer_timeout:
         return RecyclingDecision.KILL
     if condition.present == 0 and condition.is_replaced:
         return RecyclingDecision.STOP
-    if condition.present == 0 and 0 < limits.idle <= condition.unused:
+    if condition.present == 0 and 0 < limits.idle_timeout <= condition.unused:
         return RecyclingDecision.STOP
-    is_worn = condition.served >= limits.attempts or condition.memory_bytes > limits.memory_bytes
+    is_worn = (
+        condition.served >= limits.max_attempts or condition.memory_bytes > limits.memory_bytes
+    )
     return (
         RecyclingDecision.REPLACE
         if is_worn and not condition.is_replaced

@@ -276,8 +276,8 @@ def _mark(key: AttemptKey) -> str:
 
 def _limits(settings: WorkerSettings) -> RecyclingLimits:
     return RecyclingLimits(
-        attempts=settings.spark_server_attempts,
+        max_attempts=settings.spark_server_max_attempts,
         memory_bytes=memory_limit(settings.spark_server_memory_bytes, settings.spark_driver_memory),
-        idle=settings.spark_server_idle,
-        silence=settings.spark_server_silence,
+        idle_timeout=settings.spark_server_idle_timeout,
+        answer_timeout=settings.spark_server_answer_timeout,
     )

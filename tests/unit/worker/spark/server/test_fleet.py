@@ -16,7 +16,7 @@ from headway_worker.spark.server.fleet import ServerFleet
 from headway_worker.spark.server.recycling import RecyclingLimits
 
 ONE, TWO, THREE = (AttemptKey(number, 1, UUID(int=number)) for number in (1, 2, 3))
-LIMITS = RecyclingLimits(attempts=2, memory_bytes=1000, idle=60, silence=30)
+LIMITS = RecyclingLimits(max_attempts=2, memory_bytes=1000, idle_timeout=60, answer_timeout=30)
 
 
 @dataclass

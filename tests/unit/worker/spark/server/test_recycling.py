@@ -13,7 +13,7 @@ from headway_worker.spark.server.recycling import (
     memory_limit,
 )
 
-LIMITS = RecyclingLimits(attempts=10, memory_bytes=1000, idle=60, silence=30)
+LIMITS = RecyclingLimits(max_attempts=10, memory_bytes=1000, idle_timeout=60, answer_timeout=30)
 WELL = ServerCondition(
     alive=True, is_replaced=False, served=3, present=1, memory_bytes=500, unused=0, silent=0
 )
@@ -45,7 +45,7 @@ def test_the_fate_of_a_server(change: dict[str, float], expected: RecyclingDecis
 def test_zero_seconds_of_idleness_are_for_ever() -> None:
     idle = replace(WELL, present=0, unused=10**9)
 
-    assert decide_recycling(idle, replace(LIMITS, idle=0)) is RecyclingDecision.STAY
+    assert decide_recycling(idle, replace(LIMITS, idle_timeout=0)) is RecyclingDecision.STAY
 
 
 @pytest.mark.parametrize(
