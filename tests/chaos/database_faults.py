@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
-from tests.chaos.lanes import Steps, Timer
+from tests.chaos.fault_series import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, Scene
 
 from headway.db.core.engine import is_transient

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from tests.chaos import process_faults
 from tests.chaos.database_faults import DatabaseFaults
-from tests.chaos.lanes import Steps, Timer
+from tests.chaos.fault_series import Steps, Timer
 from tests.chaos.other_faults import OtherFaults
 from tests.chaos.process_faults import ProcessFaults
 from tests.chaos.scene import Scene

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from sqlalchemy import text
-from tests.chaos.lanes import Steps, Timer
+from tests.chaos.fault_series import Steps, Timer
 from tests.chaos.scene import Scene
 from tests.chaos.services import Service
 

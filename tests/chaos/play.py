@@ -17,8 +17,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.chaos import alerts, checker, deadlines, faults
 from tests.chaos.alerts import Alarms
+from tests.chaos.fault_series import FaultSeries, Timer
 from tests.chaos.history import read_history
-from tests.chaos.lanes import Lane, Timer
 from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scene import LEASE, SETTINGS, Scene
 from tests.chaos.services import Fleet, Service, port_setting
@@ -123,9 +123,9 @@ def play(options: Options) -> Result:
     start = datetime.fromtimestamp(int(_CLOCK.now().timestamp()), UTC)
     end = start + timedelta(minutes=options.minutes)
     with stage(options, start, end) as scene, alerts.alarmed(scene, _CLOCK) as alarms:
-        lanes = _lanes(scene, options)
+        all_series = _all_series(scene, options)
         watch = Watch(scene, alarms)
-        _harm(scene, lanes, watch, options.minutes * 60)
+        _harm(scene, all_series, watch, options.minutes * 60)
         over = _come_to_rest(scene, watch)
         scene.fleet.stop(_STOP_WITHIN)
         history = read_history(scene.engine, scene.root / "records.jsonl")
@@ -142,7 +142,8 @@ def play(options: Options) -> Result:
         ]
     violations += _left_behind(options.root)
     done, missed = (
-        sum((getattr(lane, name) for lane in lanes), Counter[str]()) for name in ("done", "missed")
+        sum((getattr(series, name) for series in all_series), Counter[str]())
+        for name in ("done", "missed")
     )
     outcomes = Counter(str(it.outcome) for it in history.attempts)
     violations += alerts.violations(done, outcomes["lost"], len(telling.missed), alarms.fired)
@@ -153,7 +154,7 @@ def play(options: Options) -> Result:
         missed=missed,
         outcomes=outcomes,
         by_dag=Counter(it.task.dag_id for it in history.records if it.what == "start"),
-        kinds=[name for lane in lanes for name, _ in lane.faults],
+        kinds=[name for series in all_series for name, _ in series.faults],
         alerts=alarms.fired,
     )
 
@@ -215,25 +216,27 @@ def _user(url: str) -> str:
     return logins.address(url, Login.USER)
 
 
-def _lanes(scene: Scene, options: Options) -> list[Lane]:
-    """Return a lane for workers and one for everything else: both go on side by side."""
+def _all_series(scene: Scene, options: Options) -> list[FaultSeries]:
+    """Return the series for workers and the one for all else: both go on side by side."""
     timer = Timer(_CLOCK)
-    chances = [Random(f"{options.seed} {lane}") for lane in ("workers", "others")]
+    chances = [Random(f"{options.seed} {each}") for each in ("workers", "others")]
     return [
-        Lane(timer, chances[0], faults.of_workers(scene, timer, chances[0], options.stall)),
-        Lane(timer, chances[1], faults.of_others(scene, timer, chances[1], _CLOCK, options.skew)),
+        FaultSeries(timer, chances[0], faults.of_workers(scene, timer, chances[0], options.stall)),
+        FaultSeries(
+            timer, chances[1], faults.of_others(scene, timer, chances[1], _CLOCK, options.skew)
+        ),
     ]
 
 
-def _harm(scene: Scene, lanes: list[Lane], watch: Watch, seconds: float) -> None:
+def _harm(scene: Scene, all_series: list[FaultSeries], watch: Watch, seconds: float) -> None:
     """Do harm for so long, and finish the faults that are in progress then."""
     end = _CLOCK.monotonic() + seconds
-    while _CLOCK.monotonic() < end or any(lane.busy for lane in lanes):
-        for lane in lanes:
+    while _CLOCK.monotonic() < end or any(series.busy for series in all_series):
+        for series in all_series:
             if _CLOCK.monotonic() < end:
-                lane.step()
+                series.step()
             else:
-                lane.finish()
+                series.finish()
         _go_on(scene, watch)
 
 

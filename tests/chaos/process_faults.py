@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import psutil
 from sqlalchemy import text
-from tests.chaos.lanes import Steps, Timer
+from tests.chaos.fault_series import Steps, Timer
 from tests.chaos.scene import LEASE, LEASE_GRACE, THRESHOLD, Scene
 from tests.chaos.services import Service
 

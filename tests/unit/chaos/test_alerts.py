@@ -9,7 +9,7 @@ import yaml
 from tests.chaos import faults
 from tests.chaos.__main__ import STALLS
 from tests.chaos.alerts import MANY, NEEDS_NO_PERSON, RAISES, at_once, violations
-from tests.chaos.lanes import Timer
+from tests.chaos.fault_series import Timer
 
 from headway.testing.metrics.alerts import RULES
 from headway.testing.time.clock import FakeClock

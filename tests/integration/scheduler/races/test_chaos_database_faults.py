@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 from sqlalchemy import Engine, create_engine, text
 from tests.chaos.database_faults import DatabaseFaults
-from tests.chaos.lanes import Lane, Timer
+from tests.chaos.fault_series import FaultSeries, Timer
 from tests.chaos.scene import Scene
 from tests.chaos.services import Fleet
 
@@ -17,26 +17,28 @@ from headway.testing.time.clock import FakeClock
 
 
 @pytest.fixture
-def lane(database_url: str, tmp_path: Path) -> tuple[Lane, FakeClock]:
+def series(database_url: str, tmp_path: Path) -> tuple[FaultSeries, FakeClock]:
     hasty = create_engine(database_url, connect_args={"options": "-c lock_timeout=50"})
     clock = FakeClock()
     scene = Scene(tmp_path, PostgresServer(tmp_path), hasty, Fleet(clock, []), {}, MagicMock(), {})
     faults = DatabaseFaults(scene, Timer(clock), Random(1))
-    return Lane(Timer(clock), Random(1), [("hold_lock", faults.hold_lock)]), clock
+    return FaultSeries(Timer(clock), Random(1), [("hold_lock", faults.hold_lock)]), clock
 
 
-def drive(lane: Lane, clock: FakeClock) -> None:
-    lane.step()
-    while lane.busy:
+def drive(series: FaultSeries, clock: FakeClock) -> None:
+    series.step()
+    while series.busy:
         clock.advance(0.5)
-        lane.finish()
+        series.finish()
 
 
-def test_a_lock_that_another_holds_is_missed(lane: tuple[Lane, FakeClock], engine: Engine) -> None:
+def test_a_lock_that_another_holds_is_missed(
+    series: tuple[FaultSeries, FakeClock], engine: Engine
+) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0])
     with engine.begin() as stopped:
         stopped.execute(text("LOCK TABLE task_instance IN ROW EXCLUSIVE MODE"))
-        drive(*lane)
+        drive(*series)
 
-    its, _ = lane
+    its, _ = series
     assert (its.done["hold_lock"], its.missed["hold_lock"]) == (0, 1)

@@ -1,8 +1,8 @@
 """Faults as generators, several in progress at a time in one thread.
 
 A fault is a generator: each `yield` gives way until the next look.  It returns whether its effect
-was seen.  One thread does everything because a process that is tethered dies with the thread that
-has started it.
+was seen.  One thread does everything: a process that dies with its parent dies with the thread
+that has started it.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ Steps: TypeAlias = Generator[None, None, bool]
 """A fault in progress; it returns whether its effect was seen."""
 
 REST: Final = (0.5, 4.0)
-"""Seconds between two faults of a lane, least and most."""
+"""Seconds between two faults of a series, least and most."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Timer:
 
 
 @dataclass(slots=True)
-class Lane:
+class FaultSeries:
     """One fault at a time, drawn from a bag so that all kinds come equally often."""
 
     timer: Timer

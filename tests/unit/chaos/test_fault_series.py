@@ -1,9 +1,9 @@
-"""Faults take turns in their lane, by a seed, and count only if their effect was seen."""
+"""Faults take turns in their series, by a seed, and count only if their effect was seen."""
 
 from collections import Counter
 from random import Random
 
-from tests.chaos.lanes import Lane, Steps, Timer
+from tests.chaos.fault_series import FaultSeries, Steps, Timer
 
 from headway.testing.time.clock import FakeClock
 
@@ -13,18 +13,18 @@ def fault(seen: bool, seconds: float, timer: Timer) -> Steps:
     return seen
 
 
-def lane(seed: int) -> tuple[Lane, FakeClock]:
+def series(seed: int) -> tuple[FaultSeries, FakeClock]:
     clock = FakeClock()
     timer = Timer(clock)
     faults = [
         ("works", lambda: fault(True, 3, timer)),
         ("misses", lambda: fault(False, 3, timer)),
     ]
-    return Lane(timer, Random(seed), faults), clock
+    return FaultSeries(timer, Random(seed), faults), clock
 
 
 def order(seed: int, faults: int) -> list[str]:
-    it, clock = lane(seed)
+    it, clock = series(seed)
     names = []
     while sum((it.done + it.missed).values()) < faults:
         begun = it.busy
@@ -44,7 +44,7 @@ def test_all_kinds_come_equally_often_in_an_order_of_the_seed() -> None:
 
 
 def test_only_a_fault_whose_effect_was_seen_is_done() -> None:
-    it, clock = lane(seed=1)
+    it, clock = series(seed=1)
     for _ in range(200):
         it.step()
         clock.advance(0.5)
@@ -55,7 +55,7 @@ def test_only_a_fault_whose_effect_was_seen_is_done() -> None:
 
 
 def test_the_end_finishes_what_is_in_progress_and_begins_nothing() -> None:
-    it, clock = lane(seed=1)
+    it, clock = series(seed=1)
     it.step()
     while it.busy:
         it.finish()
@@ -68,7 +68,7 @@ def test_the_end_finishes_what_is_in_progress_and_begins_nothing() -> None:
 def test_a_fault_gives_up_waiting_when_its_patience_ends() -> None:
     clock = FakeClock()
     timer = Timer(clock)
-    it = Lane(timer, Random(1), [("waits", lambda: timer.until(lambda: False, 5))])
+    it = FaultSeries(timer, Random(1), [("waits", lambda: timer.until(lambda: False, 5))])
     while not it.missed:
         it.step()
         clock.advance(1)
