@@ -87,7 +87,7 @@ RUNS: Final = text("""
     SELECT dag_id, run_id, state, interval_start, interval_end, run_after, created_at
       FROM dag_run ORDER BY dag_id, interval_start, id
 """)
-SKIPPED: Final = text("SELECT dag_id, first_start, interval_end FROM passed_interval")
+SKIPPED: Final = text("SELECT dag_id, first_start, interval_end FROM skipped_interval")
 
 
 def read_records(lines: Iterable[str]) -> list[Record]:

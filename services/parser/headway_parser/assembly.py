@@ -57,10 +57,10 @@ def assembled(
     bell: Bell,
 ) -> Iterator[DagFileProcessorManager]:
     """Give a manager of the bundles that the settings name, for as long as the context lasts."""
-    asked = Event()
+    scan_requested = Event()
 
     def ask() -> None:
-        asked.set()
+        scan_requested.set()
         bell.ring()
 
     parts = ParserParts(process, given, around, parsing.clock, ask)
@@ -71,7 +71,7 @@ def assembled(
         sources = dict(_sources(parts))
         for source in sources.values():
             ending.callback(source.close)
-        manager = _manager(parts, sources, parsing, asked)
+        manager = _manager(parts, sources, parsing, scan_requested)
         if given.watch_files:
             watcher = FileWatcher(ask)
             ending.callback(watcher.close)
@@ -94,7 +94,10 @@ def _sources(parts: ParserParts) -> Iterator[tuple[str, BundleSource]]:
 
 
 def _manager(
-    parts: ParserParts, sources: Mapping[str, BundleSource], parsing: ProcessorPool, asked: Event
+    parts: ParserParts,
+    sources: Mapping[str, BundleSource],
+    parsing: ProcessorPool,
+    scan_requested: Event,
 ) -> DagFileProcessorManager:
     process, given, clock = parts.process, parts.given, parts.clock
     contents, release = FileContents(clock), release_of()
@@ -111,10 +114,8 @@ def _manager(
         for name in sources
     }
     pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
-    notifiers = {
-        name: tuple(it.spec for it in source.notify) for name, source in given.sources.items()
-    }
     paused = given.dags_are_paused_at_creation
+    notifiers = {name: tuple(it.spec for it in its.notify) for name, its in given.sources.items()}
     store = Publisher(process.engine, process.me, pace, paused, notifiers)
     scan = BundleScan(
         process.engine, process.me, store.forget, given.health_check_threshold, sources, states
@@ -129,7 +130,7 @@ def _manager(
         ResultWriter(store.files, release, clock),
         VersionRetention(process.engine, process.me, given, clock),
         notify=process.notifier.notify,
-        asked=asked,
+        scan_requested=scan_requested,
     )
 
 

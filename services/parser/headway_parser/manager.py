@@ -62,7 +62,7 @@ class DagFileProcessorManager:
 
     A file is parsed when it, or a file that it took in, has changed.  One that is
     being parsed is not started again, and slow ones hold up no others.
-    Set `asked` to have it look as soon as it has rested from the last look.
+    Set `scan_requested` to have it look as soon as it has rested from the last look.
     """
 
     engine: Engine
@@ -75,7 +75,7 @@ class DagFileProcessorManager:
     retention: VersionRetention
     notify: Callable[[Notice], None] = nobody
     random: Random = field(default_factory=Random)
-    asked: Event = field(default_factory=Event)
+    scan_requested: Event = field(default_factory=Event)
     database_clock: DatabaseClock = field(init=False)
     _backlog: ParseBacklog = field(init=False)
     _due: deque[Job] = field(default_factory=deque)
@@ -152,13 +152,13 @@ class DagFileProcessorManager:
     def look(self) -> None:
         """Find what is to be parsed, from time to time and whenever something asks for it."""
         begun_at = self.clock.monotonic()
-        if begun_at < (self._rested_at if self.asked.is_set() else self._next_look):
+        if begun_at < (self._rested_at if self.scan_requested.is_set() else self._next_look):
             return
-        self.asked.clear()
+        self.scan_requested.clear()
         try:
             jobs, self._others = self.scan.take()
         except BaseException:
-            self.asked.set()
+            self.scan_requested.set()
             raise
         begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.writer.jobs
         lost = (job for job, _ in self._lost.values())
@@ -248,7 +248,7 @@ class DagFileProcessorManager:
         elif published is not None:
             self.scan.states[job.key.bundle].note_parse(job.key.path, result.read, job.hashes)
         if job.key in self._outdated or (published is not None and published.freed):
-            self.asked.set()
+            self.scan_requested.set()
 
 
 def _is_outdated(running: Mapping[FileKey, Job], now: Job) -> bool:

@@ -13,7 +13,7 @@ class RetainedKind(StrEnum):
     PROCESSES = "processes"
 
 
-class Tie(StrEnum):
+class KeepReason(StrEnum):
     """Why something old stays."""
 
     UNFINISHED = "unfinished"

@@ -178,7 +178,7 @@ class Gauge(Metric):
             found = self._read() if self._read is not None else None
         except Exception as error:  # noqa: BLE001 - the page tells of all other metrics
             if not self._failed:
-                log.warning("action=leave_out metric=%s error=%r", self.name, error)
+                log.warning("action=skip_metric metric=%s error=%r", self.name, error)
             self._failed = True
             return []
         if found is not None:

@@ -128,7 +128,7 @@ def test_what_would_become_of_each_date_is_told_and_nothing_is_done(engine: Engi
     with engine.begin() as conn:
         found = plan(conn, ask_for(0, 2, Way(Reprocess.FAILED)), NOW)
 
-    assert [str(date.fate) for date in found] == ["create", "skip", "rerun"]
+    assert [str(date.decision) for date in found] == ["create", "skip", "rerun"]
     assert days(engine) == [1, 2]
     with pytest.raises(NotFoundError, match="`headway backfill list` has all"):
         progress(engine)
@@ -138,7 +138,7 @@ def test_what_would_become_of_each_date_is_told_and_nothing_is_done(engine: Engi
     ("reprocess", "queued"),
     [(Reprocess.NONE, [0]), (Reprocess.FAILED, [0, 2]), (Reprocess.COMPLETED, [0, 1, 2])],
 )
-def test_runs_that_have_ended_run_again_in_the_lane_of_the_backfill(
+def test_runs_that_have_ended_run_again_in_the_run_queue_of_the_backfill(
     engine: Engine, replica: Replica, reprocess: Reprocess, queued: list[int]
 ) -> None:
     ended(engine, seed.dag(), {1: RunState.SUCCESS, 2: RunState.FAILED})
@@ -150,8 +150,10 @@ def test_runs_that_have_ended_run_again_in_the_lane_of_the_backfill(
     assert (progress(engine).planned, progress(engine).queued) == (len(queued), len(queued))
     assert start(replica) == len(queued)
     with engine.connect() as conn:
-        lanes = text("SELECT lane FROM task_instance WHERE state IN ('none', 'scheduled')")
-        assert list(conn.scalars(lanes)) == [1] * len(queued)
+        classes = text(
+            "SELECT priority_class FROM task_instance WHERE state IN ('none', 'scheduled')"
+        )
+        assert list(conn.scalars(classes)) == [1] * len(queued)
         decisions = [date.decision for date in backfill_views.dates(conn, 1)]
     assert decisions == ["create", *("rerun" if it in queued else "skip" for it in (1, 2))]
 
@@ -215,7 +217,9 @@ def test_runs_that_run_again_have_the_latest_version_if_that_is_asked_for(
 
     assert start(replica) == 2
     with engine.connect() as conn:
-        found = text("SELECT task_id, state, lane FROM task_instance ORDER BY dag_run_id, id")
+        found = text(
+            "SELECT task_id, state, priority_class FROM task_instance ORDER BY dag_run_id, id"
+        )
         rows = [tuple(row) for row in conn.execute(found)]
         entries = text("SELECT details FROM event WHERE action = 'run.clear'")
         noted = list(conn.scalars(entries))
@@ -286,7 +290,7 @@ def test_a_rollup_is_one_run_for_each_of_its_dates(engine: Engine, replica: Repl
     assert days(engine, "run_type = 'scheduled'") == [7]
     with engine.begin() as conn:
         again = plan(conn, ask_for(4, 4), NOW)
-    assert [str(date.fate) for date in again] == ["conflict"]
+    assert [str(date.decision) for date in again] == ["conflict"]
     end_all(engine)
     assert backfill(engine, ask_for(0, 5, Way(Reprocess.COMPLETED))).rerun == 2
     assert progress(engine, 2).queued == progress(engine, 2).planned == 2
@@ -326,7 +330,7 @@ def test_a_rollup_of_exact_times_is_one_run_for_each_of_them(
     assert backfill(engine, ask_for(0, 5, Way(Reprocess.COMPLETED))).rerun == 2
     with engine.begin() as conn:
         again = plan(conn, ask_for(4, 7), NOW)
-    assert [str(date.fate) for date in again] == ["conflict", "conflict", "skip", "create"]
+    assert [str(date.decision) for date in again] == ["conflict", "conflict", "skip", "create"]
     assert create_runs(replica, day(9)) == 1
     assert days(engine, "run_type = 'scheduled'") == [7]
 
@@ -343,7 +347,7 @@ def test_exact_times_that_catchup_has_rolled_up_have_a_run(
     end_all(engine)
     made = backfill(engine, ask_for(0, 3, Way(Reprocess.COMPLETED)))
 
-    assert [str(date.fate) for date in found] == [*["conflict"] * 3, "create"]
+    assert [str(date.decision) for date in found] == [*["conflict"] * 3, "create"]
     assert (made.created, made.rerun) == (0, 1)
 
 
@@ -357,7 +361,7 @@ def test_a_rollup_that_is_gone_keeps_no_date_though_another_run_has_its_name(
     backfill(engine, ask_for(0, 0))
 
     with engine.begin() as conn:
-        again = [str(date.fate) for date in plan(conn, ask_for(0, 6), NOW)]
+        again = [str(date.decision) for date in plan(conn, ask_for(0, 6), NOW)]
         shown = [date.state for date in backfill_views.dates(conn, 1)]
 
     assert again == ["conflict", *["create"] * 6]
@@ -413,15 +417,15 @@ def test_what_the_schedule_has_gone_past_is_recorded_when_its_backfill_is_cancel
     assert create_runs(replica, day(8)) == 1
 
     with engine.begin() as conn:
-        assert cancel_backfill(conn, 1, ANN).passed == 5
+        assert cancel_backfill(conn, 1, ANN).skipped == 5
     backfill(engine, ask_for(9, 10))
     with engine.begin() as conn:
-        assert cancel_backfill(conn, 2, ANN).passed == 0
+        assert cancel_backfill(conn, 2, ANN).skipped == 0
     while create_runs(replica, day(12)):
         pass
 
     assert days(engine) == [5, 6, 7, 8, 9, 10, 11]
-    records = text("SELECT first_start, reason FROM passed_interval ORDER BY schedule_date")
+    records = text("SELECT first_start, reason FROM skipped_interval ORDER BY schedule_date")
     with engine.begin() as conn:
         found = [(row.first_start, row.reason) for row in conn.execute(records)]
         assert found == [(day(n), "backfill") for n in range(5)]
@@ -430,7 +434,7 @@ def test_what_the_schedule_has_gone_past_is_recorded_when_its_backfill_is_cancel
         again = plan(conn, ask_for(0, 4), NOW)
     assert why.sentence.endswith("and the schedule of etl had skipped them by then.")
     assert f"backfill create etl --date {day(3).isoformat()} --no-wait`" in str(why.change)
-    assert {str(date.fate) for date in again} == {"create"}
+    assert {str(date.decision) for date in again} == {"create"}
 
 
 def clear(engine: Engine, name: str) -> None:
@@ -482,7 +486,7 @@ def test_a_run_of_the_schedule_leaves_a_backfill_that_is_over_when_it_runs_once_
 
     with engine.connect() as conn:
         its = text("""
-            SELECT backfill_id, lane
+            SELECT backfill_id, priority_class
               FROM dag_run AS run JOIN task_instance AS task ON task.dag_run_id = run.id
              WHERE run.id = 1 AND run.state = 'queued'
         """)

@@ -88,7 +88,7 @@ def test_the_remote_is_asked_by_one_parser_at_a_time(engine: Engine, me: Identit
         assert not bundles.claim_fetch(conn, "git", other.id, 60)
         bundles.release_fetch(conn, "git", me.id)
         assert bundles.claim_fetch(conn, "git", me.id, 60)
-        conn.execute(text("UPDATE dag_bundle SET asked_at = now() - interval '61 seconds'"))
+        conn.execute(text("UPDATE dag_bundle SET fetch_claimed_at = now() - interval '61 seconds'"))
         assert bundles.claim_fetch(conn, "git", other.id, 60)
         assert bundles.commits(conn, ["git"]) == {}
         bundles.move(conn, "git", "c0ffee")

@@ -135,7 +135,7 @@ def test_a_dag_that_a_file_defines_is_deleted_only_if_that_is_meant(
     all_of_it(user)
 
     assert left(engine) == NOTHING
-    assert one(engine, "SELECT asked FROM dag_file") == (True,)
+    assert one(engine, "SELECT parse_requested FROM dag_file") == (True,)
 
 
 @pytest.mark.parametrize("state", ["queued", "running"])
@@ -245,7 +245,7 @@ def test_asking_for_a_parse(engine: Engine, user: Engine) -> None:
     with user.begin() as conn:
         assert reparse(conn, "etl", ANN) == "etl.py"
 
-    assert one(engine, "SELECT bundle FROM dag_file WHERE asked") == ("main",)
+    assert one(engine, "SELECT bundle FROM dag_file WHERE parse_requested") == ("main",)
     assert one(engine, "SELECT action, dag_id FROM event") == ("dag.reparse", "etl")
 
 

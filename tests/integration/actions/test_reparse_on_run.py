@@ -36,7 +36,7 @@ NOW = seed.START + 100 * seed.DAY
 ANN = Author("user:ann")
 NAME = f"scheduled__{seed.START.isoformat()}"
 RUN_STATES = text("""
-    SELECT pinned, parse_asked_at IS NOT NULL AS asked, state FROM dag_run
+    SELECT pinned, parse_requested_at IS NOT NULL AS parse_requested, state FROM dag_run
      ORDER BY schedule_date, id
 """)
 WRITTEN = text("SELECT id, xmin FROM dag_run ORDER BY id")
@@ -50,13 +50,13 @@ def late(most: int = 16, dag_id: str = "etl") -> DagSpec:
 def run_states(engine: Engine) -> list[tuple[bool, bool, str]]:
     """Return, run by run, whether it is pinned, was asked for a parse, and its state."""
     with engine.connect() as conn:
-        return [(row.pinned, row.asked, row.state) for row in conn.execute(RUN_STATES)]
+        return [(row.pinned, row.parse_requested, row.state) for row in conn.execute(RUN_STATES)]
 
 
 def start(replica: Replica) -> tuple[int, int]:
-    """Return how many runs were started, and for how many it was told that a parse was asked."""
-    asked: list[int] = []
-    return start_runs(replica, NOW, asked=asked.append), sum(asked)
+    """Return how many runs were started, and how many parses were requested."""
+    requested: list[int] = []
+    return start_runs(replica, NOW, parses_requested=requested.append), sum(requested)
 
 
 def pin(engine: Engine) -> int:
@@ -66,7 +66,7 @@ def pin(engine: Engine) -> int:
         return pins.pin(conn, ids, "parser:1")
 
 
-WAITS, ASKED = (False, False, "queued"), (False, True, "queued")
+WAITS, REQUESTED = (False, False, "queued"), (False, True, "queued")
 READY, RUNS = (True, True, "queued"), (True, True, "running")
 
 
@@ -96,7 +96,7 @@ def test_a_run_starts_with_the_version_of_the_parse_that_it_has_waited_for(
 ) -> None:
     seed.create_runs(engine, seed.store(engine, late()), [0])
     assert start(replica) == (0, 1)
-    assert run_states(engine) == [ASKED]
+    assert run_states(engine) == [REQUESTED]
     assert seed.task_states(engine) == {}
 
     tasks = (seed.task("extract"), seed.task("load", "extract"))
@@ -116,17 +116,17 @@ def test_a_parse_is_asked_for_once_and_a_run_that_waits_is_not_written_again(
     engine: Engine, replica: Replica, new_replica: Callable[..., Replica]
 ) -> None:
     seed.create_runs(engine, seed.store(engine, late()), [0, 1])
-    asked: list[int] = []
+    requested: list[int] = []
     other = new_replica()
 
-    first = start_runs(replica, NOW, lambda: asked.append(start(other)[1]), asked.append)
+    first = start_runs(replica, NOW, lambda: requested.append(start(other)[1]), requested.append)
     with engine.connect() as conn:
         written = conn.execute(WRITTEN).all()
         conn.rollback()
         assert start(replica) == start(other) == (0, 0)
         assert conn.execute(WRITTEN).all() == written
 
-    assert (first, asked) == (0, [0, 2])
+    assert (first, requested) == (0, [0, 2])
 
 
 def test_nothing_is_told_before_it_is_committed(engine: Engine, replica: Replica) -> None:
@@ -134,12 +134,12 @@ def test_nothing_is_told_before_it_is_committed(engine: Engine, replica: Replica
     seen: list[list[tuple[bool, bool, str]]] = []
 
     start_runs(replica, NOW, lambda: seen.append(run_states(engine)))
-    start_runs(replica, NOW, asked=lambda _: seen.append(run_states(engine)))
+    start_runs(replica, NOW, parses_requested=lambda _: seen.append(run_states(engine)))
     assert seen == [[WAITS]]
 
     seed.create_runs(engine, seed.store(engine, late()), [1])
-    start_runs(replica, NOW, asked=lambda _: seen.append(run_states(engine)))
-    assert seen[1:] == [[ASKED, ASKED]]
+    start_runs(replica, NOW, parses_requested=lambda _: seen.append(run_states(engine)))
+    assert seen[1:] == [[REQUESTED, REQUESTED]]
 
 
 def test_a_run_that_waits_keeps_its_place(engine: Engine, replica: Replica) -> None:
@@ -165,7 +165,7 @@ def test_those_after_it_start_if_there_is_room_for_them_too(
     assert [start(replica), start(replica)] == [(1, 1), (0, 0)]
 
     queued = (True, False, "queued")
-    assert run_states(engine) == [ASKED, (True, False, "running"), queued, WAITS]
+    assert run_states(engine) == [REQUESTED, (True, False, "running"), queued, WAITS]
 
 
 def test_dags_whose_runs_wait_do_not_fill_the_batch(
@@ -201,7 +201,7 @@ def test_of_a_backfill_as_many_wait_as_may_be_active(engine: Engine, replica: Re
         create_backfill(conn, BackfillRequest("etl", seed.START, last, {}, 2), NOW, "user:ann")
 
     assert [start(replica), start(replica)] == [(0, 2), (0, 0)]
-    assert run_states(engine) == [ASKED, ASKED, WAITS, WAITS, WAITS]
+    assert run_states(engine) == [REQUESTED, REQUESTED, WAITS, WAITS, WAITS]
     assert pin(engine) == 2
     assert start(replica) == (2, 0)
     assert start(replica) == (0, 0)
@@ -232,7 +232,7 @@ def test_runs_that_are_pinned_cost_no_statement_more(engine: Engine, replica: Re
         *(
             "processes.CONFIRM_REPEATABLE",
             "queued_runs.LOCK_STARTING",
-            "queued_runs.FREE_LANES",
+            "queued_runs.FREE_RUN_SLOTS",
             "queued_runs.QUEUED",
         ),
         *("queued_runs.LOCK_QUEUED", "queued_runs.START"),
@@ -246,7 +246,7 @@ def test_to_clear_a_run_that_waits_changes_nothing(engine: Engine, replica: Repl
     with engine.begin() as conn, pytest.raises(ConflictError, match="no task instances yet"):
         clear_tasks(conn, "etl", NAME, Selection(), ANN)
 
-    assert run_states(engine) == [ASKED]
+    assert run_states(engine) == [REQUESTED]
     assert start(replica) == (0, 0)
 
 

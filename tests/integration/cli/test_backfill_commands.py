@@ -69,7 +69,7 @@ def test_the_reason_is_in_the_journal(engine: Engine) -> None:
     assert details == {"backfill": 1, "runs": 2, "reason": "late data"}
 
 
-def test_a_lane_that_cannot_be_is_refused_in_a_dry_run_too(engine: Engine) -> None:
+def test_limits_that_cannot_be_are_refused_in_a_dry_run_too(engine: Engine) -> None:
     seed.store(engine, seed.dag())
 
     with pytest.raises(DagError, match="not 0, and 10,000 at most"), engine.begin() as conn:

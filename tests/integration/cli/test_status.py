@@ -40,7 +40,7 @@ def minutes_ago(engine: Engine, minutes: int) -> None:
     """Have every scheduled task wait since then."""
     since = text(
         "UPDATE task_instance SET rank = extract(epoch FROM now()) - :minutes * 60"
-        " - priority * CAST(:aging AS float8) + lane * 1e12 WHERE state = 'scheduled'"
+        " - priority * CAST(:aging AS float8) + priority_class * 1e12 WHERE state = 'scheduled'"
     )
     with engine.begin() as conn:
         conn.execute(since, {"minutes": minutes, "aging": SETTINGS.priority_aging})

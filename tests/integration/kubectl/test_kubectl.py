@@ -102,7 +102,7 @@ def test_a_log_is_read_in_the_pod_of_its_worker(cluster: Cluster) -> None:
 
 def test_a_worker_drains_by_the_name_of_its_pod(cluster: Cluster) -> None:
     pod = cluster.pods("worker")[1]
-    asked = "SELECT hostname FROM process WHERE drain_asked_at IS NOT NULL"
+    asked = "SELECT hostname FROM process WHERE drain_requested_at IS NOT NULL"
 
     done = cluster.headway("drain", pod, "--delete", "--reason", "a disk fails")
     refused = cluster.headway("drain", cluster.pods("parser")[0])

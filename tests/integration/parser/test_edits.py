@@ -50,7 +50,7 @@ def test_an_edit_after_a_slow_file_was_read_is_seen_as_soon_as_that_is_parsed(
     with manager_of(engine, file.parent, dag_dir_list_interval=3600) as manager:
         until(manager, lambda: bool(manager.parsing.running))
         write(file, "after")
-        manager.asked.set()
+        manager.scan_requested.set()
         until(manager, lambda: dag_ids(engine) == ["after"])
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_has_not_changed_is_not_parsed_again(engine: Engine, tmp_pat
         with engine.connect() as conn:
             before = conn.scalar(parsed_at)
         for _ in range(50):
-            manager.asked.set()
+            manager.scan_requested.set()
             assert not manager.step()
     with manager_of(engine, tmp_path / "dags") as manager, engine.connect() as conn:
         assert not manager.step()
@@ -103,7 +103,7 @@ def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_t
         clock.advance(CLOCK.monotonic() + 60)  # all is quiet
         looked_at = clock.monotonic()
         for _ in range(40):
-            manager.asked.set()
+            manager.scan_requested.set()
             manager.step()
             clock.advance(0.125)
         assert [it - looked_at for it in looks] == [0, 1.5, 3, 4.5]
@@ -124,7 +124,7 @@ def test_a_slow_look_puts_off_none_of_the_listings(
     with manager_of(engine, tmp_path / "dags", dag_dir_list_interval=1) as manager:
         manager.clock = clock
         for _ in range(4):
-            manager.asked.set()
+            manager.scan_requested.set()
             manager.step()
             clock.advance(1)
         assert looks == [0, 5, 10, 15]
@@ -140,7 +140,7 @@ def test_a_file_that_is_asked_for_is_parsed_though_it_has_not_changed(
         until(manager, lambda: dag_ids(engine) == ["d"])
         with engine.begin() as conn:
             before = conn.scalar(parsed_at)
-            conn.execute(text("UPDATE dag_file SET asked = true"))
+            conn.execute(text("UPDATE dag_file SET parse_requested = true"))
 
         def again() -> bool:
             with engine.connect() as conn:
@@ -205,7 +205,7 @@ def test_what_is_to_be_parsed_twice_is_not_left_to_others_in_between(
     with manager_of(engine, folder) as manager, engine.connect() as conn:
         until(manager, lambda: len(dag_ids(engine)) == 2 * len(names))
         with engine.begin() as other:
-            other.execute(text("UPDATE dag_file SET asked = true"))
+            other.execute(text("UPDATE dag_file SET parse_requested = true"))
         conn.rollback()
 
         def all_flap() -> bool:

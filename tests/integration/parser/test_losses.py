@@ -71,7 +71,7 @@ def test_no_file_has_an_error_when_no_process_is_to_be_had_for_a_while(
         for tries in range(1, managing.MOST_TRIES + 1):
             until(manager, partial(shortage.has_lost, tries * len(NAMES)))
             for _ in range(10):
-                manager.asked.set()
+                manager.scan_requested.set()
                 assert not manager.step(), "what waits keeps it from going to rest"
             assert sorted(shortage.lost) == sorted(f"{name}.py" for name in NAMES * tries)
             clock.advance(managing.FIRST_RETRY * 2 ** (tries - 1))

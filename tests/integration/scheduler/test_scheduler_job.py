@@ -80,7 +80,7 @@ def told(job: SchedulerJob) -> list[Notice]:
     return notices
 
 
-def charges(engine: Engine, job: SchedulerJob) -> int:
+def owned(engine: Engine, job: SchedulerJob) -> int:
     """Return how many attempts the job has queued."""
     count = text("SELECT count(*) FROM task_attempt WHERE scheduler_id = :id")
     with engine.connect() as conn:
@@ -135,15 +135,15 @@ def test_schedulers_take_turns_at_a_pool(engine: Engine) -> None:
     notices = told(first)
 
     first.step()
-    assert (charges(engine, first), notices) == (2, [SCHEDULER, WORKER])
+    assert (owned(engine, first), notices) == (2, [SCHEDULER, WORKER])
     first.step()
-    assert charges(engine, first) == 2
+    assert owned(engine, first) == 2
     second.step()
-    assert charges(engine, second) == 2
+    assert owned(engine, second) == 2
 
     first.clock.wait(Event(), LEAVE)
     first.step()
-    assert charges(engine, first) == 4
+    assert owned(engine, first) == 4
 
 
 def test_a_scheduler_that_is_alone_goes_on(engine: Engine) -> None:
@@ -154,16 +154,16 @@ def test_a_scheduler_that_is_alone_goes_on(engine: Engine) -> None:
     for _ in range(3):
         alone.step()
 
-    assert charges(engine, alone) == 6
+    assert owned(engine, alone) == 6
 
 
 def test_what_is_settled_and_queued_needs_no_second_look(engine: Engine) -> None:
     seed.start_run(engine, seed.dag(seed.task("a"), seed.task("b", "a")))
     job, worker = at_rest(engine), seed.register(engine, "worker")
 
-    assert (job.step(), charges(engine, job)) == (ALL, 1)
+    assert (job.step(), owned(engine, job)) == (ALL, 1)
     succeed(engine, worker)
-    assert (job.step(), charges(engine, job)) == (ALL, 2)
+    assert (job.step(), owned(engine, job)) == (ALL, 2)
     succeed(engine, worker)
     assert job.step() is MORE, "a run has ended, and another may begin"
     assert job.step() is NOTHING
@@ -175,7 +175,7 @@ def test_a_full_batch_needs_a_second_look(engine: Engine) -> None:
     seed.register(engine, "worker")
 
     assert [job.step(), job.step()] == [MORE, ALL]
-    assert charges(engine, job) == 3
+    assert owned(engine, job) == 3
 
 
 def test_where_tasks_are_limited_it_looks_a_second_time(engine: Engine) -> None:
@@ -193,9 +193,9 @@ def test_a_dag_that_another_has_for_an_instant_needs_a_second_look(engine: Engin
     seed.register(engine, "worker")
     with engine.begin() as conn:
         conn.execute(text("SELECT FROM dag WHERE dag_id = 'held' FOR NO KEY UPDATE"))
-        assert (job.step(), charges(engine, job)) == (MORE, 1)
+        assert (job.step(), owned(engine, job)) == (MORE, 1)
 
-    assert (job.step(), charges(engine, job)) == (ALL, 2)
+    assert (job.step(), owned(engine, job)) == (ALL, 2)
 
 
 def test_a_pool_that_another_has_for_an_instant_needs_a_second_look(engine: Engine) -> None:
@@ -205,9 +205,9 @@ def test_a_pool_that_another_has_for_an_instant_needs_a_second_look(engine: Engi
     succeed(engine, worker)
     with engine.begin() as conn:
         conn.execute(text("SELECT FROM pool FOR NO KEY UPDATE"))
-        assert (job.step(), charges(engine, job)) == (MORE, 1)
+        assert (job.step(), owned(engine, job)) == (MORE, 1)
 
-    assert (job.step(), charges(engine, job)) == (ALL, 2)
+    assert (job.step(), owned(engine, job)) == (ALL, 2)
 
 
 def test_a_run_that_waits_for_the_one_before_is_looked_at_at_once(engine: Engine) -> None:
@@ -228,8 +228,8 @@ def test_a_pool_that_is_left_to_others_needs_a_second_look(engine: Engine) -> No
     first.step()
     succeed(engine, worker)
 
-    assert (first.step(), charges(engine, first)) == (MORE, 2)
-    assert (second.step(), charges(engine, second)) == (MORE, 2)
+    assert (first.step(), owned(engine, first)) == (MORE, 2)
+    assert (second.step(), owned(engine, second)) == (MORE, 2)
 
 
 def test_more_runs_than_one_pass_takes_need_a_second_look(engine: Engine) -> None:
@@ -252,7 +252,7 @@ def test_when_runs_have_started_others_are_looked_for(engine: Engine) -> None:
     seed.register(engine, "worker")
 
     assert [job.step(), job.step(), job.step()] == [MORE, MORE, NOTHING]
-    assert charges(engine, job) == 2
+    assert owned(engine, job) == 2
 
 
 def test_others_are_told_of_more_runs_than_one_may_start_at_once(engine: Engine) -> None:
@@ -461,7 +461,7 @@ def test_ready_tasks_are_queued_before_runs_are_started_if_it_took_long_to_creat
 
     with (
         just_before(engine, dags.PLAN, lambda: clock.advance(1)),
-        just_before(engine, queued_runs.LOCK_STARTING, lambda: queued.append(charges(engine, job))),
+        just_before(engine, queued_runs.LOCK_STARTING, lambda: queued.append(owned(engine, job))),
     ):
         job.step()
 

@@ -10,7 +10,7 @@ from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.database.code import CodeCache
 from headway_worker.database.worker_database import WorkerDatabase
 
-ROW = text("SELECT drain_asked_at, CAST(xmin AS text) AS version FROM process WHERE id = :id")
+ROW = text("SELECT drain_requested_at, CAST(xmin AS text) AS version FROM process WHERE id = :id")
 
 
 def test_that_it_drains_is_written_once(engine: Engine, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_that_it_drains_is_written_once(engine: Engine, tmp_path: Path) -> None:
         drains = database.renew([]).drain
         with engine.connect() as conn:
             row = conn.execute(ROW, {"id": me.id}).one()
-        assert drains is (row.drain_asked_at is not None) is database.draining
+        assert drains is (row.drain_requested_at is not None) is database.draining
         return row
 
     before = renewed()

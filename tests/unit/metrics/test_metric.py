@@ -98,7 +98,7 @@ def test_a_gauge_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixtur
     levels.clear()
     assert gauge.series() == gauge.series() == []
     [told] = caplog.messages
-    assert told.startswith("action=leave_out metric=free error=IndexError(")
+    assert told.startswith("action=skip_metric metric=free error=IndexError(")
     levels.append(4.0)
     assert gauge.series() == [((), 4.0)]
 

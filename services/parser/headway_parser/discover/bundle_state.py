@@ -86,7 +86,7 @@ class BundleState:
             if reason is None and self._may_complete(path, row) and bundle.seems_complete:
                 reason = ParseReason.INCOMPLETE
             if path in wanted and (row is None or not row.claimed):
-                reason = ParseReason.ASKED
+                reason = ParseReason.REQUESTED
             if reason is ParseReason.CHANGED and self._repeats(path, hashes) >= MOST_REPEATS:
                 reason = None
             if reason is not None:

@@ -17,7 +17,7 @@ class ParseReason(StrEnum):
     """Why a file is parsed."""
 
     NEW = "new"
-    ASKED = "asked"
+    REQUESTED = "requested"
     CHANGED = "changed"
     ABANDONED = "abandoned"
     DUE = "due"
@@ -43,8 +43,8 @@ def why(
         return None
     if row.claimed:
         return ParseReason.ABANDONED
-    if row.asked:
-        return ParseReason.ASKED
+    if row.parse_requested:
+        return ParseReason.REQUESTED
     if row.signature != mine:
         orphaned = row.parser_id not in others and row.parser_id != me
         return ParseReason.CHANGED if changed or orphaned else None
@@ -89,7 +89,7 @@ def in_order(jobs: Iterable[Job], mode: SortMode, random: Random) -> list[Job]:
         random.shuffle(found)
     elif mode is SortMode.MODIFIED_TIME:
         found.sort(key=_modified, reverse=True)
-    return sorted(found, key=lambda job: job.reason is not ParseReason.ASKED)
+    return sorted(found, key=lambda job: job.reason is not ParseReason.REQUESTED)
 
 
 def _modified(job: Job) -> int:

@@ -93,7 +93,9 @@ class DagRunJob:
                 self.notifier.notify(STOP)
         if wanted.queued:
             with timed("start_runs", self.clock):
-                done["started"] = start_runs(replica, now(), asked=partial(self._asked, done))
+                done["started"] = start_runs(
+                    replica, now(), parses_requested=partial(self._parses_requested, done)
+                )
             done["queued"] += self._keep_slots_busy(wanted)
         filled: frozenset[str] = frozenset()
         if wanted.woken or done["started"]:
@@ -129,8 +131,8 @@ class DagRunJob:
         theirs = processes.beat(conn, self.replica.me, self.clock.skew)
         self.clock.compare(before, theirs)
 
-    def _asked(self, done: Counter[str], runs: int) -> None:
-        done["asked"] = runs
+    def _parses_requested(self, done: Counter[str], runs: int) -> None:
+        done["parses_requested"] = runs
         self.notifier.notify(PARSER)
 
     def _has_more(self, done: Counter[str]) -> bool:

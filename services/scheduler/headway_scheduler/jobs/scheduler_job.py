@@ -47,13 +47,13 @@ class SchedulerJob(DagRunJob):
         return Counter(planned=planned)
 
     def say_alive(self, conn: Connection) -> None:
-        """Beat, and keep the watch: what falls due while nobody does was missed.
+        """Beat, and extend the uptime: what falls due in a break of it was missed.
 
-        A scheduler that schedules nothing, because of its clock, does not keep it.
+        A scheduler that schedules nothing, because of its clock, does not extend it.
         """
         super().say_alive(conn)
         if not self.clock.is_out_of_bounds:
-            schedulers.keep(conn, self.replica.settings.outage_threshold)
+            schedulers.extend_uptime(conn, self.replica.settings.outage_threshold)
 
     def _cancelled(self, _runs: int) -> None:
         self.notifier.notify(STOP)

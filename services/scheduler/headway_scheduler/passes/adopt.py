@@ -28,7 +28,7 @@ LIMIT: Final = 500
 def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
     """Fence processes that are silent, and take over what is nobody's; return how much.
 
-    Their attempts become the charges of this scheduler, the runs that they have reserved
+    This scheduler becomes the owner of their attempts; the runs that they have reserved
     are released.  An attempt is given up once its lease ran out `lease_grace` seconds ago:
     by then its worker, if it is alive, has killed it.  One that has left an application on a
     cluster is followed by another one in its place.
@@ -77,7 +77,7 @@ def _take_ownership(conn: Connection, replica: Replica) -> tuple[int, int]:
     attempts = ownership.adopt(conn, owners, replica.me.id, LIMIT)
     log.warning("action=adopt processes=%s runs=%d attempts=%d", owners, runs, attempts)
     details: dict[str, JsonValue] = {"processes": [*owners], "runs": runs, "attempts": attempts}
-    _journal(conn, replica, "charges.adopted", details)
+    _journal(conn, replica, "ownership.adopted", details)
     return runs, attempts
 
 

@@ -177,7 +177,7 @@ def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> list[
 
 def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> None:
     for it in decided:
-        _leave_out(conn, me, it.dag.dag_id, it.plan.passed)
+        _leave_out(conn, me, it.dag.dag_id, it.plan.skipped)
     created = _create(conn, decided)
     for it in decided:
         dag_id, conflicts = it.dag.dag_id, []

@@ -23,13 +23,13 @@ def start_runs(
     replica: Replica,
     now: datetime,
     before_commit: Callable[[], None] = nothing,
-    asked: Callable[[int], None] = nobody,
+    parses_requested: Callable[[int], None] = nobody,
 ) -> int:
     """Start queued runs, within the limits of their DAG or backfill; return how many.
 
     The DAG's row is locked before its runs are counted: it is what protects the limits.
-    Runs that are not pinned to a version wait for a parse of their DAG file; of how many
-    that is asked for is told to `asked` when it is committed.
+    Runs that are not pinned to a version wait for a parse of their DAG file; how many
+    parses are requested is told to `parses_requested` after the commit.
     """
     limit, scope = replica.settings.max_dagruns_per_loop_to_schedule, replica.scope
     parses: list[int] = []
@@ -46,7 +46,7 @@ def start_runs(
             ids = [run for dag_id in queued for run in startable(queued[dag_id], free[dag_id])]
             found = queued_runs.lock_queued(conn, ids, scope)
             queued_runs.start(conn, found.ids, now, replica.settings.priority_aging)
-            queued_runs.ask_for_parse(conn, found.unpinned, now)
+            queued_runs.request_parse(conn, found.unpinned, now)
             before_commit()
         parses.extend(found.unpinned)
         SCHEDULE_DELAY.observe_all((now - due).total_seconds() for due in found.due)
@@ -54,6 +54,6 @@ def start_runs(
 
     started = sum(replica.starting.each(replica.engine, replica.me, now, start))
     if parses:
-        log.info("action=ask_for_parse runs=%d", len(parses))
-        asked(len(parses))
+        log.info("action=request_parse runs=%d", len(parses))
+        parses_requested(len(parses))
     return started

@@ -45,9 +45,9 @@ class Claims(Generic[W]):
     chore: BackgroundCall[list[W]]
     clock: Clock
     pace: Pace
-    asked_at: float = 0.0
+    requested_at: float = 0.0
     _in_vain: int = 0
-    _asked: int = 0
+    _requested: int = 0
     _plenty: bool = False
     _brought: tuple[int, int] = (0, 0)
     _unbroken: int = 0
@@ -64,12 +64,12 @@ class Claims(Generic[W]):
         return self.chore.pending
 
     def collect(self) -> list[W]:
-        """Return what the last claim has brought; it was asked for at `asked_at`."""
+        """Return what the last claim has brought; it was requested at `requested_at`."""
         collected = self.chore.collect() if self.chore.done() else None
         if collected is None:
             return []
         (found,) = collected
-        self._plenty = len(found) >= self._asked
+        self._plenty = len(found) >= self._requested
         self._in_vain = 0 if found else self._in_vain + 1
         self._unbroken = self._unbroken + 1 if found else 0
         if found:
@@ -83,7 +83,7 @@ class Claims(Generic[W]):
         """Begin the next claim, if there is room for what it may bring and it is time."""
         if self.due_in(free_slots) > 0.0:
             return
-        self.asked_at, self._asked = self.clock.monotonic(), free_slots
+        self.requested_at, self._requested = self.clock.monotonic(), free_slots
         if self.chore.hurried or self._plenty:
             self._in_vain = 0
             self.chore.begin(lambda: self.database.claim(free_slots))

@@ -85,7 +85,7 @@ class Supervisor(Generic[K, W]):
             self.pass_down()
         for work in self._claims.collect():
             held = self._kind.hold(work)
-            self._leases.grant(held.key, self._claims.asked_at)
+            self._leases.grant(held.key, self._claims.requested_at)
             self.held[held.key] = held
         for held in list(self.held.values()):
             self._step(held)

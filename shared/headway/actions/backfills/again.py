@@ -96,11 +96,11 @@ def _left(
     numbers: Mapping[int, int],
 ) -> PlannedDate:
     run = date.existing
-    if date.fate is not DateDecision.RERUN or run is None or run.version_id not in unreadable:
+    if date.decision is not DateDecision.RERUN or run is None or run.version_id not in unreadable:
         return date
     number, why = numbers[run.version_id], unreadable[run.version_id]
     reason = f"Its run {run.run_id} has version {number}, which cannot be read: {why}"
-    return replace(date, fate=DateDecision.CONFLICT, reason=reason)
+    return replace(date, decision=DateDecision.CONFLICT, reason=reason)
 
 
 def _in(graph: DagGraph, instances: Sequence[Instance]) -> list[Instance]:

@@ -25,7 +25,7 @@ class CancelledBackfill:
 
     dropped: int
     ended: int
-    passed: int = 0
+    skipped: int = 0
 
 
 def set_backfill_paused(
@@ -55,7 +55,7 @@ def cancel_backfill(conn: Connection, backfill_id: int, author: Author) -> Cance
         cancel_run(conn, progress.dag_id, run_id, author)
     if dropped.runs:
         backfills.wake_running(conn, progress.dag_id)
-    return CancelledBackfill(dropped.runs, len(dropped.left), dropped.passed)
+    return CancelledBackfill(dropped.runs, len(dropped.left), dropped.skipped)
 
 
 def progress_of(conn: Connection, backfill_id: int) -> BackfillProgress:

@@ -115,13 +115,13 @@ def create_backfill(
         backfills.wake_running(conn, request.dag_id)
     backfills.set_planned(conn, backfill_id, len(new) + len(again))
     backfill_plans.store(conn, backfill_id, dates, [_run_id(date, names) for date in dates])
-    fates = Counter(date.fate for date in dates)
+    decisions = Counter(date.decision for date in dates)
     return CreatedBackfill(
         backfill_id,
         created=len(new),
-        existing=fates[DateDecision.SKIP],
+        existing=decisions[DateDecision.SKIP],
         rerun=len(again),
-        conflicts=fates[DateDecision.CONFLICT],
+        conflicts=decisions[DateDecision.CONFLICT],
         early=sum(_is_early(date, dag) for date in dates),
         version=dag.number,
     )
@@ -137,7 +137,7 @@ def _nothing_to_run(dates: int) -> ConflictError:
 def _is_early(date: PlannedDate, dag: CurrentDag) -> bool:
     """Whether the date has a run in the backfill, and the schedule none, for it began later."""
     first = dag.spec.start_date
-    runs = date.fate in {DateDecision.CREATE, DateDecision.RERUN}
+    runs = date.decision in {DateDecision.CREATE, DateDecision.RERUN}
     return runs and first is not None and date.info.data_interval.start < first
 
 
@@ -174,7 +174,7 @@ def _plan(
 
 
 def _most(request: BackfillRequest, dag: CurrentDag) -> int:
-    """Return how many runs may be active at a time; DagError for a lane that cannot be."""
+    """Return how many runs may be active at a time; DagError for a limit that cannot be."""
     most = request.max_active_runs
     if most is None:
         most = min(dag.spec.max_active_runs, MOST_RUNS)

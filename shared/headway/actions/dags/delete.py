@@ -65,14 +65,14 @@ def continue_deletion(conn: Connection, dag_id: str) -> bool:
     removal.delete_dag(conn, dag_id)
     secrets.revoke_dag(conn, dag_id)  # whoever uses the name next must be granted anew
     if dag.active:
-        dag_changes.ask_for_parse(conn, dag)
+        dag_changes.request_parse(conn, dag)
     return False
 
 
 def reparse(conn: Connection, dag_id: str, author: Author) -> str:
     """Have the DAG's file parsed soon, even if it has not changed; return its path."""
     dag = _lock(conn, dag_id)
-    if not dag.active or not dag_changes.ask_for_parse(conn, dag):
+    if not dag.active or not dag_changes.request_parse(conn, dag):
         raise NotFoundError(f"No file that a parser knows defines DAG {dag_id} any more.")
     events.add(
         conn,

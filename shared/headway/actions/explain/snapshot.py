@@ -50,11 +50,11 @@ class SnapshotReader:
 def of_queued(around: SnapshotReader, dag: DagRow, run: RunRow) -> QueuedSnapshot:
     """Return how it stands around a queued run."""
     conn = around.conn
-    lanes = queued_runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
-    free = lanes.get(dag.dag_id, {}).get(run.backfill_id, 0)
-    nth, waiting, active = run_state.lane(conn, run)
-    lane = {dag.dag_id: {run.backfill_id: free}}
-    coming = queued_runs.queued(conn, lane, around.now, max(free, 1), Scope(run.lock_id or 0))
+    slots = queued_runs.free_run_slots(conn, {dag.dag_id: dag.max_active_runs})
+    free = slots.get(dag.dag_id, {}).get(run.backfill_id, 0)
+    nth, waiting, active = run_state.run_queue(conn, run)
+    run_queue = {dag.dag_id: {run.backfill_id: free}}
+    coming = queued_runs.queued(conn, run_queue, around.now, max(free, 1), Scope(run.lock_id or 0))
     return QueuedSnapshot(
         dag=dag,
         run=run,

@@ -13,7 +13,7 @@ from headway.db.retention import expiry
 from headway.decide.scheduling.expire import BEGINNING, RetentionCursor, RetentionPortion, portion
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import SettingsError
-from headway.domain.retention import LEAST, RetainedKind, Tie
+from headway.domain.retention import LEAST, KeepReason, RetainedKind
 
 LOOKED_AT: Final = 500
 """Rows that one look reads of a kind."""
@@ -37,7 +37,7 @@ class RemovalTally:
 
     rows: int = 0
     task_instances: int = 0
-    kept: Counter[Tie] = field(default_factory=Counter)
+    kept: Counter[KeepReason] = field(default_factory=Counter)
     since: datetime | None = None
     until: datetime | None = None
 

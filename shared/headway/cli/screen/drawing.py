@@ -1,7 +1,7 @@
 """Draw a graph of tasks with text, one line a task, as far as that can be read.
 
-A lane is an edge on its way down.  Edges that lead to the same task run in lanes of their own
-until they meet right above it; where a line crosses a lane it passes behind it.
+A column is an edge on its way down.  Edges that lead to the same task run in columns of their own
+until they meet right above it; where a line crosses a column it passes behind it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,26 +9,26 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 MOST_TASKS: Final = 30
-MOST_LANES: Final = 20
+MOST_COLUMNS: Final = 20
 """Beyond either a drawing is no help any more."""
 
 Row: TypeAlias = tuple[str, str | None]
-"""The lanes as text, and the task that has its place in them, if one has."""
+"""The columns as text, and the task that has its place in them, if one has."""
 
 _NODE: Final = "●"
-_LANE: Final = "│"
+_EDGE: Final = "│"
 
 
 @dataclass(slots=True)
 class _Columns:
-    """Which task each lane leads to; None where it is free."""
+    """Which task each column leads to; None where it is free."""
 
     targets: list[str | None] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     widest: int = 0
 
     def add(self, task_id: str, downstream: Sequence[str]) -> None:
-        """Draw a task below the lanes that lead to it, and those that lead on from it."""
+        """Draw a task below the columns that lead to it, and those that lead on from it."""
         here = self._arrive(task_id)
         self.rows.append((self._line({here: _NODE}), task_id))
         self.targets[here] = downstream[0] if downstream else None
@@ -65,7 +65,7 @@ class _Columns:
 
     def _line(self, marks: Mapping[int, str]) -> str:
         signs = [
-            marks.get(place) or (_LANE if target is not None else " ")
+            marks.get(place) or (_EDGE if target is not None else " ")
             for place, target in enumerate(self.targets)
         ]
         return " ".join(signs).rstrip()
@@ -75,8 +75,8 @@ class _Columns:
         line = ""
         for place, target in enumerate(self.targets):
             between = here < place < others[-1]
-            lane = _LANE if target is not None else "─" if between else " "
-            line += marks.get(place, lane) + ("─" if here <= place < others[-1] else " ")
+            sign = _EDGE if target is not None else "─" if between else " "
+            line += marks.get(place, sign) + ("─" if here <= place < others[-1] else " ")
         return line.rstrip()
 
 
@@ -88,10 +88,10 @@ def draw(downstream: Mapping[str, Sequence[str]]) -> list[Row] | None:
     if len(downstream) > MOST_TASKS:
         return None
     order = {task_id: place for place, task_id in enumerate(downstream)}
-    lanes = _Columns()
+    columns = _Columns()
     for task_id, below in downstream.items():
-        lanes.add(task_id, sorted(below, key=order.__getitem__))
-        if lanes.widest > MOST_LANES:
+        columns.add(task_id, sorted(below, key=order.__getitem__))
+        if columns.widest > MOST_COLUMNS:
             return None
-    width = max((len(line) for line, _ in lanes.rows), default=0)
-    return [(line.ljust(width) if task else line, task) for line, task in lanes.rows]
+    width = max((len(line) for line, _ in columns.rows), default=0)
+    return [(line.ljust(width) if task else line, task) for line, task in columns.rows]

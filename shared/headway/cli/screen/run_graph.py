@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from headway.cli.screen.drawing import MOST_LANES, MOST_TASKS, draw
+from headway.cli.screen.drawing import MOST_COLUMNS, MOST_TASKS, draw
 from headway.cli.screen.output import COLOURS
 from headway.domain.states import TaskState
 
@@ -45,17 +45,17 @@ def _drawing(found: "RunGraph", instances: Instances) -> Iterator[Line]:
         yield (
             (
                 f"{len(found.graph.tasks)} tasks: too many, or too much beside each other, to be "
-                f"drawn (up to {MOST_TASKS} tasks and {MOST_LANES} lanes are); listed below."
+                f"drawn (up to {MOST_TASKS} tasks and {MOST_COLUMNS} columns are); listed below."
             ),
             "",
         )
         return
-    for lanes, task_id in rows:
+    for columns, task_id in rows:
         if task_id is None:
-            yield lanes, ""
+            yield columns, ""
         else:
             told, style = _states(instances.get(task_id, ()))
-            yield f"{lanes}  {task_id}  {told}", style
+            yield f"{columns}  {task_id}  {told}", style
 
 
 def _states(instances: "Sequence[TaskView]") -> Line:

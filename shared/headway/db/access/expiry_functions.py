@@ -6,8 +6,8 @@ only rows of the given ids that ended more than a day ago and that nothing needs
 event in the same transaction: who removed how many rows of which time range.  So the journal never
 loses entries silently.
 
-`headway_run_ties` and `headway_process_ties` say what a run or a process is still needed for.
-`headway_remove` asks them again after it has locked the rows.
+`headway_run_keep_reasons` and `headway_process_keep_reasons` say why a run or a process stays.
+`headway_remove` calls them again after it has locked the rows.
 """
 
 from hashlib import sha256
@@ -16,9 +16,9 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 REMOVE: Final = "headway_remove(text, text, bigint[], json)"
-RUN_TIES: Final = "headway_run_ties(bigint[])"
-PROCESS_TIES: Final = "headway_process_ties(bigint[])"
-SIGNATURES: Final = (PROCESS_TIES, REMOVE, RUN_TIES)
+RUN_KEEP_REASONS: Final = "headway_run_keep_reasons(bigint[])"
+PROCESS_KEEP_REASONS: Final = "headway_process_keep_reasons(bigint[])"
+SIGNATURES: Final = (PROCESS_KEEP_REASONS, REMOVE, RUN_KEEP_REASONS)
 
 INSTALLED = text("""
     SELECT bool_and(coalesce(obj_description(to_regprocedure(signature), 'pg_proc'), '') = :version)
@@ -29,11 +29,11 @@ HERE = text("SELECT quote_ident(current_schema())")
 
 # The first reason counts.  Which run is the one before an unfinished run is as in
 # `run_snapshots.PREVIOUS`; a schedule goes on after the automated run whose interval ends last.
-_RUN_TIES: Final = """
-CREATE OR REPLACE FUNCTION {schema}.headway_run_ties(of_ids bigint[])
-RETURNS TABLE (id bigint, instances bigint, tie text)
+_RUN_KEEP_REASONS: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_run_keep_reasons(of_ids bigint[])
+RETURNS TABLE (id bigint, instances bigint, keep_reason text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
-AS $ties$
+AS $reasons$
     WITH run AS MATERIALIZED (
         SELECT * FROM {schema}.dag_run WHERE dag_run.id = ANY (of_ids)
     ), unfinished AS MATERIALIZED (
@@ -106,14 +106,14 @@ AS $ties$
                THEN 'external'
            END
       FROM run
-$ties$;
+$reasons$;
 """
 
-_PROCESS_TIES: Final = """
-CREATE OR REPLACE FUNCTION {schema}.headway_process_ties(of_ids bigint[])
-RETURNS TABLE (id bigint, tie text)
+_PROCESS_KEEP_REASONS: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_process_keep_reasons(of_ids bigint[])
+RETURNS TABLE (id bigint, keep_reason text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
-AS $ties$
+AS $reasons$
     SELECT it.id,
            CASE
                WHEN it.ended_at IS NULL THEN 'unfinished'
@@ -133,7 +133,7 @@ AS $ties$
            END
       FROM {schema}.process AS it
      WHERE it.id = ANY (of_ids)
-$ties$;
+$reasons$;
 """
 
 _REMOVE: Final = """
@@ -180,8 +180,8 @@ BEGIN
         ids := ARRAY(SELECT id FROM {schema}.process
                       WHERE id = ANY (of_ids) AND ended_at < before
                       ORDER BY id FOR UPDATE SKIP LOCKED);
-        ids := ARRAY(SELECT its.id FROM {schema}.headway_process_ties(ids) AS its
-                      WHERE its.tie IS NULL);
+        ids := ARRAY(SELECT its.id FROM {schema}.headway_process_keep_reasons(ids) AS its
+                      WHERE its.keep_reason IS NULL);
         WITH gone AS (
             DELETE FROM {schema}.process WHERE id = ANY (ids) RETURNING ended_at AS at
         )
@@ -210,9 +210,9 @@ BEGIN
              ORDER BY id FOR KEY SHARE SKIP LOCKED);
         SELECT coalesce(array_agg(its.id), '{{}}'), coalesce(sum(its.instances), 0)
           INTO ids, instances
-          FROM {schema}.headway_run_ties(ids) AS its
+          FROM {schema}.headway_run_keep_reasons(ids) AS its
           JOIN {schema}.dag_run AS run ON run.id = its.id
-         WHERE its.tie IS NULL AND run.dag_id = ANY (kept);
+         WHERE its.keep_reason IS NULL AND run.dag_id = ANY (kept);
         DELETE FROM {schema}.lease
          USING {schema}.task_instance AS task
          WHERE lease.task_instance_id = task.id AND task.dag_run_id = ANY (ids);
@@ -241,7 +241,7 @@ END
 $remove$;
 """
 
-_BODIES: Final = f"{_RUN_TIES}{_PROCESS_TIES}{_REMOVE}"
+_BODIES: Final = f"{_RUN_KEEP_REASONS}{_PROCESS_KEEP_REASONS}{_REMOVE}"
 
 _VERSION: Final = sha256(_BODIES.encode()).hexdigest()[:16]
 

@@ -62,18 +62,19 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag": "SELECT, INSERT (dag_id, bundle, relative_path, description, tags, active, paused, "
         "max_active_runs, max_active_tasks), UPDATE (bundle, relative_path, description, tags, "
         "version_id, active, max_active_runs, max_active_tasks, scheduled_since)",
-        "dag_bundle": "SELECT, INSERT (name), UPDATE (commit, parser_id, asked_at)",
+        "dag_bundle": "SELECT, INSERT (name), UPDATE (commit, parser_id, fetch_claimed_at)",
         "dag_deadline": "SELECT, INSERT",
         "dag_edge": "INSERT",
         "dag_file": "SELECT, INSERT (bundle, relative_path, parser_id, claimed), DELETE, "
-        "UPDATE (signature, paths, seconds, parsed_at, due_at, failures, asked, "
+        "UPDATE (signature, paths, seconds, parsed_at, due_at, failures, parse_requested, "
         "parser_id, claimed, warning)",
         "dag_notifier": "INSERT",
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
         "dag_version": "SELECT, INSERT (dag_id, number, fingerprint, serialized, manifest_hash, "
-        "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, look_at_start, "
-        "reparse_on_run, commit), DELETE, UPDATE (left_at, bundle_hash, bundle_complete)",
+        "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, "
+        "settle_at_start, reparse_on_run, commit), DELETE, UPDATE (superseded_at, bundle_hash, "
+        "bundle_complete)",
         "deadline": _NEW_DEADLINE,
         "event": "INSERT (actor, action, dag_id, run_id, details)",
         "import_error": "SELECT, INSERT (bundle, relative_path, error), DELETE, UPDATE (error, at)",
@@ -89,11 +90,11 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "backfill_date": "SELECT",
         "callback": f"SELECT (id, dag_run_id, created_at, ended_at), {_NEW_CALLBACK}",
         "dag": "SELECT, UPDATE (planned_version_id, next_run_after, next_interval_start, "
-        "next_interval_end, next_below, schedule_error, scheduled_since, watched_since)",
+        "next_interval_end, next_run_below, schedule_error, scheduled_since, looked_at_since)",
         "dag_deadline": "SELECT",
         "dag_notifier": "SELECT",
         "dag_run": f"SELECT, {_NEW_RUN}, UPDATE (state, started_at, ended_at, lock_id, "
-        "unfinished, end_as, timed_out, deadline, parse_asked_at)",
+        "unfinished, end_as, timed_out, deadline, parse_requested_at)",
         "dag_task": "SELECT",
         "dag_version": "SELECT",
         "deadline": f"SELECT, {_NEW_DEADLINE}, UPDATE (state, due_at, check_at, judged_at, "
@@ -103,20 +104,20 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "notification": "SELECT (id, dag_run_id, notifier, event, collecting, due_at, created_at, "
         "ended_at), INSERT (dag_run_id, notifier, event, due_at), UPDATE (due_at)",
         "notified_event": f"SELECT, {_NEW_NOTIFIED}, UPDATE (notification_id)",
-        "passed_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
-        "interval_end, reason, dag_run_id)",
         "pool": "SELECT, UPDATE (description)",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (epoch, ended_at, exclusive)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew)",
-        "schedule_watch": "SELECT, INSERT (since, seen_at), UPDATE (since, seen_at)",
+        "scheduler_uptime": "SELECT, INSERT (since, seen_at), UPDATE (since, seen_at)",
+        "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
+        "interval_end, reason, dag_run_id)",
         "task_attempt": "SELECT, INSERT (task_instance_id, attempt, dag_id, pool, pool_slots, "
         "queue, rank, scheduler_id, queued_at, handle, stop_to), UPDATE (phase, ended_at, outcome, "
         "error, scheduler_id, stop_to)",
         "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, map_index, state, attempt, "
-        "pool, pool_slots, queue, priority, rank, lane, limited, up_total, scheduled_at), DELETE, "
-        "UPDATE (map_index, state, attempt, failures, "
-        "losses, skips, retry_at, scheduled_at, started_at, ended_at, rank, up_total, "
-        "up_success, up_failed, up_upstream_failed, up_skipped, up_removed)",
+        "pool, pool_slots, queue, priority, rank, priority_class, limited, up_total, "
+        "scheduled_at), DELETE, UPDATE (map_index, state, attempt, failures, losses, skips, "
+        "retry_at, scheduled_at, started_at, ended_at, rank, up_total, up_success, up_failed, "
+        "up_upstream_failed, up_skipped, up_removed)",
         "wake": "SELECT, INSERT, DELETE",
         "xcom": "SELECT",
     },
@@ -137,7 +138,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "claimed_until, started_at, ended_at, error)",
         "notified_event": f"SELECT, {_NEW_NOTIFIED}",
         "notifier": "SELECT",
-        "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_asked_at)",
+        "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_requested_at)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew, report)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
@@ -155,7 +156,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, next_run_after, "
         "scheduled_since)",
         "dag_bundle": "SELECT, DELETE",
-        "dag_file": "SELECT, DELETE, UPDATE (asked)",
+        "dag_file": "SELECT, DELETE, UPDATE (parse_requested)",
         "dag_run": f"SELECT, {_NEW_RUN}, DELETE, UPDATE (state, run_after, started_at, ended_at, "
         "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
         "dag_version": "SELECT, DELETE",
@@ -163,19 +164,19 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "event": f"SELECT, {_NEW_EVENT}",
         "import_error": "SELECT, DELETE",
         "lease": f"{_seen('lease')}, DELETE",
-        "passed_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
-        "interval_end, reason)",
         "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
-        "process": f"{_seen('process')}, UPDATE (drain_asked_at)",
+        "process": f"{_seen('process')}, UPDATE (drain_requested_at)",
         "secret": "SELECT, INSERT (kind, name, type, description, key_id, sealed), DELETE, "
         "UPDATE (type, description, key_id, sealed, changed_at)",
         "secret_grant": "SELECT, INSERT, DELETE",
+        "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
+        "interval_end, reason)",
         "task_attempt": f"{_seen('task_attempt')}, UPDATE (phase, ended_at, outcome, error, "
         "stop_to)",
         "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, pool, pool_slots, queue, "
-        "priority, lane, limited, up_total), DELETE, UPDATE (map_index, state, attempt, failures, "
-        "losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, priority, "
-        "limited, lane)",
+        "priority, priority_class, limited, up_total), DELETE, UPDATE (map_index, state, attempt, "
+        "failures, losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, "
+        "priority, limited, priority_class)",
         "wake": "SELECT, INSERT (dag_run_id), DELETE",
     },
     Login.READONLY: _READ_ALL,

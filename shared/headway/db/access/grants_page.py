@@ -57,7 +57,7 @@ A grant says which columns a role may write. A key limits the values of a column
 
 Any role can take advisory locks, so Headway takes none. A migration locks `alembic_version` in a
 mode that only the owner of the tables can take or block. A starting scheduler locks the row of
-`schedule_watch`, which only the scheduler's role can lock.
+`scheduler_uptime`, which only the scheduler's role can lock.
 """
 
 _REMAINS: Final = """

@@ -38,7 +38,7 @@ REPIN = text("""
 FOLLOW = text("""
     UPDATE task_instance AS task
        SET pool = it.pool, pool_slots = it.pool_slots, queue = it.queue, priority = it.priority,
-           limited = it.limited OR task.lane > 0
+           limited = it.limited OR task.priority_class > 0
       FROM (SELECT dag_task.*,
                    version.max_active_tasks_per_dagrun IS NOT NULL
                    OR dag_task.max_active_tis_per_dag IS NOT NULL
@@ -49,22 +49,22 @@ FOLLOW = text("""
      WHERE task.dag_run_id = ANY (:runs) AND task.task_id = it.task_id
        AND (task.pool, task.pool_slots, task.queue, task.priority, task.limited)
            IS DISTINCT FROM (it.pool, it.pool_slots, it.queue, it.priority,
-                             it.limited OR task.lane > 0)
+                             it.limited OR task.priority_class > 0)
 """)
 
 # How their upstream stands is counted when the run is looked at as a whole.
 FILL = text("""
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, pool, pool_slots, queue, priority,
-                               lane, limited, up_total)
+                               priority_class, limited, up_total)
     SELECT :run, version.dag_id, task.task_id, task.pool, task.pool_slots, task.queue,
-           task.priority, its.lane,
-           its.lane > 0 OR version.max_active_tasks_per_dagrun IS NOT NULL
+           task.priority, its.priority_class,
+           its.priority_class > 0 OR version.max_active_tasks_per_dagrun IS NOT NULL
            OR task.max_active_tis_per_dag IS NOT NULL
            OR task.max_active_tis_per_dagrun IS NOT NULL,
            task.upstreams
       FROM dag_task AS task
       JOIN dag_version AS version ON version.id = task.version_id
-     CROSS JOIN (SELECT coalesce(max(lane), 0) AS lane
+     CROSS JOIN (SELECT coalesce(max(priority_class), 0) AS priority_class
                    FROM backfill
                   WHERE id = (SELECT backfill_id FROM dag_run WHERE id = :run)) AS its
      WHERE task.version_id = :version

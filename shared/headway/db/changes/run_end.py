@@ -45,7 +45,7 @@ LEAVE_BACKFILL = text("""
     ), gone AS (
         UPDATE dag_run SET backfill_id = NULL FROM its WHERE dag_run.id = its.id
     ), moved AS (
-        UPDATE task_instance AS task SET lane = 0 FROM its WHERE task.dag_run_id = its.id
+        UPDATE task_instance AS task SET priority_class = 0 FROM its WHERE task.dag_run_id = its.id
     )
     UPDATE backfill SET planned = planned - 1 FROM its WHERE backfill.id = its.backfill_id
 """)

@@ -95,11 +95,11 @@ BEAT_WORKER = hot("""
       FROM process
      WHERE process_beat.process_id = :id
        AND process.id = :id AND process.epoch = :epoch AND process.ended_at IS NULL
- RETURNING clock_timestamp() AS now, process.drain_asked_at IS NOT NULL AS drain
+ RETURNING clock_timestamp() AS now, process.drain_requested_at IS NOT NULL AS drain
 """)
 
 DRAIN = text("""
-    UPDATE process SET drain_asked_at = coalesce(drain_asked_at, now())
+    UPDATE process SET drain_requested_at = coalesce(drain_requested_at, now())
      WHERE id = :id AND kind = 'worker' AND ended_at IS NULL
 """)
 

@@ -7,18 +7,19 @@ from sqlalchemy import Connection, text
 ENTER = text("INSERT INTO dag_bundle (name) VALUES (:name) ON CONFLICT DO NOTHING")
 
 
-# Who takes the question answers it for all.  A parser that dies over it has only put it off.
-TAKE_QUESTION = text("""
-    UPDATE dag_bundle SET asked_at = now(), parser_id = :parser
+# One parser fetches for all.  If it dies, another parser fetches after the interval.
+CLAIM_FETCH = text("""
+    UPDATE dag_bundle SET fetch_claimed_at = now(), parser_id = :parser
      WHERE name = :name
-       AND (asked_at IS NULL OR asked_at <= now() - make_interval(secs => :interval))
+       AND (fetch_claimed_at IS NULL
+            OR fetch_claimed_at <= now() - make_interval(secs => :interval))
  RETURNING name
 """)
 
 
-# If another one has taken it since, it is that one's.
-GIVE_BACK_QUESTION = text("""
-    UPDATE dag_bundle SET asked_at = NULL WHERE name = :name AND parser_id = :parser
+# A claim that another parser has made since stays.
+RELEASE_FETCH = text("""
+    UPDATE dag_bundle SET fetch_claimed_at = NULL WHERE name = :name AND parser_id = :parser
 """)
 
 
@@ -36,13 +37,13 @@ def claim_fetch(conn: Connection, name: str, parser: int, interval: float) -> bo
     It is asked once in `interval` seconds, by whichever parser comes first.
     """
     conn.execute(ENTER, {"name": name})
-    question = conn.execute(TAKE_QUESTION, {"name": name, "parser": parser, "interval": interval})
+    question = conn.execute(CLAIM_FETCH, {"name": name, "parser": parser, "interval": interval})
     return question.rowcount > 0
 
 
 def release_fetch(conn: Connection, name: str, parser: int) -> None:
     """Have the remote asked again by whoever comes next: this parser got no answer."""
-    conn.execute(GIVE_BACK_QUESTION, {"name": name, "parser": parser})
+    conn.execute(RELEASE_FETCH, {"name": name, "parser": parser})
 
 
 def move(conn: Connection, name: str, commit: str) -> None:

@@ -47,7 +47,7 @@ ENTER = text("""
 OWNERS = text("SELECT dag_id, bundle, relative_path FROM dag WHERE dag_id = ANY (:dag_ids)")
 
 LEAVE = text("""
-    UPDATE dag_version AS version SET left_at = now()
+    UPDATE dag_version AS version SET superseded_at = now()
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]))
            AS it (dag_id, version_id)
       JOIN dag USING (dag_id)

@@ -32,7 +32,7 @@ CLAIM = text("""
            FOR NO KEY UPDATE OF file SKIP LOCKED
     ), claimed AS (
         UPDATE dag_file AS file
-           SET claimed = true, asked = false, parser_id = :parser
+           SET claimed = true, parse_requested = false, parser_id = :parser
           FROM free
          WHERE (file.bundle, file.relative_path) = (free.bundle, free.relative_path)
      RETURNING file.bundle, file.relative_path
@@ -48,16 +48,17 @@ CLAIM = text("""
     SELECT * FROM claimed UNION ALL SELECT * FROM entered
 """)
 
-# Why it was claimed nobody may know any more, so whoever comes first is asked for it.
+# Why it was claimed nobody may know any more, so whoever comes first is parse_requested for it.
 RELEASE = text("""
-    UPDATE dag_file SET claimed = false, asked = true
+    UPDATE dag_file SET claimed = false, parse_requested = true
      WHERE parser_id = :parser AND claimed
        AND (bundle, relative_path) IN (
            SELECT * FROM unnest(CAST(:bundles AS text[]), CAST(:paths AS text[])))
 """)
 
 RELEASE_ALL = text("""
-    UPDATE dag_file SET claimed = false, asked = true WHERE parser_id = :parser AND claimed
+    UPDATE dag_file SET claimed = false, parse_requested = true
+     WHERE parser_id = :parser AND claimed
 """)
 
 # In a statement of its own, and in order: who waits finds what the one before has left.

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 BOARD = text("""
     SELECT file.bundle, file.relative_path, signature, paths,
-           coalesce(due_at <= now(), false) AS due, asked, claimed, parser_id, failures,
+           coalesce(due_at <= now(), false) AS due, parse_requested, claimed, parser_id, failures,
            lacking.relative_path IS NOT NULL AS incomplete
       FROM dag_file AS file
       LEFT JOIN (SELECT DISTINCT dag.bundle, dag.relative_path
@@ -111,7 +111,7 @@ class FileRow:
     signature: str
     paths: tuple[str, ...]
     due: bool
-    asked: bool
+    parse_requested: bool
     claimed: bool
     parser_id: int | None
     failures: int

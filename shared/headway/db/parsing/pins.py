@@ -12,13 +12,13 @@ from headway.db.core.prepared import hot
 # A DAG that is paused, or gone, starts no runs: they are parsed for when it may again.
 WANTED = hot("""
     SELECT dag.relative_path, array_agg(run.id ORDER BY run.id) AS runs,
-           min(run.parse_asked_at) AS asked_at
+           min(run.parse_requested_at) AS requested_at
       FROM dag_run AS run
       JOIN dag USING (dag_id)
-     WHERE run.state = 'queued' AND NOT run.pinned AND run.parse_asked_at IS NOT NULL
+     WHERE run.state = 'queued' AND NOT run.pinned AND run.parse_requested_at IS NOT NULL
        AND dag.bundle = :bundle AND dag.active AND NOT dag.paused
      GROUP BY dag.relative_path
-     ORDER BY asked_at, dag.relative_path
+     ORDER BY requested_at, dag.relative_path
 """)
 
 
@@ -63,13 +63,13 @@ class WantedParse:
 
     relative_path: str
     run_ids: tuple[int, ...]
-    asked_at: datetime
+    requested_at: datetime
 
 
 def wanted(conn: Connection, bundle: str) -> list[WantedParse]:
     """Return the files of a bundle for whose parse runs wait, and these; the longest ones first."""
     rows = conn.execute(WANTED, {"bundle": bundle})
-    return [WantedParse(row.relative_path, tuple(row.runs), row.asked_at) for row in rows]
+    return [WantedParse(row.relative_path, tuple(row.runs), row.requested_at) for row in rows]
 
 
 def pin(conn: Connection, run_ids: Sequence[int], actor: str, problem: str | None = None) -> int:

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, TextClause, text
 CANDIDATES = text("""
     SELECT version.id, version.dag_id
       FROM (SELECT id, dag_id, row_number() OVER newest_first AS place,
-                   coalesce(left_at, lag(created_at) OVER newest_first) AS left_at
+                   coalesce(superseded_at, lag(created_at) OVER newest_first) AS superseded_at
               FROM dag_version
             WINDOW newest_first AS (PARTITION BY dag_id ORDER BY number DESC)) AS version
-     WHERE place > :keep AND left_at < now() - make_interval(secs => :seconds)
+     WHERE place > :keep AND superseded_at < now() - make_interval(secs => :seconds)
        AND NOT EXISTS (SELECT FROM dag
                         WHERE dag.dag_id = version.dag_id
                           AND version.id IN (dag.version_id, dag.planned_version_id))

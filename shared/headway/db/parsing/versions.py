@@ -25,22 +25,22 @@ FIND = text("""
 
 ADD = text("""
     INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
-                             max_active_tasks_per_dagrun, dagrun_timeout, look_at_start,
+                             max_active_tasks_per_dagrun, dagrun_timeout, settle_at_start,
                              reparse_on_run, commit, bundle_hash, bundle_complete)
     SELECT new.dag_id,
            1 + coalesce((SELECT max(number) FROM dag_version AS old
                           WHERE old.dag_id = new.dag_id), 0),
            new.fingerprint, new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
-           new.dagrun_timeout, new.look_at_start, new.reparse_on_run, new.commit,
+           new.dagrun_timeout, new.settle_at_start, new.reparse_on_run, new.commit,
            new.bundle_hash, new.bundle_complete
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]),
                   CAST(:serialized AS bytea[]), CAST(:manifest_hashes AS text[]),
                   CAST(:most_active AS int[]), CAST(:timeouts AS float8[]),
-                  CAST(:look_at_start AS bool[]), CAST(:reparse_on_run AS bool[]),
+                  CAST(:settle_at_start AS bool[]), CAST(:reparse_on_run AS bool[]),
                   CAST(:commits AS text[]), CAST(:bundle_hashes AS text[]),
                   CAST(:bundles_complete AS bool[]))
            AS new (dag_id, fingerprint, serialized, manifest_hash, max_active_tasks_per_dagrun,
-                   dagrun_timeout, look_at_start, reparse_on_run, commit, bundle_hash,
+                   dagrun_timeout, settle_at_start, reparse_on_run, commit, bundle_hash,
                    bundle_complete)
      ORDER BY new.dag_id
  RETURNING dag_id, id
@@ -155,7 +155,7 @@ def _versions(new: Sequence[NewVersion]) -> dict[str, Sequence[object]]:
         "manifest_hashes": [it.manifest_hash for it in new],
         "most_active": [spec.max_active_tasks_per_dagrun for spec in specs],
         "timeouts": [spec.dagrun_timeout for spec in specs],
-        "look_at_start": [DagGraph(spec).look_at_start() for spec in specs],
+        "settle_at_start": [DagGraph(spec).settle_at_start() for spec in specs],
         "reparse_on_run": [spec.reparse_on_run for spec in specs],
         "commits": [it.commit for it in new],
         "bundle_hashes": [it.bundle_hash for it in new],

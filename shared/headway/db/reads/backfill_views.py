@@ -62,7 +62,7 @@ HOLD = text("""
 
 
 DATES = text("""
-    SELECT it.interval_start, it.interval_end, it.schedule_date, it.fate, it.reason, it.run_id,
+    SELECT it.interval_start, it.interval_end, it.schedule_date, it.decision, it.reason, it.run_id,
            run.state
       FROM backfill_date AS it
       LEFT JOIN dag_run AS run ON run.id = it.dag_run_id
@@ -194,7 +194,7 @@ def dates(conn: Connection, backfill_id: int) -> list[BackfillDateView]:
             row.interval_start,
             row.interval_end,
             row.schedule_date,
-            DateDecision(row.fate),
+            DateDecision(row.decision),
             row.reason,
             row.run_id,
             row.state and RunState(row.state),

@@ -10,7 +10,7 @@ from headway.domain.arguments import JsonValue
 
 PROCESSES = text("""
     SELECT process.id, kind, hostname, pid, version, queues, slots, started_at, beat.beat_at,
-           drain_asked_at AS drain_requested_at, beat.report,
+           drain_requested_at, beat.report,
            (SELECT count(*) FROM task_attempt
              WHERE process_id = process.id AND ended_at IS NULL) AS running
       FROM process

@@ -34,20 +34,20 @@ WAITING = text("""
     ), seen AS (
         SELECT it.*
           FROM open CROSS JOIN LATERAL (
-              SELECT pool, queue, dag_id, rank, priority, lane FROM task_instance AS task
+              SELECT pool, queue, dag_id, rank, priority, priority_class FROM task_instance AS task
                WHERE state = 'scheduled' AND NOT limited AND task.pool = open.pool
                LIMIT :most) AS it
          UNION ALL
         SELECT it.*
           FROM narrow CROSS JOIN LATERAL (
-              SELECT pool, queue, dag_id, rank, priority, lane FROM task_instance AS task
+              SELECT pool, queue, dag_id, rank, priority, priority_class FROM task_instance AS task
                WHERE state = 'scheduled' AND limited AND task.pool = narrow.pool
                LIMIT :most) AS it
     )
     SELECT pool, queue, count(*) FILTER (WHERE NOT paused) AS waiting,
            count(*) FILTER (WHERE paused) AS paused,
            extract(epoch FROM clock_timestamp())
-           - min(rank + priority * CAST(:aging AS float8) - lane * 1e12)
+           - min(rank + priority * CAST(:aging AS float8) - priority_class * 1e12)
                  FILTER (WHERE NOT paused) AS longest
       FROM seen
       JOIN dag USING (dag_id)
@@ -73,7 +73,7 @@ QUEUES = text("""
     WITH served AS (
         SELECT queue, sum(slots) AS slots
           FROM process, unnest(queues) AS queue
-         WHERE kind = 'worker' AND ended_at IS NULL AND drain_asked_at IS NULL
+         WHERE kind = 'worker' AND ended_at IS NULL AND drain_requested_at IS NULL
          GROUP BY queue
     ), queued AS (
         SELECT queue, count(*) AS attempts,
@@ -90,7 +90,7 @@ QUEUES = text("""
 BACKLOG = text("""
     WITH late AS (
         SELECT next_run_after
-          FROM (SELECT dag_id, next_run_after, coalesce(next_below, max_active_runs) AS most
+          FROM (SELECT dag_id, next_run_after, coalesce(next_run_below, max_active_runs) AS most
                   FROM dag
                  WHERE active AND NOT paused AND next_run_after <= clock_timestamp()
                    AND next_interval_start IS NOT NULL

@@ -1,4 +1,4 @@
-"""SQL on charges: the live attempts and reserved runs that belong to one process.
+"""SQL on ownership: the live attempts and reserved runs that belong to one process.
 
 A charge whose process has ended, however it did, belongs to nobody.  Nothing here waits:
 what is locked by others is passed over, and found again by the next look.
@@ -68,7 +68,7 @@ REVOKE = text("""
         UPDATE task_instance AS task
            SET state = 'scheduled', scheduled_at = CAST(:now AS timestamptz),
                rank = extract(epoch FROM CAST(:now AS timestamptz))
-                      - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
+                      - task.priority * CAST(:aging AS numeric) + task.priority_class * 1e12
           FROM ended
          WHERE task.id = ended.task_instance_id AND task.attempt = ended.attempt
            AND task.state = 'queued'
@@ -78,13 +78,13 @@ REVOKE = text("""
 """)
 
 REVOKED = (
-    "No worker claimed it within task_queued_timeout, so it went back into the queue of its pool. "
+    "No worker claimed it within task_queued_timeout, so it is scheduled again. "
     "Start workers for its queue, or give them more slots."
 )
 
 
 def abandoned(conn: Connection) -> list[int]:
-    """Return the processes that have ended and still have charges."""
+    """Return the processes that have ended and still own something."""
     return list(conn.scalars(ABANDONED))
 
 
@@ -94,7 +94,7 @@ def release(conn: Connection, owners: Sequence[int], limit: int) -> int:
 
 
 def adopt(conn: Connection, owners: Sequence[int], adopter: int, limit: int) -> int:
-    """Make live attempts that are these processes' charges the adopter's; return how many."""
+    """Make live attempts of these processes the adopter's; return how many."""
     parameters = {"owners": list(owners), "adopter": adopter, "limit": limit}
     return conn.execute(ADOPT, parameters).rowcount
 

@@ -58,8 +58,8 @@ NOTIFICATIONS = text("""
 
 NOTIFIED = text("SELECT * FROM notified_event WHERE dag_run_id = ANY (:ids) ORDER BY id")
 
-PASSED = text("""
-    SELECT * FROM passed_interval WHERE dag_run_id = ANY (:ids) ORDER BY dag_id, interval_end
+SKIPPED = text("""
+    SELECT * FROM skipped_interval WHERE dag_run_id = ANY (:ids) ORDER BY dag_id, interval_end
 """)
 
 CALLBACKS_OF_RUNS = text("""
@@ -83,7 +83,7 @@ EVENTS = text("""
 """)
 
 PROCESSES = text("""
-    SELECT id, kind, hostname, pid, version, epoch, queues, slots, bundles, drain_asked_at,
+    SELECT id, kind, hostname, pid, version, epoch, queues, slots, bundles, drain_requested_at,
            exclusive, started_at, ended_at
       FROM process
      WHERE id = ANY (:ids)
@@ -130,7 +130,7 @@ _CONTENTS: Final[Mapping[RetainedKind, Mapping[str, TextClause]]] = {
         "deadline": DEADLINES,
         "notification": NOTIFICATIONS,
         "notified_event": NOTIFIED,
-        "passed_interval": PASSED,
+        "skipped_interval": SKIPPED,
         "dag_run": RUNS,
     },
     RetainedKind.EVENTS: {"event": EVENTS},

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, text
 
 from headway.decide.scheduling.expire import Candidate, RetentionCursor
 from headway.domain.arguments import JsonValue
-from headway.domain.retention import RetainedKind, Tie
+from headway.domain.retention import KeepReason, RetainedKind
 
 RUNS = text("""
     WITH old AS MATERIALIZED (
@@ -24,9 +24,9 @@ RUNS = text("""
          ORDER BY ended_at, id
          LIMIT :limit
     )
-    SELECT old.id, old.at, its.instances AS size, its.tie, true AS is_old
+    SELECT old.id, old.at, its.instances AS size, its.keep_reason, true AS is_old
       FROM old
-      JOIN headway_run_ties(ARRAY(SELECT id FROM old)) AS its ON its.id = old.id
+      JOIN headway_run_keep_reasons(ARRAY(SELECT id FROM old)) AS its ON its.id = old.id
      ORDER BY old.at, old.id
 """)
 
@@ -35,7 +35,7 @@ RUNS = text("""
 EVENTS = text("""
     SELECT id, at, 1 AS size,
            CASE WHEN dag_id IS DISTINCT FROM coalesce(CAST(:dag_id AS text), dag_id)
-                THEN 'other' END AS tie,
+                THEN 'other' END AS keep_reason,
            at < now() - make_interval(secs => :seconds) AS is_old
       FROM event
      WHERE id > :id
@@ -55,7 +55,7 @@ CALLBACKS = text("""
            CASE WHEN CAST(:dag_id AS text) <> run.dag_id THEN 'other'
                 WHEN old.ended_at IS NULL THEN 'unfinished'
                 WHEN old.ended_at >= now() - make_interval(secs => :seconds)
-                THEN 'other' END AS tie,
+                THEN 'other' END AS keep_reason,
            old.created_at < now() - make_interval(secs => :seconds) AS is_old
       FROM old
       JOIN dag_run AS run ON run.id = old.dag_run_id
@@ -70,9 +70,9 @@ PROCESSES = text("""
          ORDER BY id
          LIMIT :limit
     )
-    SELECT old.id, old.at, 1 AS size, its.tie, true AS is_old
+    SELECT old.id, old.at, 1 AS size, its.keep_reason, true AS is_old
       FROM old
-      JOIN headway_process_ties(ARRAY(SELECT id FROM old)) AS its ON its.id = old.id
+      JOIN headway_process_keep_reasons(ARRAY(SELECT id FROM old)) AS its ON its.id = old.id
      ORDER BY old.id
 """)
 
@@ -129,5 +129,5 @@ def remove(
 
 
 def _candidate(row: Row[tuple[int, datetime, int, str | None, bool]]) -> Candidate:
-    tie = None if row.tie is None else Tie(row.tie)
-    return Candidate(row.id, row.at, row.size, tie, row.is_old)
+    keep_reason = None if row.keep_reason is None else KeepReason(row.keep_reason)
+    return Candidate(row.id, row.at, row.size, keep_reason, row.is_old)

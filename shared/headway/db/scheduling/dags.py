@@ -24,7 +24,7 @@ from headway.domain.interval import DataInterval
 LOCK_DUE = text("""
     WITH latest AS MATERIALIZED (
         SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
-               watched_since
+               looked_at_since
           FROM dag
          WHERE active AND NOT paused AND next_run_after <= :now
            AND (SELECT count(*) FROM dag_run
@@ -33,7 +33,7 @@ LOCK_DUE = text("""
                + (SELECT count(*) FROM dag_run
                    WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
                      AND backfill_id IS NULL AND state = 'running')
-               < coalesce(next_below, max_active_runs)
+               < coalesce(next_run_below, max_active_runs)
            AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
            AND NOT dag_id = ANY (CAST(:aside AS text[]))
            AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
@@ -42,7 +42,7 @@ LOCK_DUE = text("""
            FOR NO KEY UPDATE SKIP LOCKED
     ), changed AS MATERIALIZED (
         SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
-               watched_since
+               looked_at_since
           FROM dag
          WHERE active AND NOT paused AND planned_version_id IS DISTINCT FROM version_id
            AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
@@ -53,7 +53,7 @@ LOCK_DUE = text("""
            FOR NO KEY UPDATE SKIP LOCKED
     ), longest AS MATERIALIZED (
         SELECT dag_id, version_id, planned_version_id, max_active_runs, scheduled_since,
-               watched_since
+               looked_at_since
           FROM dag
          WHERE active AND NOT paused AND next_run_after <= :now
            AND (SELECT count(*) FROM dag_run
@@ -62,7 +62,7 @@ LOCK_DUE = text("""
                + (SELECT count(*) FROM dag_run
                    WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
                      AND backfill_id IS NULL AND state = 'running')
-               < coalesce(next_below, max_active_runs)
+               < coalesce(next_run_below, max_active_runs)
            AND NOT version_id = ANY (CAST(:unreadable AS bigint[]))
            AND NOT dag_id = ANY (CAST(:aside AS text[]))
            AND (CAST(:only AS text[]) IS NULL OR dag_id = ANY (CAST(:only AS text[])))
@@ -79,12 +79,12 @@ LOCK_DUE = text("""
 """)
 
 
-# The interval that was dealt with last may have no run of its own: it was passed, or a run
+# The interval that was dealt with last may have no run of its own: it was skipped, or a run
 # covers it with others.  It is the one that ends last: by another schedule it may have been dated
 # later than those that follow it now.
 SCHEDULED = text("""
     SELECT dag.dag_id, last.interval_start, last.interval_end,
-           (SELECT since FROM schedule_watch) AS watched_since,
+           (SELECT since FROM scheduler_uptime) AS up_since,
            to_jsonb(ARRAY(
                  SELECT jsonb_build_array(schedule_date, interval_start, interval_end, partitions)
                    FROM dag_run
@@ -97,7 +97,7 @@ SCHEDULED = text("""
                    JOIN backfill_date AS it ON it.backfill_id = backfill.id
                    JOIN dag_run AS run ON run.id = it.dag_run_id
                   WHERE backfill.dag_id = dag.dag_id AND backfill.rollup > 1
-                    AND it.fate = 'create'
+                    AND it.decision = 'create'
                     AND it.interval_end > coalesce(last.interval_end, '-infinity'))) AS backfilled,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND run_type = 'scheduled'
@@ -113,8 +113,8 @@ SCHEDULED = text("""
                  ORDER BY interval_end DESC, schedule_date DESC, interval_start DESC
                  LIMIT 1)
                 UNION ALL
-               (SELECT interval_start, interval_end, schedule_date, false FROM passed_interval
-                 WHERE passed_interval.dag_id = dag.dag_id
+               (SELECT interval_start, interval_end, schedule_date, false FROM skipped_interval
+                 WHERE skipped_interval.dag_id = dag.dag_id
                  ORDER BY interval_end DESC, schedule_date DESC, interval_start DESC
                  LIMIT 1)) AS either
             ORDER BY interval_end DESC, schedule_date DESC, own
@@ -128,14 +128,15 @@ PLAN = hot("""
     UPDATE dag
        SET planned_version_id = it.version_id, next_run_after = it.run_after,
            next_interval_start = it.interval_start, next_interval_end = it.interval_end,
-           next_below = it.below, schedule_error = it.error, watched_since = it.watched_since,
+           next_run_below = it.below, schedule_error = it.error,
+           looked_at_since = it.looked_at_since,
            scheduled_since = least(it.since, clock_timestamp())
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:version_ids AS bigint[]),
                   CAST(:run_afters AS timestamptz[]), CAST(:starts AS timestamptz[]),
                   CAST(:ends AS timestamptz[]), CAST(:below AS int[]), CAST(:errors AS text[]),
-                  CAST(:since AS timestamptz[]), CAST(:watched_since AS timestamptz[]))
+                  CAST(:since AS timestamptz[]), CAST(:looked_at_since AS timestamptz[]))
            AS it (dag_id, version_id, run_after, interval_start, interval_end, below, error, since,
-                  watched_since)
+                  looked_at_since)
      WHERE dag.dag_id = it.dag_id
 """)
 
@@ -153,7 +154,7 @@ SCHEDULE_STATE = text("""
     SELECT max_active_runs,
            CASE WHEN paused THEN CAST(:now AS timestamptz) ELSE scheduled_since END
                AS scheduled_since,
-           watched_since
+           looked_at_since
       FROM dag WHERE dag_id = :dag_id
 """)
 
@@ -163,13 +164,13 @@ class DueDag:
     """A locked DAG whose next runs are to be created, or whose next run is to be computed.
 
     `planned_version_id` is the version that its next run was computed by, if it was;
-    `watched_since` is when the watch began that its state takes into account.
+    `looked_at_since` is the `since` of `scheduler_uptime` that its state takes into account.
     """
 
     dag_id: str
     version_id: int
     planned_version_id: int | None
-    watched_since: datetime | None
+    looked_at_since: datetime | None
     schedule_state: ScheduleState
 
 
@@ -193,7 +194,7 @@ def lock_due(
     due = []
     for dag_id, dag in locked.items():
         versions, row = (dag.version_id, dag.planned_version_id), found[dag_id]
-        due.append(DueDag(dag_id, *versions, row.watched_since, _schedule_state(dag, row)))
+        due.append(DueDag(dag_id, *versions, row.up_since, _schedule_state(dag, row)))
     return due
 
 
@@ -206,8 +207,8 @@ def schedule_state(conn: Connection, dag_id: str, now: datetime) -> ScheduleStat
 def _schedule_state(dag: Row[Any], row: Row[Any]) -> ScheduleState:
     last = row.interval_start and DataInterval(row.interval_start, row.interval_end)
     since = dag.scheduled_since
-    if row.watched_since not in {None, dag.watched_since}:  # there was a break since the last look
-        since = max(since, row.watched_since)
+    if row.up_since not in {None, dag.looked_at_since}:  # there was a break since the last look
+        since = max(since, row.up_since)
     backfilled = [_backfilled_interval(*interval) for interval in row.backfilled]
     return ScheduleState(last, since, row.unfinished, dag.max_active_runs, backfilled)
 
@@ -231,7 +232,7 @@ def plan(conn: Connection, plans: Collection[tuple[DueDag, DueRuns]]) -> None:
             "below": [due.below for _, due in plans],
             "errors": [due.error for _, due in plans],
             "since": [dag.schedule_state.since for dag, _ in plans],
-            "watched_since": [dag.watched_since for dag, _ in plans],
+            "looked_at_since": [dag.looked_at_since for dag, _ in plans],
         },
     )
 

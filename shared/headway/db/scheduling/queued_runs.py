@@ -11,78 +11,79 @@ from headway.db.scheduling.scope import ANY_DAG, KeyFilter, Scope
 from headway.decide.scheduling.start import QueuedRun
 from headway.domain.states import RunType
 
-ASK = hot("UPDATE dag_run SET parse_asked_at = :now WHERE id = ANY (:ids)")
+REQUEST_PARSE = hot("UPDATE dag_run SET parse_requested_at = :now WHERE id = ANY (:ids)")
 
 
-def ask_for_parse(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+def request_parse(conn: Connection, ids: Sequence[int], now: datetime) -> None:
     """Have the DAG files of locked runs that are not pinned parsed, so that they may start."""
     if ids:
-        conn.execute(ASK, {"ids": list(ids), "now": now})
+        conn.execute(REQUEST_PARSE, {"ids": list(ids), "now": now})
 
 
-# Only as many runs of a lane (a backfill, or the DAG's own runs) as may start, the lanes in turn,
-# so that a long one does not push the others out of the batch; and last those for which a parse
-# was asked: they keep their place in the lane, and have none in the batch.  Each half is a range
-# of the index of queued runs; IS NOT DISTINCT FROM would be none.
+# A run queue is a backfill, or the DAG's own runs.  Only as many runs of each as may start, the
+# run queues in turn, so that a long one does not push the others out of the batch.  Last come runs
+# whose parse was requested: they keep their place in the run queue, and have none in the batch.
+# Each half is a range of the index of queued runs; IS NOT DISTINCT FROM would be none.
 QUEUED = hot("""
-    SELECT waiting.id, lane.dag_id, lane.backfill_id, waiting.asked
+    SELECT waiting.id, run_queue.dag_id, run_queue.backfill_id, waiting.parse_requested
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:backfill_ids AS bigint[]),
-                  CAST(:free AS int[])) AS lane (dag_id, backfill_id, free)
+                  CAST(:free AS int[])) AS run_queue (dag_id, backfill_id, free)
      CROSS JOIN LATERAL (
-           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+           (SELECT id, run_after, NOT pinned AND parse_requested_at IS NOT NULL AS parse_requested
               FROM dag_run
-             WHERE dag_id = lane.dag_id AND backfill_id = lane.backfill_id
+             WHERE dag_id = run_queue.dag_id AND backfill_id = run_queue.backfill_id
                AND state = 'queued' AND run_after <= :now
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
              ORDER BY run_after, id
-             LIMIT greatest(lane.free, 0))
+             LIMIT greatest(run_queue.free, 0))
             UNION ALL
-           (SELECT id, run_after, NOT pinned AND parse_asked_at IS NOT NULL AS asked
+           (SELECT id, run_after, NOT pinned AND parse_requested_at IS NOT NULL AS parse_requested
               FROM dag_run
-             WHERE dag_id = lane.dag_id AND backfill_id IS NULL AND lane.backfill_id IS NULL
+             WHERE dag_id = run_queue.dag_id
+               AND backfill_id IS NULL AND run_queue.backfill_id IS NULL
                AND state = 'queued' AND run_after <= :now
                AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
              ORDER BY backfill_id, run_after, id
-             LIMIT greatest(lane.free, 0))) AS waiting
-     ORDER BY waiting.asked,
-              row_number() OVER (PARTITION BY lane.dag_id, lane.backfill_id
+             LIMIT greatest(run_queue.free, 0))) AS waiting
+     ORDER BY waiting.parse_requested,
+              row_number() OVER (PARTITION BY run_queue.dag_id, run_queue.backfill_id
                                  ORDER BY run_after, waiting.id), run_after, waiting.id
      LIMIT :limit
 """)
 
 
-# Lanes with queued runs are found by hopping through the index: that of the DAG's own runs
+# Run queues with queued runs are found by hopping through the index: that of the DAG's own runs
 # comes last.  However many runs are queued, or have ended, this looks at few of them.  To
 # order by all of its columns keeps the planner from taking any other.
-FREE_LANES = hot("""
-    SELECT dag.dag_id, lane.backfill_id,
+FREE_RUN_SLOTS = hot("""
+    SELECT dag.dag_id, run_queue.backfill_id,
            CASE WHEN NOT backfill.paused THEN backfill.max_active_runs ELSE 0 END AS most,
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND state = 'running'
-               AND dag_run.backfill_id IS NOT DISTINCT FROM lane.backfill_id) AS running
+               AND dag_run.backfill_id IS NOT DISTINCT FROM run_queue.backfill_id) AS running
       FROM unnest(CAST(:dag_ids AS text[])) AS dag (dag_id)
      CROSS JOIN LATERAL (
-           WITH RECURSIVE lane AS (
+           WITH RECURSIVE run_queue AS (
                (SELECT backfill_id FROM dag_run
                  WHERE dag_id = dag.dag_id AND state = 'queued'
                  ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                SELECT following.backfill_id
-                 FROM lane
+                 FROM run_queue
                 CROSS JOIN LATERAL (
                       (SELECT backfill_id FROM dag_run
                         WHERE dag_id = dag.dag_id AND state = 'queued'
-                          AND dag_run.backfill_id > lane.backfill_id
+                          AND dag_run.backfill_id > run_queue.backfill_id
                         ORDER BY backfill_id, run_after, id LIMIT 1)
                        UNION ALL
                       (SELECT backfill_id FROM dag_run
                         WHERE dag_id = dag.dag_id AND state = 'queued'
-                          AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                          AND dag_run.backfill_id IS NULL AND run_queue.backfill_id IS NOT NULL
                         ORDER BY backfill_id, run_after, id LIMIT 1)
                       LIMIT 1) AS following
            )
-           SELECT backfill_id FROM lane) AS lane
-      LEFT JOIN backfill ON backfill.id = lane.backfill_id
+           SELECT backfill_id FROM run_queue) AS run_queue
+      LEFT JOIN backfill ON backfill.id = run_queue.backfill_id
 """)
 
 
@@ -94,9 +95,10 @@ START = hot("""
         UPDATE dag_run AS run
            SET state = 'running', started_at = :now,
                deadline = CAST(:now AS timestamptz) + make_interval(secs => it.dagrun_timeout),
-               unfinished = CASE WHEN NOT (it.look OR it.again) THEN it.tasks END
-          FROM (SELECT run.id, version.dagrun_timeout, version.look_at_start AS look,
-                       coalesce((SELECT lane FROM backfill WHERE id = run.backfill_id), 0) AS lane,
+               unfinished = CASE WHEN NOT (it.settles OR it.again) THEN it.tasks END
+          FROM (SELECT run.id, version.dagrun_timeout, version.settle_at_start AS settles,
+                       coalesce((SELECT priority_class FROM backfill WHERE id = run.backfill_id), 0)
+                       AS priority_class,
                        EXISTS (SELECT FROM task_instance WHERE dag_run_id = run.id) AS again,
                        (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
                        version.max_active_tasks_per_dagrun IS NOT NULL AS limited
@@ -105,22 +107,23 @@ START = hot("""
                        SELECT * FROM dag_version WHERE id = run.version_id LIMIT 1) AS version
                  WHERE run.id = ANY (:ids)) AS it
          WHERE run.id = it.id AND CASE run.state WHEN 'queued' THEN true END
-     RETURNING run.id, run.dag_id, run.version_id, it.look OR it.again AS look, it.again,
-               it.limited, it.lane
+     RETURNING run.id, run.dag_id, run.version_id, it.settles OR it.again AS settles, it.again,
+               it.limited, it.priority_class
     ), woken AS (
-        INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE look
+        INSERT INTO wake (dag_run_id) SELECT id FROM started WHERE settles
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, state, pool, pool_slots, queue,
-                               priority, rank, lane, limited, up_total, scheduled_at)
+                               priority, rank, priority_class, limited, up_total, scheduled_at)
     SELECT started.id, started.dag_id, task.task_id,
-           CASE WHEN task.starts AND NOT started.look THEN 'scheduled' ELSE 'none' END,
+           CASE WHEN task.starts AND NOT started.settles THEN 'scheduled' ELSE 'none' END,
            task.pool, task.pool_slots, task.queue, task.priority,
            extract(epoch FROM CAST(:now AS timestamptz))
-           - task.priority * CAST(:aging AS numeric) + started.lane * 1e12, started.lane,
-           started.limited OR started.lane > 0 OR task.max_active_tis_per_dag IS NOT NULL
+           - task.priority * CAST(:aging AS numeric) + started.priority_class * 1e12,
+           started.priority_class,
+           started.limited OR started.priority_class > 0 OR task.max_active_tis_per_dag IS NOT NULL
                            OR task.max_active_tis_per_dagrun IS NOT NULL,
            task.upstreams,
-           CASE WHEN task.starts AND NOT started.look THEN CAST(:now AS timestamptz) END
+           CASE WHEN task.starts AND NOT started.settles THEN CAST(:now AS timestamptz) END
       FROM started
      CROSS JOIN LATERAL (
            SELECT * FROM dag_task WHERE version_id = started.version_id OFFSET 0) AS task
@@ -134,9 +137,9 @@ START = hot("""
 def free_run_slots(
     conn: Connection, max_active_runs: Mapping[str, int]
 ) -> dict[str, dict[int | None, int]]:
-    """Return how many more runs may be active in each lane of these locked DAGs."""
+    """Return how many more runs may be active in each run queue of these locked DAGs."""
     free: dict[str, dict[int | None, int]] = {}
-    for row in conn.execute(FREE_LANES, {"dag_ids": list(max_active_runs)}):
+    for row in conn.execute(FREE_RUN_SLOTS, {"dag_ids": list(max_active_runs)}):
         limit = row.most if row.backfill_id else max_active_runs[row.dag_id]
         free.setdefault(row.dag_id, {})[row.backfill_id] = limit - row.running
     return free
@@ -149,17 +152,19 @@ def queued(
     limit: int,
     scope: Scope,
 ) -> dict[str, list[QueuedRun]]:
-    """Return the queued runs that find room in these lanes of locked DAGs, oldest first, by DAG."""
-    lanes = [(dag_id, lane, room) for dag_id in free for lane, room in free[dag_id].items()]
+    """Return the queued runs that find room in these run queues, oldest first, by locked DAG."""
+    queues = [(dag_id, queue, room) for dag_id in free for queue, room in free[dag_id].items()]
     parameters = {
-        "dag_ids": [dag_id for dag_id, _, _ in lanes],
-        "backfill_ids": [lane for _, lane, _ in lanes],
-        "free": [room for _, _, room in lanes],
+        "dag_ids": [dag_id for dag_id, _, _ in queues],
+        "backfill_ids": [queue for _, queue, _ in queues],
+        "free": [room for _, _, room in queues],
     }
     waiting: dict[str, list[QueuedRun]] = {}
     given = {"now": now, "limit": limit, **scope.parameters()}
     for row in conn.execute(QUEUED, parameters | given):
-        waiting.setdefault(row.dag_id, []).append(QueuedRun(row.id, row.backfill_id, row.asked))
+        waiting.setdefault(row.dag_id, []).append(
+            QueuedRun(row.id, row.backfill_id, row.parse_requested)
+        )
     return waiting
 
 
@@ -168,61 +173,60 @@ def start(conn: Connection, ids: Sequence[int], now: datetime, aging: float) -> 
     conn.execute(START, {"ids": list(ids), "now": now, "aging": aging})
 
 
-# A lane is a backfill, or, where there is none, the DAG's own runs.  Lanes are found by
-# hopping through the index of queued runs, that of the DAG's own runs the last of each DAG;
-# to order by all of its columns keeps the planner from taking any other.  A lane in which
-# all that find room wait for a parse, which was asked for, has nothing to start.
+# Run queues are found by hopping through the index of queued runs, that of the DAG's own runs the
+# last of each DAG; to order by all of its columns keeps the planner from taking any other.  A run
+# queue in which all that find room wait for a requested parse has nothing to start.
 LOCK_STARTING = hot("""
-    WITH RECURSIVE lane AS (
+    WITH RECURSIVE run_queue AS (
         (SELECT dag_id, backfill_id FROM dag_run
           WHERE state = 'queued' ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
          UNION ALL
         SELECT following.*
-          FROM lane
+          FROM run_queue
          CROSS JOIN LATERAL (
                (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
-                   AND dag_run.backfill_id > lane.backfill_id
+                 WHERE state = 'queued' AND dag_run.dag_id = run_queue.dag_id
+                   AND dag_run.backfill_id > run_queue.backfill_id
                  ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id = lane.dag_id
-                   AND dag_run.backfill_id IS NULL AND lane.backfill_id IS NOT NULL
+                 WHERE state = 'queued' AND dag_run.dag_id = run_queue.dag_id
+                   AND dag_run.backfill_id IS NULL AND run_queue.backfill_id IS NOT NULL
                  ORDER BY backfill_id, run_after, id LIMIT 1)
                 UNION ALL
                (SELECT dag_id, backfill_id FROM dag_run
-                 WHERE state = 'queued' AND dag_run.dag_id > lane.dag_id
+                 WHERE state = 'queued' AND dag_run.dag_id > run_queue.dag_id
                  ORDER BY dag_id, backfill_id, run_after, id LIMIT 1)
                LIMIT 1) AS following
     )
     SELECT its.dag_id, its.max_active_runs
-      FROM lane
+      FROM run_queue
      CROSS JOIN LATERAL (
            SELECT dag_id, max_active_runs
              FROM dag
             CROSS JOIN LATERAL (
                   SELECT coalesce((SELECT CASE WHEN paused THEN 0 ELSE max_active_runs END
-                                     FROM backfill WHERE id = lane.backfill_id),
+                                     FROM backfill WHERE id = run_queue.backfill_id),
                                   dag.max_active_runs)
                          - (SELECT count(*) FROM dag_run AS active
-                             WHERE active.dag_id = lane.dag_id AND active.state = 'running'
-                               AND active.backfill_id IS NOT DISTINCT FROM lane.backfill_id)
+                             WHERE active.dag_id = run_queue.dag_id AND active.state = 'running'
+                               AND active.backfill_id IS NOT DISTINCT FROM run_queue.backfill_id)
                          AS free
                   OFFSET 0) AS room
-            WHERE dag.dag_id = lane.dag_id AND active AND NOT paused
+            WHERE dag.dag_id = run_queue.dag_id AND active AND NOT paused
               AND coalesce(
                   (SELECT true
-                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
-                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                              AND run.backfill_id = lane.backfill_id AND run_after <= :now
+                     FROM (SELECT pinned OR parse_requested_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = run_queue.dag_id AND run.state = 'queued'
+                              AND run.backfill_id = run_queue.backfill_id AND run_after <= :now
                               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
                             ORDER BY run_after, id
                             LIMIT greatest(room.free, 0)) AS first
                     WHERE moves LIMIT 1),
                   (SELECT true
-                     FROM (SELECT pinned OR parse_asked_at IS NULL AS moves FROM dag_run AS run
-                            WHERE run.dag_id = lane.dag_id AND run.state = 'queued'
-                              AND run.backfill_id IS NULL AND lane.backfill_id IS NULL
+                     FROM (SELECT pinned OR parse_requested_at IS NULL AS moves FROM dag_run AS run
+                            WHERE run.dag_id = run_queue.dag_id AND run.state = 'queued'
+                              AND run.backfill_id IS NULL AND run_queue.backfill_id IS NULL
                               AND run_after <= :now
                               AND (lock_id = :job OR lock_id IS NULL AND NOT :own_alone)
                             ORDER BY backfill_id, run_after, id

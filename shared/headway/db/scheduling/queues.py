@@ -14,7 +14,7 @@ FREE = hot("""
     ), served AS (
         SELECT queue, sum(slots) AS slots
           FROM process, unnest(queues) AS queue
-         WHERE kind = 'worker' AND ended_at IS NULL AND drain_asked_at IS NULL
+         WHERE kind = 'worker' AND ended_at IS NULL AND drain_requested_at IS NULL
          GROUP BY queue
     )
     SELECT queue, :ahead * served.slots - coalesce(live.count, 0) AS free,

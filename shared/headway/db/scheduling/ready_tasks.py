@@ -19,7 +19,7 @@ from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
 LOOK: Final = 2000
 """First tasks in queue order that are read before DAGs are sought by hopping."""
 
-# The head of a queue's line is read in its order, from DAGs that have places, and no further than a
+# The head of a queue is read in queue order, from DAGs that have places, and no further than a
 # batch needs.  If DAGs at the head have fewer places than tasks, all of the head is read.  If that
 # does not give a batch, because of tasks of full DAGs or of too many slots, DAGs are found by
 # hopping through the index, and from each only as many tasks are taken as it has places: however
@@ -102,8 +102,8 @@ PLAIN = hot("""
          ORDER BY rank, id
          LIMIT :limit
     )
-    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, lane,
-           CASE WHEN lane > 0
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, priority_class,
+           CASE WHEN priority_class > 0
                 THEN (SELECT backfill_id FROM dag_run WHERE id = dag_run_id) END AS backfill_id
       FROM (SELECT id FROM next) AS next
       JOIN task_instance AS task ON task.id = next.id
@@ -227,8 +227,8 @@ LIMITED = hot("""
         SELECT id, per_run, per_dag, per_dagrun
           FROM by_dag WHERE nth_of_dag <= in_dag ORDER BY rank, id LIMIT :limit
     )
-    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, lane,
-           CASE WHEN lane > 0
+    SELECT task.id, dag_id, dag_run_id, task_id, pool, pool_slots, queue, rank, priority_class,
+           CASE WHEN priority_class > 0
                 THEN (SELECT backfill_id FROM dag_run WHERE id = dag_run_id) END AS backfill_id,
            per_run, per_dag, per_dagrun
       FROM next

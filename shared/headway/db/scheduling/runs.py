@@ -58,9 +58,9 @@ SETTLE = hot("""
             WHERE dag_id = settled.dag_id AND state = 'running'
               AND (id > settled.id OR backfill_id = settled.backfill_id)
               AND (schedule_date, id) > (settled.schedule_date, settled.id)
-              AND (SELECT look_at_start FROM dag_version WHERE id = run.version_id)
+              AND (SELECT settle_at_start FROM dag_version WHERE id = run.version_id)
            OFFSET 0) AS later
-     WHERE (SELECT true FROM dag_version WHERE dag_id = settled.dag_id AND look_at_start LIMIT 1)
+     WHERE (SELECT true FROM dag_version WHERE dag_id = settled.dag_id AND settle_at_start LIMIT 1)
        AND (SELECT id FROM dag_run AS other
              WHERE other.dag_id = settled.dag_id
                AND (other.id < later.id OR other.backfill_id = later.backfill_id)

@@ -9,9 +9,9 @@ from headway.domain.errors import ConflictError
 # One looks at a time: of two that start at once, one finds the other.  The row changes nothing
 # but is locked, which no other role may do: any role can take an advisory lock.
 ONE_AT_A_TIME = text("""
-    INSERT INTO schedule_watch AS watch (since, seen_at)
+    INSERT INTO scheduler_uptime AS uptime (since, seen_at)
     VALUES (clock_timestamp(), clock_timestamp())
-        ON CONFLICT (one) DO UPDATE SET seen_at = watch.seen_at
+        ON CONFLICT (singleton) DO UPDATE SET seen_at = uptime.seen_at
 """)
 
 
@@ -48,20 +48,20 @@ def join(conn: Connection, me: Identity, *, alone: bool) -> ConflictError | None
 
 
 # On the database's clock alone, as all that schedulers compare with each other.
-KEEP = text("""
-    INSERT INTO schedule_watch AS watch (since, seen_at)
+EXTEND_UPTIME = text("""
+    INSERT INTO scheduler_uptime AS uptime (since, seen_at)
     VALUES (clock_timestamp(), clock_timestamp())
-        ON CONFLICT (one) DO UPDATE
-       SET since = CASE WHEN watch.seen_at
+        ON CONFLICT (singleton) DO UPDATE
+       SET since = CASE WHEN uptime.seen_at
                              < excluded.seen_at - make_interval(secs => :threshold)
-                        THEN excluded.since ELSE watch.since END,
-           seen_at = greatest(watch.seen_at, excluded.seen_at)
+                        THEN excluded.since ELSE uptime.since END,
+           seen_at = greatest(uptime.seen_at, excluded.seen_at)
 """)
 
 
-def keep(conn: Connection, threshold: float) -> None:
-    """Say that there is a scheduler; the watch begins anew when there was none for so many seconds.
+def extend_uptime(conn: Connection, threshold: float) -> None:
+    """Extend the uptime; it begins anew when there was no scheduler for so many seconds.
 
     What falls due before it begins was missed.  Shorter breaks miss nothing, such as a restart.
     """
-    conn.execute(KEEP, {"threshold": threshold})
+    conn.execute(EXTEND_UPTIME, {"threshold": threshold})

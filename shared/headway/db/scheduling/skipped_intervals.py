@@ -11,7 +11,7 @@ from headway.domain.dag.catchup import SkipReason
 from headway.timetables.base import DagRunInfo
 
 ADD = text("""
-    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+    INSERT INTO skipped_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
                                  reason)
     SELECT :dag_id, it.*
       FROM unnest(CAST(:dates AS timestamptz[]), CAST(:firsts AS timestamptz[]),
@@ -21,7 +21,7 @@ ADD = text("""
 """)
 
 COVER = text("""
-    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+    INSERT INTO skipped_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
                                  reason, dag_run_id)
     SELECT dag_id, :schedule_date, :first_start, :interval_start, :interval_end, 'rollup', id
       FROM dag_run
@@ -30,28 +30,28 @@ COVER = text("""
 """)
 
 OF = text("""
-    SELECT passed.first_start, passed.interval_end, passed.reason, passed.at, run.run_id
-      FROM passed_interval AS passed
-      LEFT JOIN dag_run AS run ON run.id = passed.dag_run_id
-     WHERE passed.dag_id = :dag_id AND passed.first_start <= :start
-       AND passed.interval_start >= :start
-     ORDER BY passed.schedule_date
+    SELECT skipped.first_start, skipped.interval_end, skipped.reason, skipped.at, run.run_id
+      FROM skipped_interval AS skipped
+      LEFT JOIN dag_run AS run ON run.id = skipped.dag_run_id
+     WHERE skipped.dag_id = :dag_id AND skipped.first_start <= :start
+       AND skipped.interval_start >= :start
+     ORDER BY skipped.schedule_date
      LIMIT 1
 """)
 
 
-def add(conn: Connection, dag_id: str, passed: Sequence[SkippedInterval]) -> None:
+def add(conn: Connection, dag_id: str, skipped: Sequence[SkippedInterval]) -> None:
     """Enter what gets no run of its own, nor is covered by another one."""
-    if passed:
+    if skipped:
         conn.execute(
             ADD,
             {
                 "dag_id": dag_id,
-                "dates": [it.last.run_after for it in passed],
-                "firsts": [it.first for it in passed],
-                "starts": [it.last.data_interval.start for it in passed],
-                "ends": [it.last.data_interval.end for it in passed],
-                "reasons": [str(it.reason) for it in passed],
+                "dates": [it.last.run_after for it in skipped],
+                "firsts": [it.first for it in skipped],
+                "starts": [it.last.data_interval.start for it in skipped],
+                "ends": [it.last.data_interval.end for it in skipped],
+                "reasons": [str(it.reason) for it in skipped],
             },
         )
 

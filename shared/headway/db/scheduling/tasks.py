@@ -10,13 +10,13 @@ from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import TERMINAL, TaskState
 
 # A task's queue position is the second in which it was scheduled, earlier by what its
-# priority is worth.  So it gains on others by waiting, and the order never changes.  Each lane is
-# 30,000 years behind the one before it: no task of a backfill ever comes before another task.
+# priority is worth.  So it gains on others by waiting, and the order never changes.  Each priority
+# class is 30,000 years behind the one before it: no task of a backfill comes before another task.
 DECIDE = hot("""
     UPDATE task_instance AS task
        SET state = it.state,
            rank = extract(epoch FROM CAST(:now AS timestamptz))
-                  - task.priority * CAST(:aging AS numeric) + task.lane * 1e12,
+                  - task.priority * CAST(:aging AS numeric) + task.priority_class * 1e12,
            scheduled_at = CASE it.state WHEN 'scheduled' THEN CAST(:now AS timestamptz) END,
            ended_at = CASE WHEN it.state = ANY (:terminal) THEN CAST(:now AS timestamptz) END
       FROM unnest(CAST(:ids AS bigint[]), CAST(:states AS text[])) AS it (id, state)
@@ -29,15 +29,16 @@ EXPAND = text("""
         UPDATE task_instance AS task
            SET map_index = 0, state = 'scheduled', scheduled_at = CAST(:now AS timestamptz),
                rank = extract(epoch FROM CAST(:now AS timestamptz))
-                      - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
+                      - task.priority * CAST(:aging AS numeric) + task.priority_class * 1e12
           FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
          WHERE task.id = it.id AND task.state = 'none' AND task.map_index = -1
      RETURNING task.*, it.length
     )
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, attempt, pool,
-                               pool_slots, queue, priority, rank, lane, limited, scheduled_at)
+                               pool_slots, queue, priority, rank, priority_class, limited,
+                               scheduled_at)
     SELECT dag_run_id, dag_id, task_id, map_index.map_index, 'scheduled', attempt, pool,
-           pool_slots, queue, priority, rank, lane, limited, scheduled_at
+           pool_slots, queue, priority, rank, priority_class, limited, scheduled_at
       FROM expanded
      CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
@@ -66,7 +67,7 @@ RETRY = hot("""
     UPDATE task_instance AS task
        SET state = 'scheduled', retry_at = NULL, scheduled_at = CAST(:now AS timestamptz),
            rank = extract(epoch FROM CAST(:now AS timestamptz))
-                  - task.priority * CAST(:aging AS numeric) + task.lane * 1e12
+                  - task.priority * CAST(:aging AS numeric) + task.priority_class * 1e12
       FROM due
      WHERE task.id = due.id
 """)

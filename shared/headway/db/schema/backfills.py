@@ -37,8 +37,10 @@ Table(
     # The percentage of each pool's slots that its tasks may hold.
     Column("weight", Integer, nullable=False, server_default=text("100")),
     Column("idle_only", Boolean, nullable=False, server_default=text("false")),
-    # That of its tasks.
-    Column("lane", SmallInteger, Computed("1 + CAST(idle_only AS integer)", persisted=True)),
+    # The priority class of its tasks.
+    Column(
+        "priority_class", SmallInteger, Computed("1 + CAST(idle_only AS integer)", persisted=True)
+    ),
     Column("paused", Boolean, nullable=False, server_default=text("false")),
     moment("cancelled_at"),
     moment("created_at", now=True),
@@ -59,19 +61,19 @@ Table(
     Column("schedule_date", DateTime(timezone=True), nullable=False),
     Column("interval_start", DateTime(timezone=True), nullable=False),
     Column("interval_end", DateTime(timezone=True), nullable=False),
-    Column("fate", Text, nullable=False),
+    Column("decision", Text, nullable=False),
     Column("reason", Text, nullable=False),
     # What the run is called that the date has, or is in its way: another one may be, later.
     Column("run_id", Text),
     Column("dag_run_id", BigInteger, ForeignKey("dag_run.id", ondelete="SET NULL")),
-    CheckConstraint(one_of("fate", DateDecision), name="fate_check"),
+    CheckConstraint(one_of("decision", DateDecision), name="decision_check"),
     PrimaryKeyConstraint("backfill_id", "position"),
     Index("backfill_date_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
     Index(
         "backfill_date_created",
         "backfill_id",
         "schedule_date",
-        postgresql_where=text("fate = 'create'"),
+        postgresql_where=text("decision = 'create'"),
     ),
     comment="The plan of each backfill: what becomes of every date, and in which run.",
 )

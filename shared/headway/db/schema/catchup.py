@@ -18,7 +18,7 @@ from headway.db.schema.columns import METADATA, moment, one_of
 from headway.domain.dag.catchup import SkipReason
 
 Table(
-    "passed_interval",
+    "skipped_interval",
     METADATA,
     Column("dag_id", Text, ForeignKey("dag.dag_id", ondelete="CASCADE"), nullable=False),
     # When the last of them was due; where the first begins, and where the last begins and ends.
@@ -32,16 +32,16 @@ Table(
     PrimaryKeyConstraint("dag_id", "interval_end", "schedule_date", "interval_start"),
     CheckConstraint(one_of("reason", SkipReason), name="reason_check"),
     CheckConstraint("(reason = 'rollup') = (dag_run_id IS NOT NULL)", name="run_check"),
-    Index("passed_interval_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
+    Index("skipped_interval_run", "dag_run_id", postgresql_where=text("dag_run_id IS NOT NULL")),
     comment="Intervals of a schedule without a run of their own, and the run that covers them.",
 )
 
 Table(
-    "schedule_watch",
+    "scheduler_uptime",
     METADATA,
-    Column("one", Boolean, primary_key=True, server_default=text("true")),
+    Column("singleton", Boolean, primary_key=True, server_default=text("true")),
     moment("since", nullable=False),
     moment("seen_at", nullable=False),
-    CheckConstraint("one", name="one_check"),
+    CheckConstraint("singleton", name="singleton_check"),
     comment="Since when there is a scheduler without a break, and when one was there last.",
 )

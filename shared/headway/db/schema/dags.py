@@ -40,15 +40,15 @@ Table(
     moment("next_run_after"),
     moment("next_interval_start"),
     moment("next_interval_end"),
-    # Less than so many unfinished runs of its schedule are to be left before the next one is
-    # looked at; NULL: than it may have.
-    Column("next_below", Integer),
+    # The next run is looked at when fewer runs of its schedule than this are unfinished; NULL:
+    # fewer than `max_active_runs`.
+    Column("next_run_below", Integer),
     # Why its timetable cannot be asked, when it fails.
     Column("schedule_error", Text),
-    # Since when it is scheduled without a break: new, unpaused, another schedule, or the watch
-    # over all, as it began when the DAG was last looked at.
+    # Since when it is scheduled without a break: new, unpaused, or another schedule; and the
+    # `since` of `scheduler_uptime` when a scheduler last looked at the DAG.
     moment("scheduled_since", now=True),
-    moment("watched_since"),
+    moment("looked_at_since"),
     ForeignKeyConstraint(
         ["dag_id", "version_id"],
         ["dag_version.dag_id", "dag_version.id"],
@@ -101,15 +101,15 @@ Table(
     Column("bundle_complete", Boolean, nullable=False, server_default=text("false")),
     Column("max_active_tasks_per_dagrun", Integer),
     Column("dagrun_timeout", Double),
-    # Whether a run that starts is to be looked at as a whole, or its first tasks are known.
-    Column("look_at_start", Boolean, nullable=False, server_default=text("true")),
+    # Whether a run that starts is settled as a whole; else its first tasks are known.
+    Column("settle_at_start", Boolean, nullable=False, server_default=text("true")),
     # Whether a run that is to start waits until its DAG file was parsed once more.
     Column("reparse_on_run", Boolean, nullable=False, server_default=text("false")),
     # The commit of its bundle at which it was seen first; NULL for a plain folder.
     Column("commit", Text),
     moment("created_at", now=True),
-    # When another was put in force in its place, the last time; NULL if that has never happened.
-    moment("left_at"),
+    # When another version came into force in its place, the last time; NULL if none ever has.
+    moment("superseded_at"),
     UniqueConstraint("dag_id", "number"),
     # A foreign key to a version names the DAG as well: the version is of that DAG.
     UniqueConstraint("dag_id", "id"),
@@ -172,9 +172,9 @@ Table(
     Column("name", Text, primary_key=True),
     # The commit that every parser is to have checked out.
     Column("commit", Text),
-    # Who asked its remote last, and when.
+    # The parser that claimed the last fetch of its remote, and when.
     Column("parser_id", BigInteger),
-    moment("asked_at"),
+    moment("fetch_claimed_at"),
     comment="Bundles that are moved from commit to commit.",
 )
 
@@ -191,8 +191,8 @@ Table(
     # When it is to be parsed again though nothing has changed, and how often it failed in a row.
     moment("due_at"),
     Column("failures", Integer, nullable=False, server_default=text("0")),
-    # Whether somebody asks for it to be parsed now.
-    Column("asked", Boolean, nullable=False, server_default=text("false")),
+    # Whether a user has requested a parse.
+    Column("parse_requested", Boolean, nullable=False, server_default=text("false")),
     # Who parses it; when nobody does, who did so last.
     Column("parser_id", BigInteger),
     Column("claimed", Boolean, nullable=False, server_default=text("false")),

@@ -30,8 +30,8 @@ Table(
     Column("slots", Integer, nullable=False, server_default=text("0")),
     # Of a parser, the bundles that it looks at.
     Column("bundles", ARRAY(Text), nullable=False, server_default=text("'{}'")),
-    # Of a worker, since when it is to take no more, finish what it has, and end.
-    moment("drain_asked_at"),
+    # Of a worker, when a user requested that it takes no more, finishes what it has, and ends.
+    moment("drain_requested_at"),
     Column("exclusive", Boolean, nullable=False, server_default=text("false")),
     # The hash of what the process alone knows.
     Column("proof_hash", LargeBinary),

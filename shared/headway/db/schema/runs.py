@@ -54,7 +54,7 @@ Table(
     # Whether the version is the one that the run will have.  One that is not pinned waits, when
     # it is to start, for its DAG file to be parsed; since then it has been asked for.
     Column("pinned", Boolean, nullable=False, server_default=text("true")),
-    moment("parse_asked_at"),
+    moment("parse_requested_at"),
     moment("deadline"),
     moment("created_at", now=True),
     moment("started_at"),
@@ -74,7 +74,7 @@ Table(
     CheckConstraint(one_of("state", RunState), name="state_check"),
     CheckConstraint(one_of("run_type", RunType), name="run_type_check"),
     CheckConstraint("interval_start <= interval_end", name="interval_check"),
-    # One of the schedule that runs again in a backfill is in the backfill's lane.
+    # A run of the schedule that runs again in a backfill is in the backfill's run queue.
     CheckConstraint("run_type <> 'backfill' OR backfill_id IS NOT NULL", name="backfill_check"),
     CheckConstraint("(state = 'queued') = (started_at IS NULL)", name="started_check"),
     CheckConstraint(
@@ -109,7 +109,7 @@ Table(
     Index(
         "dag_run_to_pin",
         "dag_id",
-        postgresql_where=text("state = 'queued' AND NOT pinned AND parse_asked_at IS NOT NULL"),
+        postgresql_where=text("state = 'queued' AND NOT pinned AND parse_requested_at IS NOT NULL"),
     ),
     Index("dag_run_version", "version_id"),
     Index("dag_run_ended", "ended_at", "id", postgresql_where=text("ended_at IS NOT NULL")),
@@ -147,9 +147,9 @@ Table(
     Column("priority", Integer, nullable=False),
     # The queue position: the second it was scheduled, earlier by its priority's worth.
     Column("rank", Double, nullable=False, server_default=text("0")),
-    # 0 for what is not of a backfill, else 1, or 2 if that uses spare slots only; what is of a
-    # higher lane stands behind all of a lower one.
-    Column("lane", SmallInteger, nullable=False, server_default=text("0")),
+    # 0 (live): the run is of no backfill.  1 (backfill).  2 (idle slots only): its backfill uses
+    # idle slots only.  All tasks of a higher class stand behind those of a lower class.
+    Column("priority_class", SmallInteger, nullable=False, server_default=text("0")),
     # Whether a limit narrower than its pool's and its DAG's applies, or it is of a backfill.
     Column("limited", Boolean, nullable=False, server_default=text("false")),
     # How the upstream task instances stand, while this one is undecided.
@@ -178,7 +178,7 @@ Table(
         postgresql_where=text("state = 'scheduled' AND NOT limited"),
     ),
     Index(
-        "task_instance_line",
+        "task_instance_queue_order",
         "pool",
         "queue",
         "rank",
@@ -198,7 +198,7 @@ Table(
     Index(
         "task_instance_large",
         "pool",
-        "lane",
+        "priority_class",
         "pool_slots",
         postgresql_where=text("state = 'scheduled' AND pool_slots > 1"),
     ),

@@ -38,12 +38,12 @@ EXISTING = text("""
       FROM backfill
       JOIN backfill_date AS it ON it.backfill_id = backfill.id
       JOIN dag_run AS run ON run.id = it.dag_run_id
-     WHERE backfill.dag_id = :dag_id AND backfill.rollup > 1 AND it.fate = 'create'
+     WHERE backfill.dag_id = :dag_id AND backfill.rollup > 1 AND it.decision = 'create'
        AND it.schedule_date BETWEEN :first AND :last
      UNION
     SELECT run.id, asked.schedule_date, run.run_id, run.state, run.interval_start,
            run.interval_end, run.partitions, run.version_id
-      FROM passed_interval AS it
+      FROM skipped_interval AS it
       JOIN dag_run AS run ON run.id = it.dag_run_id
       JOIN unnest(CAST(:dates AS timestamptz[]), CAST(:starts AS timestamptz[]))
            AS asked (schedule_date, interval_start)
@@ -77,13 +77,13 @@ STORE = text("""
            FOR KEY SHARE
     )
     INSERT INTO backfill_date (backfill_id, position, schedule_date, interval_start, interval_end,
-                               fate, reason, run_id, dag_run_id)
-    SELECT :backfill, it.position, it.schedule_date, it.interval_start, it.interval_end, it.fate,
-           it.reason, it.run_id, run.id
+                               decision, reason, run_id, dag_run_id)
+    SELECT :backfill, it.position, it.schedule_date, it.interval_start, it.interval_end,
+           it.decision, it.reason, it.run_id, run.id
       FROM unnest(CAST(:dates AS timestamptz[]), CAST(:starts AS timestamptz[]),
-                  CAST(:ends AS timestamptz[]), CAST(:fates AS text[]),
+                  CAST(:ends AS timestamptz[]), CAST(:decisions AS text[]),
                   CAST(:reasons AS text[]), CAST(:run_ids AS text[])) WITH ORDINALITY
-           AS it (schedule_date, interval_start, interval_end, fate, reason, run_id, position)
+           AS it (schedule_date, interval_start, interval_end, decision, reason, run_id, position)
       LEFT JOIN run USING (run_id)
 """)
 
@@ -102,7 +102,7 @@ TAKE = text("""
          WHERE run.id = before.id
     ), moved AS (
         UPDATE task_instance AS task
-           SET lane = (SELECT lane FROM backfill WHERE id = :backfill),
+           SET priority_class = (SELECT priority_class FROM backfill WHERE id = :backfill),
                limited = true
           FROM before
          WHERE task.dag_run_id = before.id
@@ -115,7 +115,7 @@ TAKE = text("""
 
 @dataclass(frozen=True, slots=True)
 class NewBackfill:
-    """A backfill to enter: its range, how it is planned, and what its lane may take."""
+    """A backfill to enter: its range, how it is planned, and what its tasks may take."""
 
     dag_id: str
     from_date: datetime
@@ -200,7 +200,7 @@ def store(
             "dates": [date.info.run_after for date in dates],
             "starts": [interval.start for interval in intervals],
             "ends": [interval.end for interval in intervals],
-            "fates": [str(date.fate) for date in dates],
+            "decisions": [str(date.decision) for date in dates],
             "reasons": [date.reason for date in dates],
             "run_ids": list(run_ids),
         },

@@ -42,27 +42,27 @@ DROP = text("""
         DELETE FROM wake WHERE dag_run_id IN (SELECT id FROM gone)
     ), fewer AS (
         UPDATE backfill SET planned = planned - (SELECT count(*) FROM gone) WHERE id = :id
-    ), passed AS (
-        INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start,
+    ), skipped AS (
+        INSERT INTO skipped_interval (dag_id, schedule_date, first_start, interval_start,
                                      interval_end, reason)
         SELECT backfill.dag_id, it.schedule_date, it.interval_start, it.interval_start,
                it.interval_end, 'backfill'
           FROM backfill_date AS it
           JOIN backfill ON backfill.id = it.backfill_id
-         WHERE it.dag_run_id IN (SELECT id FROM gone) AND it.fate = 'create'
+         WHERE it.dag_run_id IN (SELECT id FROM gone) AND it.decision = 'create'
            AND it.schedule_date < greatest(
                (SELECT max(schedule_date) FROM dag_run
                  WHERE dag_run.dag_id = backfill.dag_id AND run_type = 'scheduled'),
-               (SELECT max(schedule_date) FROM passed_interval
-                 WHERE passed_interval.dag_id = backfill.dag_id))
+               (SELECT max(schedule_date) FROM skipped_interval
+                 WHERE skipped_interval.dag_id = backfill.dag_id))
            AND NOT EXISTS (
-               SELECT FROM passed_interval AS known
+               SELECT FROM skipped_interval AS known
                 WHERE known.dag_id = backfill.dag_id AND known.first_start <= it.interval_start
                   AND known.interval_start >= it.interval_start)
             ON CONFLICT DO NOTHING
      RETURNING schedule_date
     )
-    SELECT id, (SELECT count(*) FROM passed) AS passed FROM gone
+    SELECT id, (SELECT count(*) FROM skipped) AS skipped FROM gone
 """)
 
 
@@ -84,7 +84,7 @@ class Dropped:
     """
 
     runs: int
-    passed: int
+    skipped: int
     left: Sequence[str]
 
 
@@ -111,7 +111,7 @@ def cancel(conn: Connection, backfill_id: int) -> Dropped:
     """
     conn.execute(CANCEL, {"id": backfill_id})
     runs = list(conn.scalars(LOCK_RUNS, {"id": backfill_id}))
-    gone = {row.id: row.passed for row in conn.execute(DROP, {"id": backfill_id, "runs": runs})}
+    gone = {row.id: row.skipped for row in conn.execute(DROP, {"id": backfill_id, "runs": runs})}
     left = list(conn.scalars(NAMES, {"runs": [run for run in runs if run not in gone]}))
     return Dropped(len(gone), max(gone.values(), default=0), left)
 

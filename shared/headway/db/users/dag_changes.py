@@ -32,8 +32,9 @@ LOCK_DAG = text("""
 """)
 
 
-ASK = text("""
-    UPDATE dag_file SET asked = true WHERE bundle = :bundle AND relative_path = :relative_path
+REQUEST_PARSE = text("""
+    UPDATE dag_file SET parse_requested = true
+     WHERE bundle = :bundle AND relative_path = :relative_path
 """)
 
 
@@ -56,10 +57,10 @@ def lock_dag(conn: Connection, dag_id: str) -> LockedDag | None:
     return LockedDag(row.dag_id, row.bundle, row.relative_path, row.active)
 
 
-def ask_for_parse(conn: Connection, dag: LockedDag) -> bool:
+def request_parse(conn: Connection, dag: LockedDag) -> bool:
     """Have the file of a DAG parsed soon, whether or not it has changed; False without the file.
 
     Tell parsers by `notices.PARSER` when that is committed.
     """
     where = {"bundle": dag.bundle, "relative_path": dag.relative_path}
-    return conn.execute(ASK, where).rowcount > 0
+    return conn.execute(REQUEST_PARSE, where).rowcount > 0

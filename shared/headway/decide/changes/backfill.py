@@ -49,7 +49,7 @@ class PlannedDate:
     """One date: what becomes of it and why; the run that it is created in, or that it has."""
 
     info: DagRunInfo
-    fate: DateDecision
+    decision: DateDecision
     reason: str
     created: DagRunInfo | None = None
     existing: Existing | None = None
@@ -99,13 +99,13 @@ def places(dates: Sequence[PlannedDate]) -> Mapping[datetime, datetime]:
 
 def runs_again(dates: Iterable[PlannedDate]) -> list[Existing]:
     """Return the runs that run again, each once, in the order of the plan."""
-    again = (date.existing for date in dates if date.fate is DateDecision.RERUN)
+    again = (date.existing for date in dates if date.decision is DateDecision.RERUN)
     return list(dict.fromkeys(run for run in again if run is not None))
 
 
 def _of(date: PlannedDate) -> datetime | None:
     """Return the schedule date by which the date's run is known, if that runs again."""
-    again = date.existing if date.fate is DateDecision.RERUN else None
+    again = date.existing if date.decision is DateDecision.RERUN else None
     return None if again is None else again.schedule_date
 
 
@@ -167,8 +167,8 @@ def _judge(
         period = f"{run.interval.start:%F %R} to {run.interval.end:%F %R}"
         reason = f"Run {run.run_id} is about {period}: about more than what is asked for."
         return PlannedDate(info, DateDecision.CONFLICT, reason, existing=run)
-    fate, reason = _of_existing(run, reprocess)
-    return PlannedDate(info, fate, reason, existing=run)
+    decision, reason = _of_existing(run, reprocess)
+    return PlannedDate(info, decision, reason, existing=run)
 
 
 def _of_existing(run: Existing, reprocess: Reprocess) -> tuple[DateDecision, str]:
@@ -194,7 +194,7 @@ def _rolled_up(
     found: list[PlannedDate] = []
     chunk: list[PlannedDate] = []
     for date in dates:
-        creates = date.fate is DateDecision.CREATE
+        creates = date.decision is DateDecision.CREATE
         if not creates or len(chunk) == size or date.info in parted:
             found += _together(chunk)
             chunk = []

@@ -54,11 +54,11 @@ class TaskChange(StrEnum):
 class FileDifference:
     """What became of a file, and how its lines differ; None where it is not to be read as text.
 
-    `entries` are those of a zip file that differ, each with its fate.
+    `entries` are those of a zip file that differ, each with its change.
     """
 
     path: str
-    fate: TaskChange
+    change: TaskChange
     lines: Sequence[str] | None
     before: str | None
     after: str | None
@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 
 def _file(path: str, old: bytes | None, new: bytes | None) -> FileDifference:
-    fate = (
+    change = (
         TaskChange.ADDED
         if old is None
         else TaskChange.REMOVED
@@ -136,7 +136,7 @@ def _file(path: str, old: bytes | None, new: bytes | None) -> FileDifference:
     if before is not None and after is not None:
         lines = list(unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm=""))
     entries = {} if lines is not None else _entries(old, new)
-    return FileDifference(path, fate, lines, _hash(old), _hash(new), entries)
+    return FileDifference(path, change, lines, _hash(old), _hash(new), entries)
 
 
 def _hash(content: bytes | None) -> str | None:

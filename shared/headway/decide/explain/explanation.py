@@ -13,7 +13,7 @@ class Reason(StrEnum):
     """Why a task instance is not running, or what it does instead; a word for programs."""
 
     RUN_NOT_CREATED = "run_not_created"
-    RUN_PASSED = "run_passed"
+    INTERVAL_SKIPPED = "interval_skipped"
     TIMETABLE_FAILS = "timetable_fails"
     DAG_GONE = "dag_gone"
     DAG_PAUSED = "dag_paused"

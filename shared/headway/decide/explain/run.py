@@ -16,9 +16,9 @@ START_A_PARSER = "Start one: `headway parser`."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedSnapshot:
-    """A queued run, and its lane: its backfill, or, outside of any, the DAG's own runs.
+    """A queued run, and its run queue: its backfill, or, outside of any, the DAG's own runs.
 
-    `active` of the lane's `most` runs are running, of which `active_runs` are the first.
+    `active` of the run queue's `most` runs are running, of which `active_runs` are the first.
     `coming` are the runs that the scheduler would look at; this one is the `nth` of the
     `waiting`.  `job` is the process that has reserved it, if that has not ended.
     """
@@ -56,7 +56,7 @@ class MissingSnapshot:
 
 def explain_queued(it: QueuedSnapshot) -> Explanation:
     """Say why a queued run has not started."""
-    place = QueuePlace(f"queued runs of {_lane(it)}", it.nth, it.waiting)
+    place = QueuePlace(f"queued runs of {_run_queue(it)}", it.nth, it.waiting)
     starts = Explanation(
         reason=Reason.RUN_STARTS,
         sentence="The run is queued, and nothing holds it: it starts in the next pass of "
@@ -152,7 +152,7 @@ def _held_queued(it: QueuedSnapshot, place: QueuePlace) -> Iterator[Explanation]
         yield no_scheduler([them for them in it.schedulers if them.kind == "scheduler"])
     free = {it.run.backfill_id: it.most - it.active}
     if it.run.run_after <= it.now and it.run.id not in {run.id for run in placed(it.coming, free)}:
-        yield _lane_full(it, place)
+        yield _run_queue_full(it, place)
     if not it.run.pinned:
         yield _awaits_parse(it)
     if it.run.lock_id is not None:
@@ -160,7 +160,7 @@ def _held_queued(it: QueuedSnapshot, place: QueuePlace) -> Iterator[Explanation]
 
 
 def _awaits_parse(it: QueuedSnapshot) -> Explanation:
-    asked, parsers = it.run.parse_asked_at, alive(it.parsers)
+    asked, parsers = it.run.parse_requested_at, alive(it.parsers)
     if asked is None:
         when = "for which it is asked when the run is to start"
     else:
@@ -175,24 +175,25 @@ def _awaits_parse(it: QueuedSnapshot) -> Explanation:
     )
 
 
-def _lane_full(it: QueuedSnapshot, place: QueuePlace) -> Explanation:
+def _run_queue_full(it: QueuedSnapshot, place: QueuePlace) -> Explanation:
     backfill = it.run.backfill_id is not None
     if it.most < 1 and backfill:
         return Explanation(
             reason=Reason.BACKFILL_PAUSED,
-            sentence=f"{_lane(it).capitalize()} is paused, and starts no runs.",
+            sentence=f"{_run_queue(it).capitalize()} is paused, and starts no runs.",
             change=command("backfill", "resume", it.run.backfill_id),
             place=place,
         )
     free = it.most - it.active
     runs = f"{counted(it.active, 'active run')}, and its max_active_runs allows {it.most:,}"
+    owner = _run_queue(it).capitalize() if backfill else _run_queue(it)
     if free > 0:
         sentence = (
-            f"{_lane(it).capitalize() if backfill else _lane(it)} has {runs}: there is room for "
+            f"{owner} has {runs}: there is room for "
             f"{free:,}, and the run is the {ordinal(it.nth)} of those that wait."
         )
     else:
-        sentence = f"{_lane(it).capitalize() if backfill else _lane(it)} has {runs}."
+        sentence = f"{owner} has {runs}."
     many = max(it.nth - free, 1)
     ends = "The end of one of these runs" if many == 1 else f"The end of {many:,} active runs"
     file = "" if backfill else f", or a higher max_active_runs in {it.dag.relative_path}"
@@ -220,7 +221,7 @@ def _held_missing(it: MissingSnapshot) -> Iterator[Explanation]:
         )
     if _is_early(it):
         yield _not_due(it)
-    most = dag.max_active_runs if dag.next_below is None else dag.next_below
+    most = dag.max_active_runs if dag.next_run_below is None else dag.next_run_below
     if it.unfinished >= most:
         yield _no_room(it)
     if not _schedule(it.schedulers):
@@ -231,7 +232,7 @@ def _no_room(it: MissingSnapshot) -> Explanation:
     dag, unfinished = it.dag, counted(it.unfinished, "unfinished run")
     allowed = f"its max_active_runs allows {dag.max_active_runs:,}"
     change = "The end of one of these runs, or a higher max_active_runs in "
-    if dag.next_below is not None:
+    if dag.next_run_below is not None:
         allowed = "its overlap has what was missed run one after the other"
         change = "The end of these runs, or another overlap in "
     return Explanation(
@@ -294,6 +295,6 @@ def clocks_that_differ(processes: Sequence[ProcessRow]) -> Iterator[str]:
             yield f"The clock of {process.name} is {described(process.clock_skew or 0.0)}."
 
 
-def _lane(it: QueuedSnapshot) -> str:
+def _run_queue(it: QueuedSnapshot) -> str:
     backfill = it.run.backfill_id
     return it.dag.dag_id if backfill is None else f"backfill {backfill}"

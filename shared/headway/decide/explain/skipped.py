@@ -31,7 +31,7 @@ def explain_skipped(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> 
     """
     if it.run_id is not None:
         return Explanation(
-            reason=Reason.RUN_PASSED,
+            reason=Reason.INTERVAL_SKIPPED,
             sentence=f"There is no such run: the run {it.run_id} covers its interval with others "
             "that were missed, as the catchup of the DAG is rollup.",
             change="Nothing is to be done; to see that run: "
@@ -39,7 +39,7 @@ def explain_skipped(dag: DagRow, it: SkippedRow, asked: DataInterval | None) -> 
         )
     first, last = instant(it.first_start), instant(it.end)
     return Explanation(
-        reason=Reason.RUN_PASSED,
+        reason=Reason.INTERVAL_SKIPPED,
         sentence=f"There is no such run: the intervals from {first} to {last} were left out at "
         f"{instant(it.at)}, as {_WHY[it.reason].format(dag=dag.dag_id)}.",
         change=_change(dag, it, asked),

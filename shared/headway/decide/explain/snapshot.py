@@ -25,7 +25,7 @@ class DagRow:
     planned: bool
     next_run_after: datetime | None
     next_interval_start: datetime | None
-    next_below: int | None = None
+    next_run_below: int | None = None
     asked_again_at: datetime | None = None
     schedule_error: str | None = None
 
@@ -46,7 +46,7 @@ class RunRow:
     """A DAG run as it stands; `lock_id` is the job that has reserved it.
 
     One that is not `pinned` cannot start before its DAG file was parsed, which was asked for
-    at `parse_asked_at`.
+    at `parse_requested_at`.
     """
 
     id: int
@@ -60,7 +60,7 @@ class RunRow:
     lock_id: int | None
     end_as: RunState | None
     pinned: bool = True
-    parse_asked_at: datetime | None = None
+    parse_requested_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

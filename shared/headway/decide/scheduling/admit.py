@@ -41,7 +41,7 @@ class Budget(NamedTuple):
 class ReadyTask:
     """A scheduled task instance and its queue position: the lower the rank, the sooner.
 
-    A limit that is None does not apply to it.  What is of a backfill is in a `lane` above 0.
+    A limit that is None does not apply to it.  A task of a backfill has a `priority_class` above 0.
     """
 
     id: int
@@ -52,7 +52,7 @@ class ReadyTask:
     pool_slots: int
     queue: str
     rank: float
-    lane: int = 0
+    priority_class: int = 0
     backfill_id: int | None = None
     per_run: int | None = None
     tis_per_dag: int | None = None
@@ -76,7 +76,7 @@ class ReadyTask:
 
     def share(self) -> Budget | None:
         """Return the budget of its backfill in its pool; None when it is of no backfill."""
-        if not self.lane or self.backfill_id is None:
+        if not self.priority_class or self.backfill_id is None:
             return None
         return Budget(Limit.BACKFILL, (self.pool, self.backfill_id))
 
@@ -98,9 +98,9 @@ def admit(ready: Iterable[ReadyTask], free: Mapping[Budget, int]) -> Admission:
 
     `free` says how much each budget has left; one that is not there has nothing, because
     another scheduler holds it.  A task that does not fit is passed over, not waited for: a
-    small task behind it may still use what is left, unless it is in a higher lane: a budget
+    small task behind it may still use what is left, unless it is of a higher class: a budget
     that has refused a task gives nothing to those.  Nor does the pool of a task whose DAG
-    another scheduler holds: that is over in an instant, and a higher lane would keep the slots.
+    another scheduler holds: that is over in an instant, and a higher class would keep the slots.
     """
     left = dict(free)
     closed: dict[Budget, int] = {}
@@ -109,11 +109,14 @@ def admit(ready: Iterable[ReadyTask], free: Mapping[Budget, int]) -> Admission:
     for task in ready:
         draws = dict(task.draws())
         for budget, amount in draws.items():
-            if left.get(budget, 0) < amount or closed.get(budget, task.lane) < task.lane:
+            if (
+                left.get(budget, 0) < amount
+                or closed.get(budget, task.priority_class) < task.priority_class
+            ):
                 refused[task.id] = budget
-                closed.setdefault(budget, task.lane)
+                closed.setdefault(budget, task.priority_class)
                 if budget.limit is Limit.DAG and budget not in free:
-                    closed.setdefault(Budget(Limit.POOL, (task.pool,)), task.lane)
+                    closed.setdefault(Budget(Limit.POOL, (task.pool,)), task.priority_class)
                 break
         else:
             for budget, amount in ({task.slot(): 1} | draws).items():

@@ -68,7 +68,7 @@ def due(
         horizon, reason = _horizon(schedule, dag)
         gone = None if horizon is None else schedule.last_due(cursor, horizon)
         if gone is not None:
-            left_out = schedule.passed(cursor, gone, reason)
+            left_out = schedule.skipped(cursor, gone, reason)
             cursor = gone.data_interval
     plan = RunPlan(dag, rules, at_most, [] if left_out is None else [left_out])
     ahead = BackfilledIntervals(dag.backfilled, partitions=timetable.partitions)
@@ -164,7 +164,7 @@ class _Schedule:
             newest = found or newest
         return newest
 
-    def passed(
+    def skipped(
         self, last: DataInterval | None, gone: DagRunInfo, reason: SkipReason
     ) -> SkippedInterval | None:
         """Return the record of what is left out after `last`, up to and with `gone`.

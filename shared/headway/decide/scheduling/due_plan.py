@@ -68,7 +68,7 @@ class DueRuns:
     """What to do now.
 
     `runs` are to be created, oldest first; those that `covers` names, by their date, are about
-    several intervals.  `passed` get no run.  With `cancels` the unfinished runs are to end.
+    several intervals.  `skipped` get no run.  With `cancels` the unfinished runs are to end.
     `following` is what comes next; it is not looked at again before it is due, and before
     less than `below` runs are unfinished (None: less than the DAG may have).  Where nothing
     follows as things stand, or nothing can be told for an `error`, it is asked `again` then.
@@ -76,7 +76,7 @@ class DueRuns:
 
     runs: list[DagRunInfo]
     following: DagRunInfo | None
-    passed: list[SkippedInterval] = field(default_factory=list)
+    skipped: list[SkippedInterval] = field(default_factory=list)
     covers: Mapping[datetime, list[DagRunInfo]] = field(default_factory=dict)
     cancels: bool = False
     below: int | None = None
@@ -92,13 +92,13 @@ class RunPlan:
         dag: ScheduleState,
         rules: ScheduleRules,
         at_most: int,
-        passed: list[SkippedInterval],
+        skipped: list[SkippedInterval],
     ) -> None:
         self._dag, self._rules, self._at_most = dag, rules, at_most
         self._unfinished, self._cancels = dag.unfinished, False
         self._runs: list[DagRunInfo] = []
         self._covers: dict[datetime, list[DagRunInfo]] = {}
-        self._passed = passed
+        self._skipped = skipped
         self._before: dict[DagRunInfo, DagRunInfo | None] = {}
 
     def take(self, group: list[DagRunInfo], before: DagRunInfo | None) -> bool:
@@ -117,7 +117,7 @@ class RunPlan:
             if self._unfinished:
                 return False
         elif self._unfinished and self._rules.overlap is Overlap.SKIP:
-            self._pass(last, SkipReason.OVERLAP)
+            self._skip(last, SkipReason.OVERLAP)
             return True
         elif self._unfinished and not self._replace():
             return False
@@ -127,14 +127,14 @@ class RunPlan:
     def leave_out(self, info: DagRunInfo, before: DagRunInfo | None, reason: SkipReason) -> None:
         """Enter that this run, which follows `before` in the schedule, is not created."""
         self._before[info] = before
-        self._pass(info, reason)
+        self._skip(info, reason)
 
     def made(self, following: DagRunInfo | None) -> DueRuns:
         """Return all that was decided."""
         below = None
         if following is not None and self._rules.overlap is not Overlap.QUEUE:
             below = 1 if following.run_after <= self._dag.since else ANY
-        return DueRuns(self._runs, following, self._passed, self._covers, self._cancels, below)
+        return DueRuns(self._runs, following, self._skipped, self._covers, self._cancels, below)
 
     def _create(self, group: list[DagRunInfo]) -> None:
         run = over(group)
@@ -143,12 +143,12 @@ class RunPlan:
             self._covers[run.run_after] = group
         self._unfinished += 1
 
-    def _pass(self, info: DagRunInfo, reason: SkipReason) -> None:
+    def _skip(self, info: DagRunInfo, reason: SkipReason) -> None:
         start, before = info.data_interval.start, self._before[info]
-        last = self._passed[-1] if self._passed else None
+        last = self._skipped[-1] if self._skipped else None
         if last is not None and last.last == before and last.reason is reason:
-            start = self._passed.pop().first
-        self._passed.append(SkippedInterval(start, info, reason))
+            start = self._skipped.pop().first
+        self._skipped.append(SkippedInterval(start, info, reason))
 
     def _replace(self) -> bool:
         """Make room for a newer run: what is unfinished ends, what is not there yet never is.
@@ -159,7 +159,7 @@ class RunPlan:
             return False
         self._cancels = self._dag.unfinished > 0
         for info in self._runs:
-            self._pass(info, SkipReason.OVERLAP)
+            self._skip(info, SkipReason.OVERLAP)
         self._runs.clear()
         self._unfinished = 0
         return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from headway.domain.retention import RetainedKind, Tie
+from headway.domain.retention import KeepReason, RetainedKind
 
 REST: Final = 3.0
 """How many times as long as the last portion took the next one waits."""
@@ -36,7 +36,7 @@ class Candidate:
     id: int
     at: datetime
     size: int
-    tie: Tie | None = None
+    keep_reason: KeepReason | None = None
     is_old: bool = True
 
 
@@ -46,7 +46,7 @@ class RetentionPortion:
 
     ids: list[int] = field(default_factory=list)
     size: int = 0
-    kept: Mapping[Tie, int] = field(default_factory=dict)
+    kept: Mapping[KeepReason, int] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
     next: RetentionCursor | None = None
@@ -58,22 +58,22 @@ def portion(candidates: Sequence[Candidate], looked_for: int, most: int) -> Rete
     `looked_for` is how many candidates were asked for: fewer are all that there are.
     """
     ids: list[int] = []
-    kept: Counter[Tie] = Counter()
+    kept: Counter[KeepReason] = Counter()
     moments: list[datetime] = []
     size, at, is_last = 0, None, len(candidates) < looked_for
     for each in candidates:
         if not each.is_old:
             is_last = True
             break
-        if each.tie is None:
+        if each.keep_reason is None:
             if ids and size + each.size > most:
                 is_last = False
                 break
             ids.append(each.id)
             size += each.size
             moments.append(each.at)
-        elif each.tie is not Tie.OTHER:
-            kept[each.tie] += 1
+        elif each.keep_reason is not KeepReason.OTHER:
+            kept[each.keep_reason] += 1
         at = RetentionCursor(each.at, each.id)
     since, until = (min(moments), max(moments)) if moments else (None, None)
     return RetentionPortion(ids, size, dict(kept), since, until, None if is_last else at)

@@ -72,7 +72,7 @@ class DagGraph:
         """Whether its runs, or tasks of these, have deadlines."""
         return self.dag.has_deadlines()
 
-    def look_at_start(self) -> bool:
+    def settle_at_start(self) -> bool:
         """Whether a run that starts is to be looked at as a whole.
 
         Otherwise the tasks for which `starts` holds are scheduled with it, and every

@@ -13,7 +13,7 @@ WHOLE = 100
 class BackfillShare:
     """A backfill and a pool of so many slots, of which it has `held`.
 
-    `first`: how many the first of its tasks that wait takes.  `outsized`: a task of a lower lane
+    `first`: how many the first of its tasks that wait takes.  `outsized`: a task of a lower class
     waits that needs more slots than are free.  `waits`: a task that is of no backfill, or of one
     that is not `idle_only`, waits for a worker.
     """
@@ -27,12 +27,12 @@ class BackfillShare:
     waits: bool = False
 
 
-def slots_for(lane: BackfillShare) -> int:
+def slots_for(share: BackfillShare) -> int:
     """Return how many more slots the backfill may take: its share, or one task when it has none."""
-    if lane.outsized or (lane.idle_only and lane.waits):
+    if share.outsized or (share.idle_only and share.waits):
         return 0
-    least = 1 if lane.held else lane.first
-    return max(lane.slots * lane.weight // WHOLE, min(lane.slots, least)) - lane.held
+    least = 1 if share.held else share.first
+    return max(share.slots * share.weight // WHOLE, min(share.slots, least)) - share.held
 
 
 def spent(tasks: Iterable[ReadyTask], free: Mapping[Budget, int]) -> set[int]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 class QueuedRun:
     """A run that waits to be started; `backfill_id` is None outside a backfill.
 
-    That it was `asked` for a parse of its DAG file means that it waits for that.
+    With `parse_requested` it waits for a parse of its DAG file.
     """
 
     id: int
     backfill_id: int | None
-    asked: bool = False
+    parse_requested: bool = False
 
 
 def placed(queued: Iterable[QueuedRun], free: Mapping[int | None, int]) -> list[QueuedRun]:
@@ -36,4 +36,4 @@ def startable(queued: Iterable[QueuedRun], free: Mapping[int | None, int]) -> li
 
     These keep their place, so that runs start in their order.
     """
-    return [run.id for run in placed(queued, free) if not run.asked]
+    return [run.id for run in placed(queued, free) if not run.parse_requested]

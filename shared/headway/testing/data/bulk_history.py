@@ -48,7 +48,7 @@ _XCOMS: Final = text("""
 """)
 
 _PASSED: Final = text("""
-    INSERT INTO passed_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
+    INSERT INTO skipped_interval (dag_id, schedule_date, first_start, interval_start, interval_end,
                                  reason)
     SELECT dag_id, run_after - interval '1 minute', interval_start, interval_start, interval_end,
            'overlap'
@@ -65,7 +65,7 @@ _BACKFILLS: Final = text("""
 
 _DATES: Final = text("""
     INSERT INTO backfill_date (backfill_id, position, schedule_date, interval_start, interval_end,
-                               fate, reason, run_id)
+                               decision, reason, run_id)
     SELECT id, position, at, at - interval '1 hour', at, 'create', 'new', 'backfill__' || at
       FROM backfill
      CROSS JOIN generate_series(1, 1000) AS position
@@ -79,7 +79,7 @@ _ANALYZE: Final = text("ANALYZE")
 def add(engine: Engine, runs: int) -> None:
     """Enter so many finished runs of every DAG, with task instances, attempts and XComs.
 
-    Besides, each DAG has passed over a tenth as many intervals, and had ten rolled-up backfills.
+    Besides, each DAG has skipped a tenth as many intervals, and had ten rolled-up backfills.
     """
     with engine.begin() as conn:
         for statement in _PREPARE:

@@ -53,7 +53,7 @@ class PaperRun:
 
     def start(self) -> None:
         """Make the task instances, the first of them scheduled where they are known."""
-        self._whole = self.graph.look_at_start()
+        self._whole = self.graph.settle_at_start()
         for place, task in enumerate(self.graph.dag.tasks):
             first = starts(task) and not self._whole
             state = TaskState.SCHEDULED if first else TaskState.NONE

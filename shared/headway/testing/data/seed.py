@@ -35,7 +35,7 @@ DAY: Final = timedelta(days=1)
 DAILY: Final = TimetableSpec(name="delta", arguments={"delta": 86400.0, "interval": None})
 AGING: Final = 60.0
 SCHEDULER: Final = 0
-"""A scheduler that no process is: whose charges attempts are that a test queues by itself."""
+"""A scheduler that no process is: which owns the attempts that a test queues by itself."""
 
 SUCCESS: Final = Next(TaskState.SUCCESS)
 

@@ -135,7 +135,7 @@ ANYBODY: Final = {
 
 WORKER: Final = {
     **ANYBODY,
-    "drain another worker": "UPDATE process SET drain_asked_at = now() WHERE id = {worker}",
+    "drain another worker": "UPDATE process SET drain_requested_at = now() WHERE id = {worker}",
     "rewrite an ended attempt": "UPDATE task_attempt SET error = 'x' WHERE " + ENDED,
     "rewrite the time of one": "UPDATE task_attempt SET started_at = now() WHERE " + ENDED,
     "end another's attempt": "UPDATE task_attempt SET phase = 'ended', ended_at = now(), "

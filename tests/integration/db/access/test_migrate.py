@@ -32,7 +32,7 @@ def upgrade() -> None:
 '''
 
 
-BEFORE_LANES = text("""
+BEFORE_PRIORITY_CLASSES = text("""
     WITH version AS (
         INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
         OVERRIDING SYSTEM VALUE VALUES (1, 'etl', 1, 'f', '', 'm')
@@ -224,14 +224,16 @@ def test_a_newer_schema_is_refused(
         migrate.upgrade(database_url)
 
 
-def test_a_backfill_that_has_not_ended_is_put_into_its_lane(empty: Engine, empty_url: str) -> None:
-    put(empty, "0008", BEFORE_LANES)
+def test_a_backfill_that_has_not_ended_gets_its_priority_class(
+    empty: Engine, empty_url: str
+) -> None:
+    put(empty, "0008", BEFORE_PRIORITY_CLASSES)
 
     migrate.upgrade(empty_url)
 
     with empty.connect() as conn:
         found = conn.execute(
-            text("SELECT lane, limited, rank FROM task_instance ORDER BY dag_run_id")
+            text("SELECT priority_class, limited, rank FROM task_instance ORDER BY dag_run_id")
         )
         assert list(found) == [(1, True, 1e12 + 7), (0, False, 7), (0, False, 7)]
 
@@ -244,5 +246,5 @@ def test_a_version_that_may_have_been_in_force_till_now_is_not_taken_for_an_old_
     migrate.upgrade(empty_url)
 
     with empty.connect() as conn:
-        left = "SELECT left_at > now() - interval '1 hour' FROM dag_version ORDER BY id"
+        left = "SELECT superseded_at > now() - interval '1 hour' FROM dag_version ORDER BY id"
         assert list(conn.scalars(text(left))) == [None, True, True]

@@ -144,9 +144,9 @@ def test_no_other_role_holds_up_a_scheduler_that_starts(
 ) -> None:
     me = seed.register(engine)
     with engine.begin() as conn:
-        schedulers.keep(conn, 60)
+        schedulers.extend_uptime(conn, 60)
     with bare_connection(database_url, login) as hostile:
-        lock(hostile, ("schedule_watch",))
+        lock(hostile, ("scheduler_uptime",))
         with bare_connection(database_url, Login.SCHEDULER) as conn:
             conn.execute(text("SET LOCAL lock_timeout = '2s'"))
             assert schedulers.join(conn, me, alone=False) is None
@@ -160,7 +160,7 @@ def test_of_two_schedulers_that_start_at_once_one_finds_the_other(
     with engine.begin() as conn:
         conn.execute(text("UPDATE process SET ended_at = now() WHERE id = :id"), {"id": two.id})
         if before:
-            schedulers.keep(conn, 60)
+            schedulers.extend_uptime(conn, 60)
 
     def join() -> ConflictError | None:
         with engine.begin() as conn:

@@ -116,7 +116,7 @@ def test_a_parse_is_noted_with_all_that_it_depends_on(conn: Connection, me: Iden
 
     row = files.board(conn, ["main"])[A]
     assert (row.signature, row.paths, row.claimed) == ("new", ("a.py", "lib.py"), False)
-    assert (row.due, row.asked, row.parser_id, row.failures) == (False, False, me.id, 0)
+    assert (row.due, row.parse_requested, row.parser_id, row.failures) == (False, False, me.id, 0)
     assert [warning.error for warning in dag_file_views.warnings(conn)] == ["look out"]
 
 
@@ -135,11 +135,11 @@ def test_failures_are_counted_until_a_parse_succeeds(conn: Connection, me: Ident
 def test_a_claim_answers_whoever_asked_for_a_parse(conn: Connection, me: Identity) -> None:
     claim(conn, me, A)
     files.parsed(conn, me.id, {A: DONE})
-    conn.execute(text("UPDATE dag_file SET asked = true"))
-    assert files.board(conn, ["main"])[A].asked
+    conn.execute(text("UPDATE dag_file SET parse_requested = true"))
+    assert files.board(conn, ["main"])[A].parse_requested
 
     claim(conn, me, A, seen="new")
-    assert not files.board(conn, ["main"])[A].asked
+    assert not files.board(conn, ["main"])[A].parse_requested
 
 
 def test_a_parser_that_stops_gives_up_its_claims(
@@ -151,7 +151,7 @@ def test_a_parser_that_stops_gives_up_its_claims(
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (False, True)
-    assert (stored[A].asked, stored[B].asked) == (True, False)
+    assert (stored[A].parse_requested, stored[B].parse_requested) == (True, False)
 
 
 def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) -> None:
@@ -160,7 +160,7 @@ def test_a_parser_gives_up_some_of_its_claims(conn: Connection, me: Identity) ->
 
     stored = files.board(conn, ["main"])
     assert (stored[A].claimed, stored[B].claimed) == (True, False)
-    assert (stored[A].asked, stored[B].asked) == (False, True)
+    assert (stored[A].parse_requested, stored[B].parse_requested) == (False, True)
 
 
 def test_a_file_that_another_parser_had_last_is_left_to_that_one(

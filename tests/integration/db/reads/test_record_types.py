@@ -59,7 +59,7 @@ ROWS = """
     INSERT INTO backfill (dag_id, from_date, to_date, max_active_runs, planned)
     VALUES ('etl', now(), now(), 1, 1);
     INSERT INTO backfill_date (backfill_id, position, schedule_date, interval_start, interval_end,
-                               fate, reason, run_id, dag_run_id)
+                               decision, reason, run_id, dag_run_id)
     SELECT 1, 1, now(), now(), now(), 'rerun', 'failed', run_id, id FROM dag_run;
     INSERT INTO callback (dag_run_id, event, reason) SELECT id, 'success', 'success' FROM dag_run;
     INSERT INTO deadline (dag_run_id, name, check_at) SELECT id, 'soon', now() FROM dag_run;

@@ -26,7 +26,7 @@ from headway_parser.publish.retention import prune
 
 AGE = text("""
     UPDATE dag_version SET created_at = created_at - make_interval(days => :days),
-                           left_at = left_at - make_interval(days => :days)
+                           superseded_at = superseded_at - make_interval(days => :days)
 """)
 OLD_CONTENT = (
     text("UPDATE code_file SET stored_at = now() - interval '1 day'"),
@@ -140,7 +140,7 @@ def test_what_a_parser_of_the_release_before_has_replaced_just_now_stays(
     ids = put(engine, 3)
     age(engine)
     with engine.begin() as conn:
-        conn.execute(text("UPDATE dag_version SET left_at = NULL"))
+        conn.execute(text("UPDATE dag_version SET superseded_at = NULL"))
         young = text("UPDATE dag_version SET created_at = now() WHERE id = :id")
         conn.execute(young, {"id": ids[2]})
 
@@ -155,7 +155,7 @@ def test_a_version_that_is_put_in_force_where_it_is_has_not_left(
     with parser.begin() as conn:
         dag_registration.put_in_force(conn, {"etl": only})
 
-    assert left(engine, column="left_at") == [None]
+    assert left(engine, column="superseded_at") == [None]
 
 
 def test_what_is_in_force_planned_or_run_stays(engine: Engine, parser: Engine) -> None:

@@ -46,13 +46,13 @@ NOW = seed.START + seed.DAY
 MUCH_LATER = seed.START + 100_000 * seed.DAY
 GROWING = {
     *("dag_run", "task_instance", "task_attempt", "xcom", "event"),
-    *("passed_interval", "backfill_date"),
+    *("skipped_interval", "backfill_date"),
 }
 """The tables that history stays in."""
 
 HOT = {
     *("demand.LOOK", "processes.CONFIRM", "processes.CONFIRM_REPEATABLE", "processes.BEAT_WORKER"),
-    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "schedulers.KEEP"),
+    *("dags.LOCK_DUE", "dags.SCHEDULED", "dags.PLAN", "runs.CREATE", "schedulers.EXTEND_UPTIME"),
     *(
         "skipped_intervals.ADD",
         "skipped_intervals.COVER",
@@ -61,12 +61,12 @@ HOT = {
     ),
     *(
         "queued_runs.LOCK_STARTING",
-        "queued_runs.FREE_LANES",
+        "queued_runs.FREE_RUN_SLOTS",
         "queued_runs.QUEUED",
         "queued_runs.LOCK_QUEUED",
     ),
     "queued_runs.START",
-    *("queued_runs.ASK", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
+    *("queued_runs.REQUEST_PARSE", "pins.WANTED", "pins.LOCK_DAGS", "pins.PIN"),
     *("run_snapshots.LOCK_WOKEN", "wakes.TAKE", "run_snapshots.BELOW", "run_snapshots.WHOLE"),
     *("run_snapshots.PREVIOUS", "run_snapshots.LOCK_PREVIOUS", "run_snapshots.PAST"),
     *("xcoms.PUSH", "run_snapshots.LENGTHS"),
@@ -95,9 +95,9 @@ EXPIRE = text("""
 
 MORE = text("""
     INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, state, pool, pool_slots,
-                               queue, priority, rank, lane, limited)
+                               queue, priority, rank, priority_class, limited)
     SELECT dag_run_id, dag_id, task_id, number, 'scheduled', pool, pool_slots, queue, priority,
-           rank + number, lane, limited
+           rank + number, priority_class, limited
       FROM task_instance, generate_series(1, 20000) AS number
 """)
 
@@ -144,8 +144,8 @@ def work(engine: Engine) -> list[QueryPlan]:
 def keep_watch(engine: Engine) -> None:
     """Say twice that there is a scheduler: the first time, and again."""
     with engine.begin() as conn:
-        schedulers.keep(conn, 15)
-        schedulers.keep(conn, 15)
+        schedulers.extend_uptime(conn, 15)
+        schedulers.extend_uptime(conn, 15)
 
 
 def tell(engine: Engine, worker: Identity, claimed: Sequence[attempts.Claimed]) -> None:
@@ -251,8 +251,8 @@ def beside_history(
 
 
 def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
-    of_lanes = {"backfill_shares.LANES"}  # by a test of its own, which needs backfills
-    assert hot_statements() <= HOT | of_lanes
+    of_shares = {"backfill_shares.SHARES"}  # by a test of its own, which needs backfills
+    assert hot_statements() <= HOT | of_shares
 
 
 @pytest.mark.history
@@ -327,10 +327,10 @@ def test_runs_that_the_statistics_know_nothing_of_are_started_one_by_one(
     assert "dag_run_queued" not in used
 
 
-def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
+def test_of_many_runs_that_wait_in_a_run_queue_only_those_that_find_room_are_read(
     postgres: ThrowawayPostgres, template: str
 ) -> None:
-    """In the DAG's own lane and in a backfill's, be they to start or to be parsed for."""
+    """In the DAG's own run queue and in a backfill's, be they to start or to be parsed for."""
     with database(postgres, template) as engine:
         replica = replica_on(engine)
         version = seed.store(engine, replace(named("late", seed.task("t")), reparse_on_run=True))
@@ -347,7 +347,7 @@ def test_of_many_runs_that_wait_in_a_lane_only_those_that_find_room_are_read(
 
     assert {plan.statement for plan in plans} >= {
         "queued_runs.START",
-        "queued_runs.ASK",
+        "queued_runs.REQUEST_PARSE",
         "pins.PIN",
     }
     assert {plan.statement: plan.rows for plan in plans if plan.rows > 200} == {}
@@ -377,12 +377,12 @@ def test_however_many_tasks_of_a_backfill_wait_few_are_read_to_know_what_it_may_
             queued = [len(queue_tasks(replica, DEFAULT_POOL, NOW).task_ids) for _ in range(3)]
 
     assert queued == [1, 1, 0]
-    assert {plan.statement for plan in plans} >= {"ready_tasks.LIMITED", "backfill_shares.LANES"}
+    assert {plan.statement for plan in plans} >= {"ready_tasks.LIMITED", "backfill_shares.SHARES"}
     last = [plan.rows for plan in plans if plan.statement == "ready_tasks.LIMITED"][-1]
     assert last < 200, "those of backfills that have their share are not looked at"
-    lanes = [plan for plan in plans if plan.statement == "backfill_shares.LANES"]
-    assert [plan.read_in_full & GROWING for plan in lanes] == [set()] * len(lanes)
-    assert all(plan.rows < 100 for plan in lanes)
+    shares = [plan for plan in plans if plan.statement == "backfill_shares.SHARES"]
+    assert [plan.read_in_full & GROWING for plan in shares] == [set()] * len(shares)
+    assert all(plan.rows < 100 for plan in shares)
 
 
 def done(server: ThrowawayPostgres, template: str, width: int) -> dict[tuple[str, bool], int]:

@@ -227,7 +227,7 @@ def of_a_paused_backfill(replica: Replica) -> Ask:
     return f"backfill__{seed.START.isoformat()}", "work"
 
 
-def passed(replica: Replica, catchup: Catchup) -> None:
+def skipped(replica: Replica, catchup: Catchup) -> None:
     """Miss four days."""
     flag, mode = catchup is not Catchup.NONE, catchup if catchup is Catchup.ROLLUP else None
     store_since(replica.engine, replace(seed.dag(), catchup=flag, catchup_mode=mode))
@@ -243,12 +243,12 @@ def store_since(engine: Engine, spec: DagSpec) -> None:
 
 
 def left_out(replica: Replica) -> Ask:
-    passed(replica, Catchup.NONE)
+    skipped(replica, Catchup.NONE)
     return run_id(2), "work"
 
 
 def rolled_up(replica: Replica) -> Ask:
-    passed(replica, Catchup.ROLLUP)
+    skipped(replica, Catchup.ROLLUP)
     return run_id(2), "work"
 
 
@@ -263,7 +263,7 @@ def in_conflict(replica: Replica) -> Ask:
             runs.create(conn, [new])
 
     with just_before(replica.engine, runs.CREATE, day_2):
-        passed(replica, Catchup.ROLLUP)
+        skipped(replica, Catchup.ROLLUP)
     return run_id(1), "work"
 
 
@@ -312,9 +312,9 @@ SCENARIOS: dict[Callable[[Replica], Ask], Reason] = {
     before_its_date: Reason.RUN_AFTER,
     not_due: Reason.RUN_NOT_CREATED,
     of_a_paused_backfill: Reason.BACKFILL_PAUSED,
-    left_out: Reason.RUN_PASSED,
-    rolled_up: Reason.RUN_PASSED,
-    in_conflict: Reason.RUN_PASSED,
+    left_out: Reason.INTERVAL_SKIPPED,
+    rolled_up: Reason.INTERVAL_SKIPPED,
+    in_conflict: Reason.INTERVAL_SKIPPED,
     removed: Reason.ENDED,
     unreadable: Reason.VERSION_UNREADABLE,
     gone: Reason.DAG_GONE,

@@ -147,7 +147,7 @@ def test_runs_before_it_take_the_room_that_there_is(engine: Engine, replica: Rep
 
 
 def test_the_runs_of_a_backfill(engine: Engine, replica: Replica) -> None:
-    """The DAG's own runs have a lane of their own, and are in no backfill's way."""
+    """The DAG's own runs have a run queue of their own, and are in no backfill's way."""
     version = seed.store(engine, replace(seed.dag(), max_active_runs=1))
     seed.create_runs(engine, version, [10])
     with engine.begin() as conn:
@@ -414,5 +414,5 @@ def test_an_interval_that_was_left_out_of_a_dag_without_a_file(
 
     found = ask(engine, run_id(2))
 
-    assert found.reason is Reason.RUN_PASSED
+    assert found.reason is Reason.INTERVAL_SKIPPED
     assert found.change == "No file defines etl any more: put etl.py back, and ask again."

@@ -97,7 +97,7 @@ def test_one_that_has_its_files_waits_for_the_remote_as_ever(
 
     remote.folder.rename(remote.folder.with_name("away"))
     with engine.begin() as conn:
-        conn.execute(text("UPDATE dag_bundle SET asked_at = NULL"))
+        conn.execute(text("UPDATE dag_bundle SET fetch_claimed_at = NULL"))
     refresher.bell.stopped.clear()
     assert not refresher._try()
     assert (waits, refresher._wait()) == ([INTERVAL], INTERVAL)

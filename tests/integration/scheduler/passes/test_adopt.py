@@ -228,7 +228,7 @@ def test_the_charges_of_a_dead_scheduler_are_taken_over(
     assert scalars(engine, "SELECT lock_id FROM dag_run") == [None]
     assert set(seed.task_states(engine).values()) == {"queued"}
     with engine.connect() as conn:
-        details = text("SELECT details FROM event WHERE action = 'charges.adopted'")
+        details = text("SELECT details FROM event WHERE action = 'ownership.adopted'")
         assert conn.scalar(details) == {"processes": [dead.id], "runs": 1, "attempts": 3}
 
 

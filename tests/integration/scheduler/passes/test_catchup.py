@@ -84,10 +84,10 @@ def spans(engine: Engine) -> list[tuple[int, int]]:
 def records(engine: Engine, dag_id: str = "%") -> list[tuple[int, int, str, str | None]]:
     """Return what has no run of its own: from which day to which, why, and what covers it."""
     found = text("""
-        SELECT first_start, passed_interval.interval_end, reason, run_id
-          FROM passed_interval LEFT JOIN dag_run ON dag_run.id = dag_run_id
-         WHERE passed_interval.dag_id LIKE :dag_id
-         ORDER BY passed_interval.schedule_date
+        SELECT first_start, skipped_interval.interval_end, reason, run_id
+          FROM skipped_interval LEFT JOIN dag_run ON dag_run.id = dag_run_id
+         WHERE skipped_interval.dag_id LIKE :dag_id
+         ORDER BY skipped_interval.schedule_date
     """)
     with engine.connect() as conn:
         return [
@@ -213,22 +213,22 @@ def test_a_dag_whose_file_defines_it_again_is_as_new(engine: Engine) -> None:
             assert (conn.scalar(since) != at(0)) == anew
 
 
-def watched(engine: Engine, seen: timedelta, threshold: float = 15) -> bool:
-    """Tell whether the watch begins anew when nobody was seen for so long."""
+def begins_anew(engine: Engine, seen: timedelta, threshold: float = 15) -> bool:
+    """Tell whether the uptime begins anew when nobody was seen for so long."""
     with engine.begin() as conn:
-        schedulers.keep(conn, threshold)
+        schedulers.extend_uptime(conn, threshold)
         conn.execute(
-            text("UPDATE schedule_watch SET since = :at, seen_at = clock_timestamp() - :seen"),
+            text("UPDATE scheduler_uptime SET since = :at, seen_at = clock_timestamp() - :seen"),
             {"at": at(0), "seen": seen},
         )
-        schedulers.keep(conn, threshold)
-        return bool(conn.scalar(text("SELECT since > :at FROM schedule_watch"), {"at": at(0)}))
+        schedulers.extend_uptime(conn, threshold)
+        return bool(conn.scalar(text("SELECT since > :at FROM scheduler_uptime"), {"at": at(0)}))
 
 
-def test_the_watch_begins_anew_when_nobody_was_there_for_the_threshold(engine: Engine) -> None:
-    assert not watched(engine, timedelta(seconds=1))
-    assert not watched(engine, timedelta(seconds=60), threshold=600)
-    assert watched(engine, timedelta(seconds=601), threshold=600)
+def test_the_uptime_begins_anew_when_nobody_was_there_for_the_threshold(engine: Engine) -> None:
+    assert not begins_anew(engine, timedelta(seconds=1))
+    assert not begins_anew(engine, timedelta(seconds=60), threshold=600)
+    assert begins_anew(engine, timedelta(seconds=601), threshold=600)
 
 
 def test_what_fell_due_while_no_scheduler_was_there_was_missed(
@@ -237,8 +237,8 @@ def test_what_fell_due_while_no_scheduler_was_there_was_missed(
     store(engine, dag(Catchup.ROLLUP))
     create(replica, 1)
     with engine.begin() as conn:
-        schedulers.keep(conn, 15)
-        conn.execute(text("UPDATE schedule_watch SET since = :at"), {"at": at(5.5)})
+        schedulers.extend_uptime(conn, 15)
+        conn.execute(text("UPDATE scheduler_uptime SET since = :at"), {"at": at(5.5)})
 
     create(replica, 6)
 
@@ -249,12 +249,12 @@ def test_what_fell_due_while_no_scheduler_was_there_was_missed(
 def test_what_falls_due_after_the_first_look_was_not_missed_though_the_clock_is_behind(
     engine: Engine, replica: Replica, *, watched: bool
 ) -> None:
-    """By the database's clock the DAG, or the watch, is there since noon; two hours are over."""
+    """By the database's clock the DAG, or the uptime, is there since noon; two hours are over."""
     store(engine, dag(Catchup.NONE, timetable=HOURLY), since=0 if watched else 0.5)
     if watched:
         with engine.begin() as conn:
-            schedulers.keep(conn, 15)
-            conn.execute(text("UPDATE schedule_watch SET since = :at"), {"at": at(0.5)})
+            schedulers.extend_uptime(conn, 15)
+            conn.execute(text("UPDATE scheduler_uptime SET since = :at"), {"at": at(0.5)})
     create(replica, 2.5 / 24)
     create(replica, 4.5 / 24)
 
@@ -301,7 +301,7 @@ def test_a_run_that_would_overlap_is_skipped(engine: Engine, replica: Replica) -
     assert spans(engine) == [(0, 1), (3, 4)]
     assert records(engine) == [(1, 2, "overlap", None), (2, 3, "overlap", None)]
     reason, sentence = told(engine, replica, 2)
-    assert reason is Reason.RUN_PASSED
+    assert reason is Reason.INTERVAL_SKIPPED
     assert "while another run had not ended, and the overlap of etl" in sentence
 
 
@@ -435,7 +435,7 @@ def test_each_interval_of_a_rollup_is_explained_and_told(engine: Engine, replica
     create(replica, 4)
 
     assert told(engine, replica, 2) == (
-        Reason.RUN_PASSED,
+        Reason.INTERVAL_SKIPPED,
         (
             f"There is no such run: the run {run_id(0)} covers its interval with others that were "
             "missed, as the catchup of the DAG is rollup."
@@ -462,7 +462,7 @@ def test_a_rollup_of_a_schedule_of_every_second_writes_one_record(
     half = at(0.5 / 24)
     wanted = ExplainRequest("etl", f"scheduled__{half.isoformat()}", "work")
     with engine.begin() as conn:
-        assert explain(conn, wanted, replica.settings, at(40)).reason is Reason.RUN_PASSED
+        assert explain(conn, wanted, replica.settings, at(40)).reason is Reason.INTERVAL_SKIPPED
         second = seed.DAY / 86400
         infos = [
             DagRunInfo.once_over(DataInterval(half + n * second, half + (n + 1) * second))
@@ -494,7 +494,7 @@ def test_what_catchup_has_left_out_is_explained(engine: Engine, replica: Replica
 
     reason, sentence = told(engine, replica, 2)
 
-    assert reason is Reason.RUN_PASSED
+    assert reason is Reason.INTERVAL_SKIPPED
     assert sentence.startswith(
         "There is no such run: the intervals from 2024-01-01T00:00:00Z to 2024-01-05T00:00:00Z "
     )
@@ -553,7 +553,7 @@ def test_a_rollup_that_something_stands_in_the_way_of_is_left_out_with_a_record(
     details = {"reason": "conflict", "from": at(0).isoformat(), "to": at(4).isoformat()}
     assert journal(engine) == [("dag.skip", None, details)]
     reason, sentence = told(engine, replica, 1)
-    assert reason is Reason.RUN_PASSED
+    assert reason is Reason.INTERVAL_SKIPPED
     assert "another run, of a backfill or of a former schedule of etl, is about a part" in sentence
     create(replica, 5)
     assert spans(engine) == [(2, 3), (4, 5)]
@@ -683,14 +683,14 @@ def test_a_run_that_is_due_now_starts_beside_those_that_were_missed(
         assert sorted(started) == ["late", "on_time"]
 
 
-def test_a_scheduler_that_beats_keeps_the_watch(engine: Engine, database_url: str) -> None:
+def test_a_scheduler_that_beats_extends_the_uptime(engine: Engine, database_url: str) -> None:
     with logged_in(database_url, Login.SCHEDULER) as own:
         replica = Replica(own, seed.register(own), read(SchedulerSettings))
         clock = FakeClock(at(0))
         job = SchedulerJob(replica, SetClock(clock), NoticeSender(lambda _: None, clock))
         job.step()
     with engine.connect() as conn:
-        assert conn.scalar(text("SELECT count(*) FROM schedule_watch")) == 1
+        assert conn.scalar(text("SELECT count(*) FROM scheduler_uptime")) == 1
 
 
 @pytest.mark.parametrize(("minutes", "anew"), [(4, False), (6, True)])
@@ -701,14 +701,14 @@ def test_a_scheduler_that_was_slow_for_some_minutes_was_not_away(
     clock = FakeClock(at(0))
     job = SchedulerJob(replica, SetClock(clock), NoticeSender(lambda _: None, clock))
     seen = text("""
-        UPDATE schedule_watch
+        UPDATE scheduler_uptime
            SET since = :at, seen_at = clock_timestamp() - make_interval(mins => :minutes)
     """)
     with engine.begin() as conn:
         job.say_alive(conn)
         conn.execute(seen, {"at": at(0), "minutes": minutes})
         job.say_alive(conn)
-        assert conn.scalar(text("SELECT since > :at FROM schedule_watch"), {"at": at(0)}) == anew
+        assert conn.scalar(text("SELECT since > :at FROM scheduler_uptime"), {"at": at(0)}) == anew
 
 
 @pytest.mark.parametrize("overlap", [None, *Overlap])

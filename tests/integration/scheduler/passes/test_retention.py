@@ -19,7 +19,7 @@ from headway.db.execution import run_names
 from headway.db.retention import expiry
 from headway.decide.scheduling.expire import BEGINNING
 from headway.domain.errors import ConflictError
-from headway.domain.retention import RetainedKind, Tie
+from headway.domain.retention import KeepReason, RetainedKind
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
@@ -99,7 +99,7 @@ def test_the_latest_run_of_each_dag_stays_and_where_its_schedule_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("change", "tie"),
+    ("change", "keep_reason"),
     [
         ("UPDATE dag_run SET state = 'running', ended_at = NULL WHERE id = :next", "past"),
         (("UPDATE task_attempt SET ended_at = NULL, outcome = NULL, phase = 'queued'"
@@ -120,17 +120,19 @@ def test_the_latest_run_of_each_dag_stays_and_where_its_schedule_goes_on(
     ],
 )  # fmt: skip
 def test_what_is_needed_stays(
-    engine: Engine, scheduler: Replica, change: str, tie: str | None
+    engine: Engine, scheduler: Replica, change: str, keep_reason: str | None
 ) -> None:
     run, next_run, _ = add_runs(engine, [60, 50, 40])
     names = {"next": next_run, "run": run}
     run_sql(engine, change, **{key: names[key] for key in names if f":{key}" in change})
 
-    assert ties_of(remove(scheduler)) == ({tie, "latest"} if tie else {"latest"})
-    assert (run in ids(engine)) is (tie is not None)
+    assert keep_reasons_of(remove(scheduler)) == (
+        {keep_reason, "latest"} if keep_reason else {"latest"}
+    )
+    assert (run in ids(engine)) is (keep_reason is not None)
 
 
-def ties_of(expired: Expired) -> set[str]:
+def keep_reasons_of(expired: Expired) -> set[str]:
     return {str(each) for each in expired.portion.kept}
 
 
@@ -146,7 +148,7 @@ def test_runs_of_a_backfill_stay_until_it_is_done(engine: Engine, scheduler: Rep
             " WHERE id = :id", id=other)  # fmt: skip
     run_sql(engine, "UPDATE dag_run SET schedule_date = schedule_date - interval '20 days'"
             " WHERE id = :id", id=other)  # fmt: skip
-    assert ties_of(remove(scheduler)) == {"backfill", "latest"}
+    assert keep_reasons_of(remove(scheduler)) == {"backfill", "latest"}
 
     run_sql(engine, "UPDATE dag_run SET state = 'success', started_at = :at, ended_at = :at"
             " WHERE id = :id", id=other, at="2024-01-01Z")  # fmt: skip
@@ -261,7 +263,7 @@ def test_no_other_role_removes_anything(engine: Engine, database_url: str, login
     with logins.logged_in(database_url, login) as its:
         for function in (
             "headway_remove('runs', 'user:ann', '{}', '{}')",
-            "headway_run_ties('{}')",
+            "headway_run_keep_reasons('{}')",
         ):
             assert refusal(its, text(f"SELECT {function}")) == REFUSED
 
@@ -291,7 +293,7 @@ def test_a_process_stays_while_something_refers_to_it(engine: Engine, scheduler:
 
     assert ids(engine, "process") == sorted([scheduler.me.id, worker, claims, alive])
     assert ids(engine, "process_beat", "process_id") == ids(engine, "process")
-    assert expired.portion.kept == {Tie.REFERENCED: 2}
+    assert expired.portion.kept == {KeepReason.REFERENCED: 2}
 
 
 def test_the_policy_removes_portion_by_portion_and_says_how_far_it_is_behind(

@@ -72,7 +72,7 @@ def spans(engine: Engine, dag_id: str = "etl", kind: str = "scheduled") -> set[t
 
 def records(engine: Engine, dag_id: str = "etl") -> list[tuple[float, float, str]]:
     found = text("""
-        SELECT first_start, interval_end, reason FROM passed_interval
+        SELECT first_start, interval_end, reason FROM skipped_interval
          WHERE dag_id = :dag ORDER BY interval_end
     """)
     with engine.connect() as conn:

@@ -253,7 +253,7 @@ def executed(engine: Engine) -> Iterator[list[TextClause]]:
     [
         (pools.LOCK, pools.FREE),
         (dags.LOCK_PLACES, free_slots.LIVE),
-        (queued_runs.LOCK_STARTING, queued_runs.FREE_LANES),
+        (queued_runs.LOCK_STARTING, queued_runs.FREE_RUN_SLOTS),
         (dags.LOCK_DUE, dags.SCHEDULED),
     ],
     ids=["slots", "places", "starting runs", "creating runs"],

@@ -1,19 +1,20 @@
 """A home that an earlier release has left: its services find it, roles and all."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine, text
+from sqlalchemy import TextClause, create_engine, text
 
 from headway.db.access import migrate, public_rights
 from headway.embedded.postgres import PostgresServer
+from headway.testing.database.old_schemas import ROWS_OF_0023
 from headway.testing.services.stack import running_stack
 
 pytestmark = pytest.mark.services
 
-FIRST = "0001"
 DAG = """
 from headway.sdk import DAG, BashOperator
 
@@ -22,11 +23,16 @@ with DAG("daily"):
 """
 
 
-def test_an_older_home_gets_its_roles_at_the_next_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("revision", "rows"), [("0001", ()), ("0023", ROWS_OF_0023)], ids=["first", "before renames"]
+)
+def test_an_older_home_gets_its_roles_at_the_next_start(
+    tmp_path: Path, revision: str, rows: Sequence[TextClause]
+) -> None:
     home, dags = tmp_path / "home", tmp_path / "dags"
     dags.mkdir()
     (dags / "daily.py").write_text(DAG)
-    leave_behind(home)
+    leave_behind(home, revision, rows)
 
     with running_stack(home, dags) as stack:
         state = stack.run("daily").state
@@ -38,8 +44,8 @@ def test_an_older_home_gets_its_roles_at_the_next_start(tmp_path: Path) -> None:
     assert (state, user) == ("success", "headway_user")
 
 
-def leave_behind(home: Path) -> None:
-    """Make the database of the first release, which had one role, its owner."""
+def leave_behind(home: Path, revision: str, rows: Sequence[TextClause]) -> None:
+    """Make the database of an earlier release, with these rows; its one role is its owner."""
     home.mkdir()
     config = Config()
     config.set_main_option("script_location", str(migrate.SCRIPTS))
@@ -47,5 +53,8 @@ def leave_behind(home: Path) -> None:
         engine = create_engine(server.url)
         with engine.begin() as conn:
             config.attributes["connection"] = conn
-            command.upgrade(config, FIRST)
+            command.upgrade(config, revision)
+            conn.execute(text("SET LOCAL session_replication_role = replica"))
+            for statement in rows:
+                conn.execute(statement)
         engine.dispose()

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.services
 
 VERSIONS = text("SELECT dag_id, number FROM dag_version ORDER BY 1, 2")
 PARSED_LAST_BY = text("""
-    SELECT parser_id FROM dag_file WHERE relative_path = 'first.py' AND NOT claimed AND NOT asked
+    SELECT parser_id FROM dag_file
+     WHERE relative_path = 'first.py' AND NOT claimed AND NOT parse_requested
 """)
 ACTIVE = text("SELECT dag_id FROM dag WHERE active ORDER BY 1")
 

@@ -36,7 +36,7 @@ with DAG({dag_id!r}, {options}):
 IS_SETTLED = text("""
     SELECT due_at > now() + interval '10 minutes' FROM dag_file WHERE relative_path = :path
 """)
-IS_ASKED_FOR = text("SELECT parse_requested_at IS NOT NULL FROM dag_run WHERE run_id = :run_id")
+PARSE_REQUESTED = text("SELECT parse_requested_at IS NOT NULL FROM dag_run WHERE run_id = :run_id")
 SELDOM = {"HEADWAY_PARSER_MIN_FILE_PROCESS_INTERVAL": "3600"}
 SOON_DEAD = {
     "HEADWAY_PARSER_HEARTBEAT_INTERVAL": "0.5",
@@ -138,7 +138,7 @@ def test_a_parse_that_began_before_the_run_was_asked_for_does_not_count(
         outside.write_text("ann bob cyd")
         run = reparsing.trigger("at_run")
         reparsing.until(
-            lambda conn: conn.scalar(IS_ASKED_FOR, {"run_id": run.run_id}), "a parse asked for"
+            lambda conn: conn.scalar(PARSE_REQUESTED, {"run_id": run.run_id}), "a parse asked for"
         )
         wait_for_a_look(reparsing)
         assert run.state == "queued"
@@ -183,7 +183,7 @@ def test_a_run_waits_for_a_parser(reparsing: ServiceCluster, outside: Path) -> N
     outside.write_text("ann bob cyd")
     run = reparsing.trigger("at_run")
     reparsing.until(
-        lambda conn: conn.scalar(IS_ASKED_FOR, {"run_id": run.run_id}), "a parse asked for"
+        lambda conn: conn.scalar(PARSE_REQUESTED, {"run_id": run.run_id}), "a parse asked for"
     )
 
     told = reparsing.headway("explain", "at_run", run.run_id, "ann")

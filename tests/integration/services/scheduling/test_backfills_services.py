@@ -57,7 +57,7 @@ def test_a_dry_run_says_what_becomes_of_each_date(stack: Stack, tmp_path: Path) 
 
     rows = json.loads(says(stack, *command, "--rollup", "2", "--dry-run", "--output", "json"))
 
-    assert [row["fate"] for row in rows] == ["create", "create", "skip", "create", "create"]
+    assert [row["decision"] for row in rows] == ["create", "create", "skip", "create", "create"]
     assert rows[2]["reason"].endswith("was well; --reprocess completed runs it again.")
     assert rows[3]["run_interval"] == rows[4]["run_interval"]
     assert "2013-01-26T00:00:00Z" in says(stack, *command, "--dry-run")

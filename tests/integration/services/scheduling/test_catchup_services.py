@@ -22,9 +22,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
-def passed(stack: Stack, dag_id: str) -> list[str]:
+def skipped(stack: Stack, dag_id: str) -> list[str]:
     """Return why intervals of the DAG have no run of their own, oldest first."""
-    reasons = text("SELECT reason FROM passed_interval WHERE dag_id = :dag ORDER BY schedule_date")
+    reasons = text("SELECT reason FROM skipped_interval WHERE dag_id = :dag ORDER BY schedule_date")
     with stack.engine.connect() as conn:
         return list(conn.scalars(reasons, {"dag": dag_id}))
 
@@ -42,13 +42,13 @@ def test_what_was_missed(
     stack: Stack, dag_id: str, expected: list[tuple[int, int]], reasons: list[str]
 ) -> None:
     def decided(_: object) -> bool:
-        return len(stack.runs(dag_id)) == len(expected) and len(passed(stack, dag_id)) == len(
+        return len(stack.runs(dag_id)) == len(expected) and len(skipped(stack, dag_id)) == len(
             reasons
         )
 
     stack.until(decided, f"what was missed of {dag_id}")
 
-    assert passed(stack, dag_id) == reasons
+    assert skipped(stack, dag_id) == reasons
     runs = [run.wait() for run in stack.runs(dag_id)]
     assert [run.state for run in runs] == ["success"] * len(expected)
     rows = [run.row for run in runs]
@@ -89,14 +89,14 @@ def test_runs_that_overlap_queue(stack: Stack, unpaused: str) -> None:
 
     stack.until(full, "as many runs as may be active")
 
-    assert passed(stack, unpaused) == []
+    assert skipped(stack, unpaused) == []
 
 
 @pytest.mark.parametrize("unpaused", ["skip"], indirect=True)
 def test_runs_that_overlap_are_skipped(stack: Stack, unpaused: str) -> None:
-    stack.until(lambda _: len(passed(stack, unpaused)) >= 3, "three runs to be skipped")
+    stack.until(lambda _: len(skipped(stack, unpaused)) >= 3, "three runs to be skipped")
 
-    assert set(passed(stack, unpaused)) == {"overlap"}
+    assert set(skipped(stack, unpaused)) == {"overlap"}
     assert len(stack.runs(unpaused)) == 1
 
 

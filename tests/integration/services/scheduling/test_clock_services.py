@@ -50,7 +50,7 @@ NOW = text("SELECT clock_timestamp()")
 EARLY = text("""
     SELECT count(*) FROM dag_run WHERE schedule_date > clock_timestamp()
      UNION ALL
-    SELECT count(*) FROM passed_interval WHERE schedule_date > clock_timestamp()
+    SELECT count(*) FROM skipped_interval WHERE schedule_date > clock_timestamp()
 """)
 RUNS = text("SELECT count(*) FROM dag_run WHERE dag_id = :dag")
 PROCESS = text("""

@@ -48,17 +48,17 @@ DEALT_WITH = text("""
     SELECT max(schedule_date)
       FROM (SELECT schedule_date FROM dag_run WHERE dag_id = :dag
              UNION ALL
-            SELECT schedule_date FROM passed_interval WHERE dag_id = :dag) AS either
+            SELECT schedule_date FROM skipped_interval WHERE dag_id = :dag) AS either
 """)
 RUNS = text("""
     SELECT schedule_date, interval_start, interval_end FROM dag_run
      WHERE dag_id = :dag AND schedule_date > :last ORDER BY schedule_date
 """)
 REASONS = text("""
-    SELECT reason FROM passed_interval
+    SELECT reason FROM skipped_interval
      WHERE dag_id = :dag AND schedule_date > :last ORDER BY schedule_date
 """)
-WATCHED = text("SELECT since FROM schedule_watch")
+UP_SINCE = text("SELECT since FROM scheduler_uptime")
 UNPAUSED = text("SELECT scheduled_since FROM dag WHERE dag_id = :dag")
 
 
@@ -162,7 +162,7 @@ def test_what_falls_due_while_no_scheduler_lives(cluster: ServiceCluster) -> Non
     cluster.start("scheduler", 3, thresholds | {"HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL": "0.2"})
 
     def comes_back(conn: Connection) -> datetime | None:
-        since: datetime = conn.execute(WATCHED).scalar_one()
+        since: datetime = conn.execute(UP_SINCE).scalar_one()
         return since if since > killed else None
 
     since = cluster.until(comes_back, "the schedulers coming back")

@@ -188,7 +188,7 @@ def test_a_worker_drains_when_a_user_says_so(cluster: ServiceCluster, notes: Pat
 
     (row,) = listed(cluster)
     assert (row["id"], row["running"], row["queues"]) == (worker.id, 1, ["default"])
-    assert row["drain_asked_at"] is not None
+    assert row["drain_requested_at"] is not None
     told = cluster.headway("explain", "shows_itself", waiting.run_id, "shows")
     assert f"draining, and taking no more: worker {worker.id}" in told.stdout, told.stderr
     told = cluster.headway("explain", "waits", run.run_id, "waits")
@@ -206,7 +206,7 @@ def test_a_list_of_workers_says_what_their_machines_have_left(cluster: ServiceCl
     cluster.until(lambda _: listed(cluster)[0]["report"] is not None or None, "a report")
 
     (row,) = listed(cluster)
-    assert (row["slots"], row["running"], row["drain_asked_at"]) == (8, 0, None)
+    assert (row["slots"], row["running"], row["drain_requested_at"]) == (8, 0, None)
     report = row["report"]
     assert report["cpus"] >= 1
     assert report["load"] >= 0

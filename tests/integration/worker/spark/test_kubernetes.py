@@ -139,7 +139,7 @@ def test_a_pod_is_made_where_it_is_looked_for(api: Api, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "fate", "why"),
+    ("phase", "outcome", "why"),
     [
         pytest.param("Running", AppOutcome.RUNNING, "", marks=pytest.mark.long),
         pytest.param("Succeeded", AppOutcome.SUCCEEDED, "", marks=pytest.mark.long),
@@ -147,7 +147,7 @@ def test_a_pod_is_made_where_it_is_looked_for(api: Api, tmp_path: Path) -> None:
     ],
 )
 def test_what_spark_submit_prints_of_a_pod_is_understood(
-    api: Api, tmp_path: Path, phase: str, fate: AppOutcome, why: str
+    api: Api, tmp_path: Path, phase: str, outcome: AppOutcome, why: str
 ) -> None:
     token = "spark.kubernetes.authenticate.submission.oauthToken"
     settings = settings_for(api, tmp_path, f"{token} sesame\nspark.kubernetes.namespace other\n")
@@ -156,9 +156,9 @@ def test_what_spark_submit_prints_of_a_pod_is_understood(
 
     api.phase = phase
     told = cluster.ask(handle)
-    assert (told.fate, told.why.startswith(why)) == (fate, True), told
+    assert (told.outcome, told.why.startswith(why)) == (outcome, True), told
 
     cluster.kill(handle)
     assert api.asked[-1] == ("DELETE", PATH)
-    assert cluster.ask(handle).fate is AppOutcome.ABSENT
+    assert cluster.ask(handle).outcome is AppOutcome.ABSENT
     assert api.tokens == {"Bearer sesame"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.cli.screen.drawing import MOST_LANES, MOST_TASKS, draw
+from headway.cli.screen.drawing import MOST_COLUMNS, MOST_TASKS, draw
 from headway.runtime.logs.escaping import visible
 
 
@@ -10,7 +10,7 @@ def drawn(**downstream: str) -> str:
     """The drawing of a graph: each task with those right below it."""
     rows = draw({task: below.split() for task, below in downstream.items()})
     assert rows is not None
-    return "\n".join(f"{lanes}  {task or ''}".rstrip() for lanes, task in rows)
+    return "\n".join(f"{columns}  {task or ''}".rstrip() for columns, task in rows)
 
 
 PICTURES = {
@@ -74,7 +74,7 @@ def test_a_graph_looks_like_this(name: str) -> None:
     assert drawn(**downstream) == picture.strip("\n")
 
 
-def test_a_line_passes_behind_the_lanes_that_it_crosses() -> None:
+def test_a_line_passes_behind_the_columns_that_it_crosses() -> None:
     picture = drawn(a="c d", b="c d", c="", d="").splitlines()
 
     assert picture[4:] == [
@@ -99,11 +99,11 @@ def test_a_graph_of_too_many_tasks_is_not_drawn(tasks: int) -> None:
     assert (draw(chain) is None) == (tasks > MOST_TASKS)
 
 
-@pytest.mark.parametrize("wide", [MOST_LANES, MOST_LANES + 1])
+@pytest.mark.parametrize("wide", [MOST_COLUMNS, MOST_COLUMNS + 1])
 def test_a_graph_that_is_too_wide_is_not_drawn(wide: int) -> None:
     fan = {"a": [f"t{n}" for n in range(wide)], **{f"t{n}": [] for n in range(wide)}}
 
-    assert (draw(fan) is None) == (wide > MOST_LANES)
+    assert (draw(fan) is None) == (wide > MOST_COLUMNS)
 
 
 @pytest.mark.parametrize(

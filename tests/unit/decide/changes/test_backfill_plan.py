@@ -32,17 +32,17 @@ WELL, FAILED, RUNNING = run(1, RunState.SUCCESS), run(2, RunState.FAILED), run(3
 
 
 @pytest.mark.parametrize(
-    ("reprocess", "fates"),
+    ("reprocess", "decisions"),
     [
         (Reprocess.NONE, "skip skip conflict create"),
         (Reprocess.FAILED, "skip rerun conflict create"),
         (Reprocess.COMPLETED, "rerun rerun conflict create"),
     ],
 )
-def test_what_becomes_of_dates_that_have_runs(reprocess: Reprocess, fates: str) -> None:
+def test_what_becomes_of_dates_that_have_runs(reprocess: Reprocess, decisions: str) -> None:
     dates = judge(days(1, 2, 3, 4), [RUNNING, FAILED, WELL], Way(reprocess))
 
-    assert [str(date.fate) for date in dates] == fates.split()
+    assert [str(date.decision) for date in dates] == decisions.split()
     assert [date.existing for date in dates] == [WELL, FAILED, RUNNING, None]
     assert "run3 is running" in dates[2].reason
 
@@ -53,8 +53,8 @@ def test_a_run_over_more_than_the_date_is_in_its_way() -> None:
     for asked, apart in ((days(1, 2, 3), []), (days(3, 4, 5), []), (days(2, 4), days(4))):
         dates = judge(asked, [month], Way(Reprocess.COMPLETED), apart)
 
-        fates = [str(date.fate) for date in dates]
-        assert fates == ["conflict" if it in days(2, 3, 4) else "create" for it in asked]
+        decisions = [str(date.decision) for date in dates]
+        assert decisions == ["conflict" if it in days(2, 3, 4) else "create" for it in asked]
         assert "run2 is about 2013-01-02 00:00 to 2013-01-05 00:00" in dates[1].reason
 
 
@@ -69,10 +69,10 @@ def test_a_run_over_several_dates_that_are_all_asked_for_is_one_of_these(
 
     dates = judge(days(1, 2, 3, 4, 5), known, Way(Reprocess.COMPLETED, rollup=3))
 
-    fate = "rerun" if state == "success" else "conflict"
-    assert [str(date.fate) for date in dates] == ["create", *[fate] * 3, "create"]
+    decision = "rerun" if state == "success" else "conflict"
+    assert [str(date.decision) for date in dates] == ["create", *[decision] * 3, "create"]
     again = runs_again(dates)
-    assert [it.id for it in again] == [2] * (fate == "rerun")
+    assert [it.id for it in again] == [2] * (decision == "rerun")
     assert len(places(dates)) == 2 + len(again)
     assert {it.schedule_date for it in again} < places(dates).keys()
 

@@ -122,8 +122,8 @@ def test_a_run_over_a_weekend_runs_again_with_all_of_its_days() -> None:
     assert runs_again(days(WEEKDAYS, 3, 8, way, [over])) == [over]
     assert runs_again(days(WEEKDAYS, 1, 10, way, [over])) == [over]
     for first, last in ((4, 8), (3, 7)):
-        fates = {str(date.fate) for date in days(WEEKDAYS, first, last, way, [over])}
-        assert fates == {"conflict"}
+        decisions = {str(date.decision) for date in days(WEEKDAYS, first, last, way, [over])}
+        assert decisions == {"conflict"}
 
 
 def test_a_run_over_a_weekend_does_not_run_again_with_some_of_its_days() -> None:
@@ -132,4 +132,4 @@ def test_a_run_over_a_weekend_does_not_run_again_with_some_of_its_days() -> None
 
     found = judge(infos, [over], Way(Reprocess.COMPLETED), apart(dag(WEEKDAYS), infos, NOW))
 
-    assert [str(date.fate) for date in found] == ["conflict"] * 3
+    assert [str(date.decision) for date in found] == ["conflict"] * 3

@@ -74,7 +74,7 @@ def test_the_attributes_of_the_dag() -> None:
 def test_lines_of_code() -> None:
     [changed] = difference.code({"a.py": b"one\ntwo\n"}, {"a.py": b"one\nthree\n"})
 
-    assert changed.fate is TaskChange.CHANGED
+    assert changed.change is TaskChange.CHANGED
     assert changed.lines == [
         "--- a/a.py",
         "+++ b/a.py",
@@ -103,7 +103,7 @@ def test_ends_of_lines_and_of_files(old: bytes | None, new: bytes | None, lines:
 
     assert found.lines is not None
     assert found.lines[3:] == lines
-    assert found.fate is (
+    assert found.change is (
         TaskChange.ADDED
         if old is None
         else TaskChange.REMOVED

@@ -166,7 +166,7 @@ def test_a_run_that_nothing_holds_starts() -> None:
             "The end of that parse",
         ),
         (
-            {"run": replace(RUN, pinned=False, parse_asked_at=NOW - HOUR), "parsers": []},
+            {"run": replace(RUN, pinned=False, parse_requested_at=NOW - HOUR), "parsers": []},
             Reason.AWAITS_PARSE,
             "asked for 60 min ago; 0 parsers alive",
             "headway parser",
@@ -196,7 +196,7 @@ def test_the_first_of_several_reasons_is_the_reason_and_the_others_are_facts() -
     assert len(found.facts) == 3
 
 
-def test_a_lane_that_is_full_names_who_has_it() -> None:
+def test_a_run_queue_that_is_full_names_who_has_it() -> None:
     assert queued(active=2, active_runs=[OTHER]).held_by == (OTHER,)
 
 
@@ -270,7 +270,7 @@ def test_a_run_that_is_due_is_created() -> None:
             "a higher max_active_runs in etl.py",
         ),
         (
-            {"next_below": 1},
+            {"next_run_below": 1},
             {"unfinished": 1},
             Reason.MAX_ACTIVE_RUNS,
             "its overlap has what was missed run one after the other",
@@ -320,7 +320,7 @@ def test_of_a_schedule_that_has_ended_the_timetable_says_why() -> None:
 
 def test_one_unfinished_run_less_than_allowed_holds_nothing() -> None:
     assert missing(unfinished=1).facts == ()
-    assert missing(replace(DAG, next_below=1), unfinished=0).facts == ()
+    assert missing(replace(DAG, next_run_below=1), unfinished=0).facts == ()
 
 
 def test_clocks_that_differ_are_those_of_live_processes() -> None:

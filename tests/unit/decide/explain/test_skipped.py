@@ -39,7 +39,7 @@ ASKED = DataInterval(START + DAY, START + 2 * DAY)
 def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
     found = explain_skipped(DAG, replace(ROW, reason=reason), ASKED)
 
-    assert found.reason is Reason.RUN_PASSED
+    assert found.reason is Reason.INTERVAL_SKIPPED
     assert found.sentence.startswith(
         "There is no such run: the intervals from 2026-01-01T00:00:00Z to 2026-01-04T00:00:00Z "
         "were left out at 2026-01-05T00:00:00Z, as "
@@ -79,7 +79,7 @@ def test_of_a_schedule_that_has_no_such_interval_now_all_that_time_is_triggered(
 def test_what_another_run_covers_needs_nothing() -> None:
     found = explain_skipped(DAG, replace(ROW, run_id="r7"), ASKED)
 
-    assert found.reason is Reason.RUN_PASSED
+    assert found.reason is Reason.INTERVAL_SKIPPED
     assert "the run r7 covers its interval with others" in found.sentence
     assert found.change.endswith("`headway tasks list etl r7`.")
 

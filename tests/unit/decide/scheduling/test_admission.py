@@ -184,8 +184,8 @@ SHARE = Budget(Limit.BACKFILL, ("p", 3))
 SPARE = Budget(Limit.SPARE, ("q",))
 
 
-def of_backfill(number: int, slots: int = 1, lane: int = 1) -> ReadyTask:
-    return replace(ready(number, slots), lane=lane, backfill_id=3)
+def of_backfill(number: int, slots: int = 1, priority_class: int = 1) -> ReadyTask:
+    return replace(ready(number, slots), priority_class=priority_class, backfill_id=3)
 
 
 def test_a_backfill_takes_its_share_of_the_pool_and_idle_slots_alone() -> None:
@@ -203,12 +203,12 @@ def test_what_is_of_no_backfill_reads_ahead_and_takes_the_idle_slots_first() -> 
     assert admission == Admission([1, 2], {3: SPARE})
 
 
-@pytest.mark.parametrize(("lane", "admitted"), [(0, [1, 3]), (1, [1]), (2, [1])])
+@pytest.mark.parametrize(("priority_class", "admitted"), [(0, [1, 3]), (1, [1]), (2, [1])])
 def test_a_backfill_takes_nothing_that_another_task_was_refused(
-    lane: int, admitted: list[int]
+    priority_class: int, admitted: list[int]
 ) -> None:
     """The small task would fit beside the large one that has to wait."""
-    last = of_backfill(3, lane=lane) if lane else ready(3)
+    last = of_backfill(3, priority_class=priority_class) if priority_class else ready(3)
 
     admission = admit([ready(1), ready(2, 3), last], free(POOL=3) | {SHARE: 9, SPARE: 9})
 
@@ -226,8 +226,8 @@ def test_a_backfill_takes_no_slots_while_another_task_waits_for_a_dag_that_is_he
     assert admit(waiting, given | {other: 0}) == Admission([2], {1: other})
 
 
-def test_backfills_yield_to_each_other_only_by_lane() -> None:
-    waiting = [of_backfill(1, 3), of_backfill(2, 1), of_backfill(3, 1, lane=2)]
+def test_backfills_yield_to_each_other_only_by_priority_class() -> None:
+    waiting = [of_backfill(1, 3), of_backfill(2, 1), of_backfill(3, 1, priority_class=2)]
 
     admission = admit(waiting, free(POOL=2) | {SHARE: 9, SPARE: 9})
 

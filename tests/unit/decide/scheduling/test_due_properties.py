@@ -92,7 +92,7 @@ class World:
     runs: list[DagRunInfo] = field(default_factory=list)
     covered: list[DagRunInfo] = field(default_factory=list)
     backfilled: dict[datetime, DagRunInfo] = field(default_factory=dict)
-    passed: list[tuple[datetime, datetime, SkipReason, datetime]] = field(default_factory=list)
+    skipped: list[tuple[datetime, datetime, SkipReason, datetime]] = field(default_factory=list)
     most_unfinished: int = 0
 
     def look(self, look: Look) -> None:
@@ -106,7 +106,7 @@ class World:
         while True:
             found = self._decide()
             self._store(found)
-            if not (found.runs or found.passed):
+            if not (found.runs or found.skipped):
                 return
 
     def _decide(self) -> DueRuns:
@@ -120,10 +120,10 @@ class World:
         return due(self.timetable, state, self.rules, self.now, at_most=2)
 
     def _store(self, found: DueRuns) -> None:
-        dealt_with = [it.last for it in found.passed]
-        for it in found.passed:
+        dealt_with = [it.last for it in found.skipped]
+        for it in found.skipped:
             span = (it.first, it.last.data_interval.start, it.reason, self.since)
-            self.passed.append(span)
+            self.skipped.append(span)
         for run in found.runs:
             covered = found.covers.get(run.run_after, [run])
             self.runs.append(run)
@@ -150,8 +150,8 @@ class World:
         every = self._intervals(self.now)
         return [it for it in every if self.last is not None and it.run_after <= self.last.run_after]
 
-    def is_passed(self, interval: DataInterval) -> bool:
-        return any(first <= interval.start <= last for first, last, *_ in self.passed)
+    def is_skipped(self, interval: DataInterval) -> bool:
+        return any(first <= interval.start <= last for first, last, *_ in self.skipped)
 
 
 def _place(info: DagRunInfo) -> tuple[datetime, datetime]:
@@ -173,7 +173,7 @@ def test_every_interval_has_a_run_or_a_record_of_why_not(
 
     for info in world.dealt_with():
         there = info in world.covered or info.run_after in world.backfilled
-        assert there or world.is_passed(info.data_interval)
+        assert there or world.is_skipped(info.data_interval)
 
 
 @given(TIMETABLES, RULES, LOOKS)
@@ -209,7 +209,7 @@ def test_what_was_left_out_was_missed_and_outside_the_window(
     world = played(timetable, rules, looks)
 
     dates = {it.data_interval.start: it.run_after for it in world.dealt_with()}
-    for _, last, reason, since in world.passed:
+    for _, last, reason, since in world.skipped:
         if reason is SkipReason.WINDOW:
             assert rules.window is not None
             assert dates[last] < since - rules.window
@@ -234,4 +234,4 @@ def test_to_catch_up_with_all_in_time_leaves_nothing_out(
 ) -> None:
     every = ScheduleRules(START, rules.latest, Catchup.ALL)
 
-    assert played(timetable, every, looks).passed == []
+    assert played(timetable, every, looks).skipped == []

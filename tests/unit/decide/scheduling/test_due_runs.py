@@ -76,7 +76,7 @@ def days_due(found: DueRuns) -> list[int]:
 
 def left_out(found: DueRuns) -> list[tuple[int, int, str]]:
     """Return the first and the last day of what has no run of its own, and why."""
-    return [(it.first.day, it.last.data_interval.start.day, it.reason) for it in found.passed]
+    return [(it.first.day, it.last.data_interval.start.day, it.reason) for it in found.skipped]
 
 
 def test_a_day_is_due_once_it_is_over_and_not_before() -> None:
@@ -88,7 +88,7 @@ def test_all_that_was_missed_is_run_oldest_first() -> None:
     found = decide(dag(since=jan(5, 12)), rules(), jan(5, 12))
 
     assert days_due(found) == [1, 2, 3, 4]
-    assert (found.following, found.passed) == (day(5), [])
+    assert (found.following, found.skipped) == (day(5), [])
 
 
 def test_of_what_was_missed_only_the_latest_is_run() -> None:
@@ -102,7 +102,7 @@ def test_of_what_was_missed_only_the_latest_is_run() -> None:
 def test_the_latest_is_run_without_a_word_when_it_is_the_only_one() -> None:
     found = decide(dag(3, since=jan(5, 12)), rules(Catchup.LATEST), jan(5, 12))
 
-    assert (days_due(found), found.passed) == ([4], [])
+    assert (days_due(found), found.skipped) == ([4], [])
 
 
 def test_nothing_that_was_missed_is_run() -> None:
@@ -171,7 +171,7 @@ def test_a_rollup_does_not_reach_over_what_a_backfill_has_between_intervals() ->
     )
 
     spans = [(info.data_interval.start.day, info.data_interval.end.day) for info in found.runs]
-    assert (spans, found.passed) == ([(3, 5), (7, 9)], [])
+    assert (spans, found.skipped) == ([(3, 5), (7, 9)], [])
 
 
 def test_a_rollup_of_exact_times_covers_each() -> None:
@@ -206,7 +206,7 @@ def test_a_run_that_fell_due_exactly_a_window_ago_is_within_it() -> None:
 def test_the_window_does_not_move_while_what_is_in_it_waits_for_room() -> None:
     found = decide(dag(7, since=jan(10)), rules(window=2 * DAY), jan(20), at_most=1)
 
-    assert (days_due(found), found.passed) == ([8], [])
+    assert (days_due(found), found.skipped) == ([8], [])
 
 
 def test_the_latest_is_left_out_as_well_when_the_window_is_too_short() -> None:
@@ -268,7 +268,7 @@ def test_times_are_not_kept_from_running_by_what_is_about_a_day() -> None:
 
     found = decide(dag(since=jan(3), backfilled=backfilled(1, 2)), rules(), jan(3), noon)
 
-    assert (days_due(found), found.passed) == ([1, 2], [])
+    assert (days_due(found), found.skipped) == ([1, 2], [])
 
 
 def test_what_is_rolled_up_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +326,7 @@ def test_what_is_caught_up_is_run_one_after_the_other_where_runs_must_not_overla
     busy = decide(dag(5, since=jan(9), unfinished=1), catching_up, jan(9))
 
     assert (days_due(free), free.following, free.below) == ([5], day(6), 1)
-    assert (busy.runs, busy.passed, busy.following, busy.below) == ([], [], day(6), 1)
+    assert (busy.runs, busy.skipped, busy.following, busy.below) == ([], [], day(6), 1)
     assert not busy.cancels
 
 
@@ -337,7 +337,7 @@ def test_a_run_that_is_due_takes_the_place_of_one_that_has_not_ended() -> None:
     busy = decide(dag(4, since=jan(1), unfinished=2), replacing, jan(6))
 
     assert (days_due(free), free.cancels) == ([5], False)
-    assert (days_due(busy), busy.cancels, busy.passed) == ([5], True, [])
+    assert (days_due(busy), busy.cancels, busy.skipped) == ([5], True, [])
     assert (busy.following, busy.below) == (day(6), ANY)
 
 
@@ -352,7 +352,7 @@ def test_a_run_that_was_just_caught_up_is_not_dropped_unseen() -> None:
     found = decide(dag(4, since=jan(6)), rules(overlap=Overlap.CANCEL_RUNNING), jan(7))
 
     assert (days_due(found), found.following, found.below) == ([5], day(6), ANY)
-    assert found.passed == []
+    assert found.skipped == []
 
 
 def test_after_the_end_date_there_is_nothing_to_follow() -> None:
@@ -400,13 +400,13 @@ def test_without_a_start_date_nothing_is_left_out(catchup: Catchup) -> None:
     found = decide(dag(since=jan(5, 12)), rules(catchup, earliest=None), jan(5, 12))
 
     assert days_due(found) == ([4] if catchup is Catchup.LATEST else [])
-    assert (found.following, found.passed) == (day(5), [])
+    assert (found.following, found.skipped) == (day(5), [])
 
 
 def test_without_a_start_date_the_latest_is_the_last_one_before_the_end_date() -> None:
     found = decide(dag(), rules(Catchup.LATEST, earliest=None, latest=jan(5, 12)), TENTH)
 
-    assert (days_due(found), found.following, found.passed) == ([5], None, [])
+    assert (days_due(found), found.following, found.skipped) == ([5], None, [])
 
 
 @pytest.mark.parametrize("catchup", [Catchup.NONE, Catchup.LATEST])
@@ -446,11 +446,11 @@ def test_what_runs_continuously_goes_on_where_it_was(catchup: Catchup) -> None:
     found = decide(dag(4, since=jan(8)), rules(catchup), jan(8), ContinuousTimetable())
 
     missed = DagRunInfo(jan(8), DataInterval(jan(5), jan(8)))
-    assert (found.runs, found.passed) == ([missed], [])
+    assert (found.runs, found.skipped) == ([missed], [])
     delayed = Delayed(ContinuousTimetable(), timedelta(hours=6))
     found = decide(dag(4, since=jan(8)), rules(catchup), jan(8), delayed)
     missed = DagRunInfo(jan(8), DataInterval(jan(5), jan(7, 18)))
-    assert (found.runs, found.passed) == ([missed], [])
+    assert (found.runs, found.skipped) == ([missed], [])
 
 
 def test_a_dag_that_was_paused_for_a_month_goes_on_as_its_catchup_says() -> None:
@@ -465,7 +465,7 @@ def test_a_dag_that_was_paused_for_a_month_goes_on_as_its_catchup_says() -> None
     assert len(every.runs) == len(rolled.covers[datetime(2013, 2, 5, tzinfo=UTC)]) == 31
     assert [it.data_interval.start for it in rolled.runs] == [jan(5)]
     eve = DataInterval(datetime(2013, 2, 4, tzinfo=UTC), datetime(2013, 2, 5, tzinfo=UTC))
-    assert none.passed == [SkippedInterval(jan(5), DagRunInfo.once_over(eve), SkipReason.CATCHUP)]
+    assert none.skipped == [SkippedInterval(jan(5), DagRunInfo.once_over(eve), SkipReason.CATCHUP)]
 
 
 def test_a_schedule_that_becomes_finer_goes_on_where_the_old_one_ended() -> None:
@@ -546,7 +546,7 @@ def test_the_last_window_before_an_end_date_long_past_is_found_at_once(
 
     found = decide(dag(since=jan(1) + 400 * DAY), until, jan(1) + 401 * DAY, windows)
 
-    (passed,) = found.passed
-    assert passed.last.data_interval == DataInterval(jan(5), jan(5) + 30 * DAY)
+    (skipped,) = found.skipped
+    assert skipped.last.data_interval == DataInterval(jan(5), jan(5) + 30 * DAY)
     assert (found.runs, found.following) == ([], None)
     assert questions < 100

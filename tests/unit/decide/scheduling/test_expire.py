@@ -3,13 +3,15 @@
 from datetime import UTC, datetime, timedelta
 
 from headway.decide.scheduling.expire import Candidate, RetentionCursor, enabled, portion, rest
-from headway.domain.retention import RetainedKind, Tie
+from headway.domain.retention import KeepReason, RetainedKind
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def row(number: int, size: int = 1, tie: Tie | None = None, *, is_old: bool = True) -> Candidate:
-    return Candidate(number, FIRST + timedelta(days=number), size, tie, is_old)
+def row(
+    number: int, size: int = 1, keep_reason: KeepReason | None = None, *, is_old: bool = True
+) -> Candidate:
+    return Candidate(number, FIRST + timedelta(days=number), size, keep_reason, is_old)
 
 
 def test_rows_are_taken_until_there_are_enough() -> None:
@@ -25,15 +27,19 @@ def test_one_row_is_taken_however_large_it_is() -> None:
 
 
 def test_what_is_needed_stays_and_is_passed_over() -> None:
-    found = portion([row(1, tie=Tie.LATEST), row(2), row(3, tie=Tie.OTHER)], 3, 100)
+    found = portion(
+        [row(1, keep_reason=KeepReason.LATEST), row(2), row(3, keep_reason=KeepReason.OTHER)],
+        3,
+        100,
+    )
 
     assert found.ids == [2]
-    assert found.kept == {Tie.LATEST: 1}
+    assert found.kept == {KeepReason.LATEST: 1}
     assert found.next == RetentionCursor(row(3).at, 3)
 
 
 def test_what_is_needed_takes_no_room() -> None:
-    assert portion([row(1, 100), row(2, 500, Tie.PAST), row(3, 1)], 3, 101).ids == [1, 3]
+    assert portion([row(1, 100), row(2, 500, KeepReason.PAST), row(3, 1)], 3, 101).ids == [1, 3]
 
 
 def test_a_young_row_ends_the_look() -> None:

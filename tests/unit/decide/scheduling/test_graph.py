@@ -51,13 +51,13 @@ def test_any_other_task_does_not(other: TaskSpec) -> None:
 
 
 def test_a_run_whose_first_tasks_are_known_is_not_looked_at_when_it_starts() -> None:
-    assert not graph(FIRST, SECOND).look_at_start()
-    assert not graph(FIRST, replace(SECOND, mapped_over=OVER)).look_at_start()
+    assert not graph(FIRST, SECOND).settle_at_start()
+    assert not graph(FIRST, replace(SECOND, mapped_over=OVER)).settle_at_start()
 
 
 @pytest.mark.parametrize("rule", sorted(set(TriggerRule) - {TriggerRule.ALWAYS}))
 def test_no_rule_but_always_decides_before_something_has_ended(rule: str) -> None:
-    assert not graph(FIRST, task("second", "first", rule=rule)).look_at_start()
+    assert not graph(FIRST, task("second", "first", rule=rule)).settle_at_start()
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_no_rule_but_always_decides_before_something_has_ended(rule: str) -> Non
     ids=["empty", "always", "mapped", "past below", "past", "setup", "teardown"],
 )
 def test_any_other_run_is_looked_at_as_a_whole_when_it_starts(tasks: tuple[TaskSpec, ...]) -> None:
-    assert graph(*tasks).look_at_start()
+    assert graph(*tasks).settle_at_start()
 
 
 def test_what_lies_below_is_known_in_the_order_of_the_dag() -> None:

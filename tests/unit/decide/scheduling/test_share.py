@@ -5,7 +5,7 @@ from headway.decide.scheduling.share import BackfillShare, slots_for, spent
 
 
 @pytest.mark.parametrize(
-    ("lane", "slots"),
+    ("share", "slots"),
     [
         (BackfillShare(8, 100), 8),
         (BackfillShare(8, 25), 2),
@@ -26,14 +26,14 @@ from headway.decide.scheduling.share import BackfillShare, slots_for, spent
         (BackfillShare(8, 100, idle_only=True, waits=True), 0),
     ],
 )
-def test_the_share_of_a_pool(lane: BackfillShare, slots: int) -> None:
-    assert slots_for(lane) == slots
+def test_the_share_of_a_pool(share: BackfillShare, slots: int) -> None:
+    assert slots_for(share) == slots
 
 
 def test_a_backfill_has_spent_its_share_when_none_of_its_tasks_fits_into_the_rest() -> None:
     def task(backfill: int | None, slots: int) -> ReadyTask:
-        lane = 0 if backfill is None else 1
-        return ReadyTask(1, "d", 1, "t", "p", slots, "q", 0.0, lane, backfill)
+        priority_class = 0 if backfill is None else 1
+        return ReadyTask(1, "d", 1, "t", "p", slots, "q", 0.0, priority_class, backfill)
 
     free = {
         Budget(Limit.BACKFILL, ("p", number)): left for number, left in ((1, 2), (2, 2), (3, 0))

@@ -34,7 +34,7 @@ def test_what_nobody_gave_room_to_does_not_start() -> None:
 
 def test_a_run_that_waits_for_a_parse_keeps_its_place_and_does_not_start() -> None:
     first, *others = queue(None, None, None)
-    waiting = [replace(first, asked=True), *others]
+    waiting = [replace(first, parse_requested=True), *others]
 
     assert startable(waiting, {None: 2}) == [2]
     assert [run.id for run in placed(waiting, {None: 2})] == [1, 2]

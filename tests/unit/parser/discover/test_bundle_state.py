@@ -24,7 +24,7 @@ ROW = FileRow(
     signature="",
     paths=(),
     due=False,
-    asked=False,
+    parse_requested=False,
     claimed=False,
     parser_id=ME,
     failures=0,
@@ -301,6 +301,6 @@ def test_a_file_that_a_run_waits_for_is_parsed_though_nothing_has_changed(
     (tmp_path / "a.py").write_text("dag")
     stored = {"a.py": stored_as(state, tmp_path, "a.py")}
 
-    assert reasons(state, tmp_path, stored, a=5) == {"a.py": ParseReason.ASKED}
+    assert reasons(state, tmp_path, stored, a=5) == {"a.py": ParseReason.REQUESTED}
     stored["a.py"] = replace(stored["a.py"], claimed=True)
     assert reasons(state, tmp_path, stored, a=5) == {}

@@ -11,7 +11,7 @@ ROW = FileRow(
     signature="stored",
     paths=("a.py",),
     due=False,
-    asked=False,
+    parse_requested=False,
     claimed=False,
     parser_id=OTHER,
     failures=0,
@@ -50,10 +50,10 @@ def test_what_a_parser_that_is_gone_saw_differently_is_parsed() -> None:
 
 def test_what_is_due_or_asked_for_is_parsed() -> None:
     assert reason(replace(ROW, due=True)) is ParseReason.DUE
-    assert reason(replace(ROW, asked=True)) is ParseReason.ASKED
+    assert reason(replace(ROW, parse_requested=True)) is ParseReason.REQUESTED
 
 
-@pytest.mark.parametrize("row", [ROW, replace(ROW, due=True), replace(ROW, asked=True)])
+@pytest.mark.parametrize("row", [ROW, replace(ROW, due=True), replace(ROW, parse_requested=True)])
 def test_a_file_that_is_being_parsed_is_left_alone_as_long_as_its_parser_lives(
     row: FileRow,
 ) -> None:

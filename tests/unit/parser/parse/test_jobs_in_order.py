@@ -55,6 +55,6 @@ def test_at_random_each_may_be_first_and_no_file_is_left_out(jobs: list[Job]) ->
 def test_what_somebody_waits_for_comes_first(
     jobs: list[Job], tmp_path: Path, mode: SortMode
 ) -> None:
-    asked = [job(tmp_path, f"{name}.py", ParseReason.ASKED) for name in ("y", "z")]
+    requested = [job(tmp_path, f"{name}.py", ParseReason.REQUESTED) for name in ("y", "z")]
 
-    assert set(names([*jobs, *asked], mode).split()[:2]) == {"y", "z"}
+    assert set(names([*jobs, *requested], mode).split()[:2]) == {"y", "z"}

@@ -34,7 +34,7 @@ ENDED: Final = frozenset({AppOutcome.SUCCEEDED, AppOutcome.FAILED, AppOutcome.AB
 class AppReport:
     """What a cluster tells of an application, with its own words on why."""
 
-    fate: AppOutcome
+    outcome: AppOutcome
     why: str = ""
 
 
@@ -74,13 +74,13 @@ class Step(StrEnum):
     REFUSE = "refuse"
 
 
-def first_step(prior: PriorApp, fate: AppOutcome) -> Step | None:
+def first_step(prior: PriorApp, outcome: AppOutcome) -> Step | None:
     """Return what to do about an earlier attempt's application; None is to ask again later.
 
     One that nobody has told to stop goes on, and its success counts.  After a time-out, or a
     stop or a clear by a user, it must have ended; what it then was counts only after a time-out.
     """
-    match fate:
+    match outcome:
         case AppOutcome.UNKNOWN:
             return None
         case AppOutcome.RUNNING:
@@ -100,12 +100,12 @@ def yarn_report(output: str) -> AppReport:
         return AppReport(AppOutcome.UNKNOWN if known else AppOutcome.ABSENT, _last_line(output))
     why = _DIAGNOSTICS.search(output)
     if state[1] in ("FAILED", "KILLED"):
-        fate = AppOutcome.FAILED
+        outcome = AppOutcome.FAILED
     elif state[1] != "FINISHED":
-        fate = AppOutcome.RUNNING
+        outcome = AppOutcome.RUNNING
     else:
-        fate = AppOutcome.SUCCEEDED if final[1] == "SUCCEEDED" else AppOutcome.FAILED
-    return AppReport(fate, f"{state[1]}, {final[1]}. {why[1] if why else ''}".strip())
+        outcome = AppOutcome.SUCCEEDED if final[1] == "SUCCEEDED" else AppOutcome.FAILED
+    return AppReport(outcome, f"{state[1]}, {final[1]}. {why[1] if why else ''}".strip())
 
 
 def yarn_list(output: str) -> tuple[str, ...] | None:

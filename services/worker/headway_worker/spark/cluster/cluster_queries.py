@@ -104,7 +104,7 @@ class Yarn:
         if isinstance(application_id, AppReport):
             return application_id
         told = yarn_report(self._run("-status", application_id))
-        self._logged_in = self._logged_in and told.fate is not AppOutcome.UNKNOWN
+        self._logged_in = self._logged_in and told.outcome is not AppOutcome.UNKNOWN
         return told
 
     def kill(self, handle: Handle) -> None:

@@ -149,7 +149,7 @@ class RemoteRun:
         handles.append(handle)
         ended = self.submission.submit(application, handle)
         handles.append(ended.handle)
-        if ended.code != 0 and self.cluster.ask(ended.handle).fate is not AppOutcome.RUNNING:
+        if ended.code != 0 and self.cluster.ask(ended.handle).outcome is not AppOutcome.RUNNING:
             raise SparkError(ended.failure(application))
         handle = {**ended.handle, "submitted": "yes"}
         self.submission.on_handle(handle)
@@ -157,8 +157,8 @@ class RemoteRun:
 
     def _first_step(self, prior: PriorApp) -> Step:
         told, name = self._answer(prior.handle), name_of(prior.handle)
-        step = first_step(prior, told.fate)
-        self.say(f"An earlier attempt has left {name}: {told.fate}. {told.why}".strip())
+        step = first_step(prior, told.outcome)
+        self.say(f"An earlier attempt has left {name}: {told.outcome}. {told.why}".strip())
         if step is None:
             raise SparkError(
                 f"The cluster does not tell what became of {name}, which an earlier attempt has "
@@ -172,7 +172,7 @@ class RemoteRun:
                 "it again, or mark it as success."
             )
         if step is Step.KILL:
-            return first_step(prior, self._end(prior.handle).fate) or Step.SUBMIT
+            return first_step(prior, self._end(prior.handle).outcome) or Step.SUBMIT
         return step
 
     def _await_end(self, handle: Handle, application: SparkApplication) -> None:
@@ -182,7 +182,7 @@ class RemoteRun:
             if told.why != before:
                 self.say(f"{name}: {told.why}")
                 before = told.why
-            match told.fate:
+            match told.outcome:
                 case AppOutcome.SUCCEEDED:
                     return
                 case AppOutcome.FAILED:
@@ -199,7 +199,7 @@ class RemoteRun:
     def _answer(self, handle: Handle) -> AppReport:
         """Return what the cluster tells, asking again while it does not answer."""
         deadline, pause = self.clock.monotonic() + self.patience, 1.0
-        while (told := self.cluster.ask(handle)).fate is AppOutcome.UNKNOWN:
+        while (told := self.cluster.ask(handle)).outcome is AppOutcome.UNKNOWN:
             if self.clock.monotonic() >= deadline:
                 break
             self.say(f"The cluster does not answer; it is asked again. {told.why}")
@@ -214,8 +214,8 @@ class RemoteRun:
         while True:
             self.cluster.kill(handle)
             told = self.cluster.ask(handle)
-            if told.fate in ENDED:
-                self.say(f"{name} has ended: {told.fate}. {told.why}".strip())
+            if told.outcome in ENDED:
+                self.say(f"{name} has ended: {told.outcome}. {told.why}".strip())
                 return told
             self._wait(_KILL_PAUSE)
 

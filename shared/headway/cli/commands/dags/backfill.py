@@ -195,7 +195,7 @@ def _show(dates: "list[PlannedDate]", output: Format) -> None:
                 "interval_start": date.info.data_interval.start,
                 "interval_end": date.info.data_interval.end,
                 "schedule_date": date.info.run_after,
-                "decision": str(date.fate),
+                "decision": str(date.decision),
                 "reason": date.reason,
                 "run_id": date.existing and date.existing.run_id,
                 "run_interval": its and [its.start, its.end],

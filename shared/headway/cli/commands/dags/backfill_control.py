@@ -120,9 +120,9 @@ def cancel(
         f"Backfill {backfill_id} is cancelled. Runs that had not begun and are deleted: "
         f"{done.dropped}; that are ended: {done.ended}."
     )
-    if done.passed:
+    if done.skipped:
         said += (
-            f"\nThe schedule skipped {done.passed} of their intervals: "
+            f"\nThe schedule skipped {done.skipped} of their intervals: "
             "only another backfill runs these."
         )
     tell(said, {"id": backfill_id, **as_row(done)}, output)

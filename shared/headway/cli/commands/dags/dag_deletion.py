@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def reparse(dag_id: str, reason: Reason = None, output: Output = Format.TABLE) -> None:
     """Parse the file of a DAG now, even if the file has not changed."""
-    from headway.actions.dags.delete import reparse as ask_for_parse
+    from headway.actions.dags.delete import reparse as request_parse
     from headway.cli.input.acting import act
     from headway.cli.screen.changes import author
     from headway.db.core import notices
 
-    path = act(lambda conn: ask_for_parse(conn, dag_id, author(reason)), [notices.PARSER])
+    path = act(lambda conn: request_parse(conn, dag_id, author(reason)), [notices.PARSER])
     row = {"dag_id": dag_id, "relative_path": path}
     tell(f"A parser is asked to parse {path}.", row, output)
 

@@ -149,11 +149,11 @@ def _files(files: "Sequence[FileDifference]") -> Iterator[tuple[str, str]]:
         if it.lines:
             yield from ((line, _STYLES.get(line[:1], "")) for line in it.lines)
             continue
-        yield f"{it.fate} {it.path} ({'empty' if it.lines == [] else 'not text'})", "yellow"
+        yield f"{it.change} {it.path} ({'empty' if it.lines == [] else 'not text'})", "yellow"
         for sign, key in (("-", it.before), ("+", it.after)):
             if key is not None:
                 yield f"{sign} sha256 {key}", _STYLES[sign]
-        yield from ((f"    {fate} {name}", "") for name, fate in it.entries.items())
+        yield from ((f"    {change} {name}", "") for name, change in it.entries.items())
 
 
 def _print_json(

@@ -131,7 +131,7 @@ def _rows(
             "kind": str(request.kind),
             columns[1]: tally.rows,
             "task_instances": tally.task_instances if request.kind is RetainedKind.RUNS else None,
-            "kept": {_WHY[tie]: count for tie, count in sorted(tally.kept.items())},
+            "kept": {_WHY[keep_reason]: count for keep_reason, count in sorted(tally.kept.items())},
             "from": tally.since,
             "to": tally.until,
         }

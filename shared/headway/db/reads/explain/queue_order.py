@@ -43,7 +43,7 @@ QUEUE_ORDER = text("""
         SELECT id FROM nth WHERE nth <= :per_dag ORDER BY rank, id LIMIT :limit
     )
     SELECT task.id, task.dag_id, task.dag_run_id, task.task_id, task.pool, task.pool_slots,
-           task.queue, task.rank, task.lane, run.backfill_id,
+           task.queue, task.rank, task.priority_class, run.backfill_id,
            CASE WHEN limited THEN version.max_active_tasks_per_dagrun END AS per_run,
            CASE WHEN limited THEN definition.max_active_tis_per_dag END AS tis_per_dag,
            CASE WHEN limited THEN definition.max_active_tis_per_dagrun END AS tis_per_dagrun,
@@ -59,7 +59,7 @@ QUEUE_ORDER = text("""
 
 READY = text("""
     SELECT task.id, task.dag_id, task.dag_run_id, task.task_id, task.pool, task.pool_slots,
-           task.queue, task.rank, task.lane, run.backfill_id,
+           task.queue, task.rank, task.priority_class, run.backfill_id,
            CASE WHEN limited THEN version.max_active_tasks_per_dagrun END AS per_run,
            CASE WHEN limited THEN definition.max_active_tis_per_dag END AS tis_per_dag,
            CASE WHEN limited THEN definition.max_active_tis_per_dagrun END AS tis_per_dagrun

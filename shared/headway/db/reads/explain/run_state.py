@@ -41,7 +41,7 @@ ACTIVE_RUNS = text("""
      LIMIT :limit
 """)
 
-LANE = text("""
+RUN_QUEUE = text("""
     SELECT count(*) FILTER (WHERE state = 'queued'
                               AND (run_after, id) <= (:run_after, :run)) AS nth,
            count(*) FILTER (WHERE state = 'queued') AS waiting,
@@ -100,9 +100,9 @@ def run_before(conn: Connection, run_id: int) -> RunRow | None:
 
 
 def active_runs(conn: Connection, run: RunRow) -> list[Holder]:
-    """Return the first running runs of a run's lane."""
-    lane = {"dag_id": run.dag_id, "backfill_id": run.backfill_id, "limit": MOST_HOLDERS}
-    return [Holder(**row) for row in conn.execute(ACTIVE_RUNS, lane).mappings()]
+    """Return the first running runs of a run's queue."""
+    run_queue = {"dag_id": run.dag_id, "backfill_id": run.backfill_id, "limit": MOST_HOLDERS}
+    return [Holder(**row) for row in conn.execute(ACTIVE_RUNS, run_queue).mappings()]
 
 
 def unfinished_runs(conn: Connection, dag_id: str) -> tuple[int, list[Holder]]:
@@ -118,10 +118,10 @@ def unfinished_runs(conn: Connection, dag_id: str) -> tuple[int, list[Holder]]:
     return rows[0].unfinished if rows else 0, first
 
 
-def lane(conn: Connection, run: RunRow) -> tuple[int, int, int]:
-    """Return the place of a queued run in its lane, how many wait there, and how many run."""
+def run_queue(conn: Connection, run: RunRow) -> tuple[int, int, int]:
+    """Return the place of a queued run in its run queue, how many wait there, and how many run."""
     row = conn.execute(
-        LANE,
+        RUN_QUEUE,
         {
             "run": run.id,
             "run_after": run.run_after,

@@ -28,7 +28,7 @@ DAG = text("""
            planned_version_id IS NOT DISTINCT FROM version_id AS planned,
            CASE WHEN next_interval_start IS NOT NULL THEN next_run_after END AS next_run_after,
            CASE WHEN next_interval_start IS NULL THEN next_run_after END AS asked_again_at,
-           next_interval_start, next_below, schedule_error
+           next_interval_start, next_run_below, schedule_error
       FROM dag
      WHERE dag_id = :dag_id
 """)
@@ -36,7 +36,7 @@ DAG = text("""
 RUN = text("""
     SELECT run.id, run.dag_id, run.run_id, run.state, run.run_after, run.version_id,
            version.number AS version, run.backfill_id, run.lock_id, run.end_as,
-           run.pinned, run.parse_asked_at
+           run.pinned, run.parse_requested_at
       FROM dag_run AS run
       JOIN dag_version AS version ON version.id = run.version_id
      WHERE (CAST(:id AS bigint) IS NULL OR run.id = :id)
@@ -83,12 +83,12 @@ PROCESSES = text("""
     SELECT process.id, kind, hostname, pid,
            CASE WHEN kind = 'worker' OR slots > 0 THEN slots ELSE :parallelism END AS slots,
            CASE WHEN kind = 'worker' THEN coalesce(has.running, 0)
-                ELSE coalesce(charges.count, 0) END AS busy,
+                ELSE coalesce(owned.count, 0) END AS busy,
            CAST(extract(epoch FROM clock_timestamp()
                         - greatest(beat.beat_at, pg_postmaster_start_time())) AS float8) AS silent,
            greatest(beat.beat_at, pg_postmaster_start_time())
            >= clock_timestamp() - make_interval(secs => :threshold) AS alive,
-           drain_asked_at IS NOT NULL AS draining, beat.clock_skew,
+           drain_requested_at IS NOT NULL AS draining, beat.clock_skew,
            kind IN ('scheduler', 'backfill') AND :max_clock_skew > 0
            AND coalesce(abs(beat.clock_skew) > :max_clock_skew, false) AS clock_is_wrong
       FROM process
@@ -97,8 +97,8 @@ PROCESSES = text("""
                   WHERE ended_at IS NULL GROUP BY process_id) AS has
         ON has.process_id = process.id
       LEFT JOIN (SELECT scheduler_id, count(*) FROM task_attempt
-                  WHERE ended_at IS NULL GROUP BY scheduler_id) AS charges
-        ON charges.scheduler_id = process.id
+                  WHERE ended_at IS NULL GROUP BY scheduler_id) AS owned
+        ON owned.scheduler_id = process.id
      WHERE ended_at IS NULL
        AND (kind = ANY (CAST(:kinds AS text[])) OR process.id = :id)
        AND (CAST(:queue AS text) IS NULL OR :queue = ANY (queues))

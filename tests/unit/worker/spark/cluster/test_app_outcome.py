@@ -49,18 +49,18 @@ REPORT = """Application Report :
 def test_a_report_of_yarn(state: str, final: str, expected: AppOutcome) -> None:
     told = yarn_report(REPORT.format(state=state, final=final, progress="10%", why="because"))
 
-    assert (told.fate, told.why) == (expected, f"{state}, {final}. because")
+    assert (told.outcome, told.why) == (expected, f"{state}, {final}. because")
 
 
 def test_yarn_does_not_know_the_application() -> None:
     text = "26/11/21 WARN\nApplication with id 'application_1_2' doesn't exist in RM or Timeline."
 
-    assert yarn_report(text).fate is AppOutcome.ABSENT
+    assert yarn_report(text).outcome is AppOutcome.ABSENT
 
 
 @pytest.mark.parametrize("text", ["", "Connecting to ResourceManager at rm:8032\nrefused"])
 def test_yarn_does_not_answer(text: str) -> None:
-    assert yarn_report(text).fate is AppOutcome.UNKNOWN
+    assert yarn_report(text).outcome is AppOutcome.UNKNOWN
 
 
 def test_a_list_of_yarn() -> None:
@@ -100,16 +100,16 @@ Application status (driver):
 def test_the_phase_of_a_pod(phase: str, expected: AppOutcome) -> None:
     told = kubernetes_status(STATUS.format(phase=phase, code=137, reason="OOMKilled"))
 
-    assert (told.fate, told.why) == (expected, f"{phase}. 137 OOMKilled")
+    assert (told.outcome, told.why) == (expected, f"{phase}. 137 OOMKilled")
 
 
 @pytest.mark.parametrize("text", ["Application not found.", "No applications found."])
 def test_a_pod_that_is_not_there(text: str) -> None:
-    assert kubernetes_status(f"INFO\n{text}\n").fate is AppOutcome.ABSENT
+    assert kubernetes_status(f"INFO\n{text}\n").outcome is AppOutcome.ABSENT
 
 
 def test_kubernetes_does_not_answer() -> None:
-    assert kubernetes_status("java.net.ConnectException").fate is AppOutcome.UNKNOWN
+    assert kubernetes_status("java.net.ConnectException").outcome is AppOutcome.UNKNOWN
 
 
 def attempt(
@@ -190,7 +190,7 @@ ARRIVED, SAVED = {"submitted": "yes"}, {"tag": "t"}
 
 
 @pytest.mark.parametrize(
-    ("fate", "outcome", "handle", "expected"),
+    ("app_outcome", "outcome", "handle", "expected"),
     [
         # A worker died, or handed it back, or the task's process did not live to see the end.
         (AppOutcome.RUNNING, LOST, ARRIVED, Step.ATTACH),
@@ -219,6 +219,6 @@ ARRIVED, SAVED = {"submitted": "yes"}, {"tag": "t"}
     ],
 )
 def test_what_a_new_attempt_does_first(
-    fate: AppOutcome, outcome: Outcome, handle: dict[str, str], expected: Step | None
+    app_outcome: AppOutcome, outcome: Outcome, handle: dict[str, str], expected: Step | None
 ) -> None:
-    assert first_step(PriorApp(handle, outcome), fate) == expected
+    assert first_step(PriorApp(handle, outcome), app_outcome) == expected

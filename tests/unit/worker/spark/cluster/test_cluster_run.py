@@ -1,4 +1,4 @@
-"""An application in cluster mode, on a cluster that is written down: fate by fate."""
+"""An application in cluster mode, on a cluster that is written down: outcome by outcome."""
 
 import io
 import signal
@@ -36,9 +36,9 @@ Answer = AppOutcome | Callable[[], AppOutcome]
 
 @dataclass
 class FakeCluster:
-    """Tells one fate after the other; the last one stays.  Killing moves on to `after_kill`."""
+    """Tells one outcome after the other; the last one stays.  Killing moves on to `after_kill`."""
 
-    fates: list[Answer]
+    outcomes: list[Answer]
     after_kill: AppOutcome = AppOutcome.FAILED
     asked: list[Handle] = field(default_factory=list)
     killed: list[Handle] = field(default_factory=list)
@@ -48,12 +48,12 @@ class FakeCluster:
 
     def ask(self, handle: Handle) -> AppReport:
         self.asked.append(handle)
-        answer = self.fates.pop(0) if len(self.fates) > 1 else self.fates[0]
+        answer = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
         return AppReport(answer() if callable(answer) else answer, "so it says")
 
     def kill(self, handle: Handle) -> None:
         self.killed.append(handle)
-        self.fates = [self.after_kill]
+        self.outcomes = [self.after_kill]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class FakeSubmission(Submission):
 
 @dataclass
 class Scene:
-    fates: list[Answer]
+    outcomes: list[Answer]
     prior: PriorApp | None = None
     code: int = 0
     before_end: Callable[[], None] = lambda: None
@@ -88,7 +88,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         connection = SparkConnection(kind=SparkKind.CLUSTER, master="yarn")
-        self.cluster = FakeCluster(self.fates)
+        self.cluster = FakeCluster(self.outcomes)
         self.submission = FakeSubmission(
             SubmitSettings(
                 java_home=Path("/java"),
@@ -141,14 +141,14 @@ def test_a_handle_is_saved_before_and_after_the_submission() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fate", "message"),
+    ("app_outcome", "message"),
     [(AppOutcome.FAILED, "has failed: so it says"), (AppOutcome.ABSENT, "is gone")],
 )
 def test_an_application_that_does_not_succeed_fails_the_attempt(
-    fate: AppOutcome, message: str
+    app_outcome: AppOutcome, message: str
 ) -> None:
     with pytest.raises(SparkError, match=f"application application_1_2 {message}"):
-        Scene([AppOutcome.RUNNING, fate]).run()
+        Scene([AppOutcome.RUNNING, app_outcome]).run()
 
 
 def test_a_cluster_that_is_silent_for_a_while_is_asked_again() -> None:
@@ -240,7 +240,7 @@ def test_one_that_had_to_stop_is_killed_before_the_next_is_submitted(outcome: Ou
     scene = Scene([AppOutcome.RUNNING], prior_app(outcome))
 
     def succeed() -> None:
-        scene.cluster.fates = [AppOutcome.SUCCEEDED]
+        scene.cluster.outcomes = [AppOutcome.SUCCEEDED]
 
     scene.before_end = succeed
     scene.run()
@@ -256,7 +256,7 @@ def test_a_stop_kills_the_application_and_waits_until_it_has_ended() -> None:
 
     def kill(handle: Handle) -> None:
         kills.append(len(kills))
-        scene.cluster.fates = [AppOutcome.FAILED if len(kills) == 4 else AppOutcome.RUNNING]
+        scene.cluster.outcomes = [AppOutcome.FAILED if len(kills) == 4 else AppOutcome.RUNNING]
 
     scene.cluster.kill = kill  # type: ignore[method-assign]
 
@@ -336,18 +336,18 @@ def test_a_stop_that_comes_while_an_object_is_finalized_is_heard() -> None:
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.CANCELLED, None])
 @pytest.mark.parametrize(
-    "fate", [AppOutcome.RUNNING, AppOutcome.SUCCEEDED, AppOutcome.FAILED, AppOutcome.ABSENT]
+    "app_outcome", [AppOutcome.RUNNING, AppOutcome.SUCCEEDED, AppOutcome.FAILED, AppOutcome.ABSENT]
 )
 @pytest.mark.parametrize("application", [APPLICATION, NEAR])
 def test_one_that_is_called_off_ends_what_an_earlier_one_has_left_and_nothing_else(
-    application: SparkApplication, fate: AppOutcome, outcome: Outcome | None
+    application: SparkApplication, app_outcome: AppOutcome, outcome: Outcome | None
 ) -> None:
     """It needs nobody to stop it for that, and takes nothing for its own success."""
-    scene = Scene([fate], PriorApp(PRIOR, outcome), application=application, called_off=True)
+    scene = Scene([app_outcome], PriorApp(PRIOR, outcome), application=application, called_off=True)
 
     with pytest.raises(SparkError, match="told to stop"):
         scene.run()
-    assert scene.cluster.killed == ([PRIOR] if fate is AppOutcome.RUNNING else [])
+    assert scene.cluster.killed == ([PRIOR] if app_outcome is AppOutcome.RUNNING else [])
     assert (scene.submission.submitted, scene.handles) == ([], [ENDED])
 
 
@@ -377,12 +377,12 @@ def test_a_stop_that_comes_with_the_answer_that_there_is_none_submits_nothing() 
 
 
 @pytest.mark.parametrize(
-    "fates", [[AppOutcome.RUNNING, AppOutcome.SUCCEEDED], [AppOutcome.SUCCEEDED]]
+    "outcomes", [[AppOutcome.RUNNING, AppOutcome.SUCCEEDED], [AppOutcome.SUCCEEDED]]
 )
 def test_nothing_is_submitted_in_client_mode_beside_an_earlier_attempts_application(
-    fates: list[Answer],
+    outcomes: list[Answer],
 ) -> None:
-    scene = Scene(fates, prior_app(), application=NEAR).run()
+    scene = Scene(outcomes, prior_app(), application=NEAR).run()
 
     assert (scene.submission.submitted, scene.handles) == ([], [PRIOR])
 

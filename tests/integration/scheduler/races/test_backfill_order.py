@@ -1,4 +1,4 @@
-"""The lanes of backfills in the queue order: what is of no backfill never waits behind one."""
+"""Backfills in the queue order: a task of no backfill never waits behind a backfill's."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -209,7 +209,7 @@ def test_tasks_that_use_spare_slots_only_do_not_starve_a_large_one_of_another_ba
     assert queue(replica) == []
 
     with engine.begin() as conn:
-        run = "UPDATE task_instance SET lane = 2 WHERE id = ANY (:large)"
+        run = "UPDATE task_instance SET priority_class = 2 WHERE id = ANY (:large)"
         conn.execute(text(run), {"large": large})
     assert queue(replica) == idle[:2]
 
@@ -229,7 +229,9 @@ def test_spare_slots_are_those_of_which_no_worker_has_yet_to_take_others(
     assert queue(replica) == idle
 
 
-def test_a_retry_and_what_is_added_keep_the_lane(engine: Engine, replica: Replica) -> None:
+def test_a_retry_and_what_is_added_keep_the_priority_class(
+    engine: Engine, replica: Replica
+) -> None:
     seed.make_pool(engine, POOL, 99)
     [task] = scheduled(engine, new(), 1)
     with engine.begin() as conn:
@@ -261,5 +263,7 @@ def test_what_is_of_a_backfill_is_under_a_narrower_limit_however_it_came_to_it(
     assert start_runs(replica, later) == 2
 
     with engine.connect() as conn:
-        found = conn.execute(text("SELECT task_id, lane, limited FROM task_instance ORDER BY 1"))
+        found = conn.execute(
+            text("SELECT task_id, priority_class, limited FROM task_instance ORDER BY 1")
+        )
         assert list(found) == [("more", 1, True)] * 2 + [("work", 1, True)] * 2
