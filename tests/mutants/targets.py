@@ -29,7 +29,12 @@ class Target:
 
 
 TARGETS: Final[Mapping[str, Target]] = {
-    "decide": Target(("shared/headway/decide/*/*.py",), ("tests/unit/decide",)),
+    "decide": Target(
+        ("shared/headway/decide/*/*.py",),
+        ("tests/unit/decide",),
+        ("tests/integration/decide",),
+        420,
+    ),
     "domain": Target(("shared/headway/domain/**/*.py",), ("tests/unit/domain",), ("tests/unit/*",)),
     "timetables": Target(("shared/headway/timetables/**/*.py",), ("tests/unit/timetables",)),
     "db": Target(("shared/headway/db/*/*.py",), ("tests/unit/db",), ("tests/integration",), 420),

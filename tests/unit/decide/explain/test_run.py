@@ -200,6 +200,12 @@ def test_a_run_queue_that_is_full_names_who_has_it() -> None:
     assert queued(active=2, active_runs=[OTHER]).held_by == (OTHER,)
 
 
+def test_a_run_that_is_due_this_very_moment_waits_for_its_run_queue_and_not_for_its_date() -> None:
+    found = queued(run=replace(RUN, run_after=NOW), active=2, active_runs=[OTHER])
+
+    assert (found.held_by, found.facts) == ((OTHER,), ())
+
+
 @pytest.mark.parametrize(
     ("job", "says", "change"),
     [

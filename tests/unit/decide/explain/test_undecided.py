@@ -1,10 +1,11 @@
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.decide.explain.explanation import Reason
+from headway.decide.explain.explanation import Holder, Reason
 from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow
 from headway.decide.explain.undecided import (
     UndecidedSnapshot,
@@ -134,6 +135,35 @@ def test_tasks_that_succeeded_are_not_to_be_cleared_if_others_did_not(
     assert found.change == (
         f"Clear what is above it, with all below: `headway tasks clear d r {advised} --yes`."
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "change"),
+    [
+        ("running", "Its end there, as success or skipped."),
+        (
+            "failed",
+            (
+                "`headway tasks clear d r0 t --yes` to have it run there again, or "
+                "`headway tasks mark d r0 t --as success --yes`."
+            ),
+        ),
+    ],
+)
+def test_what_helps_a_task_that_depends_on_its_past(state: str, change: str) -> None:
+    """A task of the run before that has ended ends no more by itself."""
+    alone = situation((replace(task("t"), depends_on_past=True),), {"t": "none"}, "t")
+    past = replace(alone.run_counts, past={"t": {TaskState(state)}})
+    found = explain_undecided(
+        replace(
+            alone,
+            run_counts=past,
+            before=replace(RUN, id=0, run_id="r0"),
+            before_tasks=[Holder(dag_id="d", run_id="r0", task_id="t", state=state)],
+        )
+    )
+
+    assert (found.reason, found.change) == (Reason.DEPENDS_ON_PAST, change)
 
 
 def test_tasks_above_are_named_with_how_they_stand() -> None:
