@@ -7,6 +7,7 @@ import pytest
 from headway.decide.explain.snapshot import ProcessRow
 from headway.decide.explain.status import (
     OpenWork,
+    PoolLoad,
     PoolStatus,
     Problem,
     QueueStatus,
@@ -14,6 +15,7 @@ from headway.decide.explain.status import (
     Trouble,
     WaitingInPool,
     problems,
+    report,
     services,
 )
 
@@ -147,6 +149,30 @@ def test_what_is_late(backlog: OpenWork, what: str, said: str) -> None:
 
     assert problem.what == what
     assert problem.sentence.startswith(said)
+
+
+def test_a_pool_is_shown_with_what_waits_for_it_in_all_queues() -> None:
+    status = replace(
+        WELL,
+        waiting=[
+            WaitingInPool("p", "default", 12, 1, 20.0),
+            WaitingInPool("p", "large", 3, 2, 45.0),
+            WaitingInPool("other", "large", 7, 7, None),
+        ],
+        pools=[PoolStatus("p", 16, 3, 1, 2), PoolStatus("idle", 4, 0, 0, 0)],
+    )
+    found = report(status, PATIENCE, 1000)
+
+    assert found.pools == [
+        PoolLoad("p", 16, 3, 1, 2, 10, waiting=15, paused=3, longest=45.0),
+        PoolLoad("idle", 4, 0, 0, 0, 4, waiting=0, paused=0, longest=None),
+    ]
+    assert (found.lag, found.queues, found.counted_to) == (status.backlog, status.queues, 1000)
+    assert [(service.kind, service.alive) for service in found.services] == [
+        ("scheduler", 1),
+        ("parser", 1),
+        ("worker", 1),
+    ]
 
 
 def test_files_and_schedules_that_fail() -> None:
