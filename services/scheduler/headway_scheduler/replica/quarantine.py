@@ -1,4 +1,4 @@
-"""What keeps one poisonous DAG or run from stopping the others.
+"""What keeps one DAG or run that makes each pass fail from stopping the others.
 
 A pass takes many at once.  When its transaction fails, and not for a passing reason, each
 is taken again in a transaction of its own; what fails alone is set aside, and told.
@@ -86,7 +86,7 @@ class Quarantine(Generic[K]):
             dag_id, run_id = self.names(conn, key)
             event = Event(
                 actor=f"scheduler:{me.id}",
-                action=f"{self.kind}.poison",
+                action=f"{self.kind}.quarantine",
                 dag_id=dag_id,
                 run_id=run_id,
                 details={"error": _message(error)},

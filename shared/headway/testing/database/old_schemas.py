@@ -84,7 +84,9 @@ ROWS_OF_0023: Final = (
     text("""
         INSERT INTO event (actor, action, details)
         VALUES ('scheduler:8', 'process.dead', '{"process": 7}'),
-               ('scheduler:8', 'charges.adopted', '{"processes": [7], "runs": 1, "attempts": 0}')
+               ('scheduler:8', 'charges.adopted', '{"processes": [7], "runs": 1, "attempts": 0}'),
+               ('scheduler:8', 'dag.poison', '{"error": "why"}'),
+               ('scheduler:8', 'run.poison', '{"error": "why"}')
     """),
     text("CREATE FUNCTION headway_run_ties(bigint[]) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
     text("CREATE FUNCTION headway_process_ties(bigint[]) RETURNS int LANGUAGE sql AS 'SELECT 1'"),

@@ -26,6 +26,12 @@ COLUMNS: Final = {
     ("task_instance", "lane"): "priority_class",
 }
 
+EVENTS: Final = {
+    "charges.adopted": "ownership.adopted",
+    "dag.poison": "dag.quarantine",
+    "run.poison": "run.quarantine",
+}
+
 OLD_WORDS: Final = re.compile(
     r"passed|watch|fate|lane|asked|look_at|left_at|next_below|_line|_ties"
 )
@@ -74,7 +80,7 @@ def renamed(before: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str,
         for table, its in before.items()
     }
     for event in after["event"]:
-        event["action"] = event["action"].replace("charges.adopted", "ownership.adopted")
+        event["action"] = EVENTS.get(event["action"], event["action"])
     return after
 
 

@@ -201,4 +201,4 @@ def test_a_run_that_cannot_be_ended_does_not_stop_the_others(engine: Engine) -> 
         ending = text("SELECT id, end_as FROM dag_run ORDER BY id")
         assert [tuple(row) for row in conn.execute(ending)] == [(bad, None), (good, "failed")]
         actions = text("SELECT action FROM event ORDER BY id")
-        assert sorted(conn.scalars(actions)) == ["run.poison", "run.time_out"]
+        assert sorted(conn.scalars(actions)) == ["run.quarantine", "run.time_out"]

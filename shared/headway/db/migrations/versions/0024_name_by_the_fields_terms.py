@@ -36,6 +36,14 @@ INDEXES = {
 # `headway db migrate` makes them anew, with their new names.
 FUNCTIONS = ("headway_run_ties(bigint[])", "headway_process_ties(bigint[])")
 
+RENAME_EVENTS = """
+    UPDATE event SET action = it.new
+      FROM (VALUES ('charges.adopted', 'ownership.adopted'),
+                   ('dag.poison', 'dag.quarantine'),
+                   ('run.poison', 'run.quarantine')) AS it (old, new)
+     WHERE action = it.old
+"""
+
 CONSTRAINTS = sa.text("""
     SELECT conname FROM pg_constraint
      WHERE conrelid = CAST(CAST(:home AS text) AS regclass)
@@ -55,7 +63,7 @@ def upgrade() -> None:
         op.execute(f"ALTER INDEX {old} RENAME TO {new}")
     for function in FUNCTIONS:
         op.execute(f"DROP FUNCTION IF EXISTS {function}")
-    op.execute("UPDATE event SET action = 'ownership.adopted' WHERE action = 'charges.adopted'")
+    op.execute(RENAME_EVENTS)
 
 
 def _rename_constraints(table: str, old: str, new: str) -> None:

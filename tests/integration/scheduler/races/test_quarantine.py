@@ -132,7 +132,7 @@ def told(engine: Engine) -> list[tuple[str, str, str | None, str]]:
     """Return what the journal says of poison: action, DAG, run, error."""
     rows = text("""
         SELECT action, dag_id, run_id, details ->> 'error' FROM event
-         WHERE action LIKE '%.poison' ORDER BY id
+         WHERE action LIKE '%.quarantine' ORDER BY id
     """)
     with engine.connect() as conn:
         return [tuple(row) for row in conn.execute(rows)]
@@ -145,7 +145,7 @@ def test_the_others_go_on_in_the_same_pass_and_it_is_told(
 
     assert done(engine, case) == {"good", "well"}
     [(action, dag_id, run_id, error)] = told(engine)
-    assert (action, dag_id) == (f"{case.kind}.poison", "poison")
+    assert (action, dag_id) == (f"{case.kind}.quarantine", "poison")
     assert (run_id is None) is (case.kind == "dag")
     assert error.startswith("InternalError: this is poison")
     [logged] = [it for it in caplog.records if it.message.startswith("action=quarantine")]
@@ -270,7 +270,7 @@ def test_a_fact_that_makes_no_sense_is_poison_for_its_run_alone(
         assert Counter(conn.scalars(states)) == {"scheduled": 2, "none": 1}
     [(action, dag_id, run_id, error)] = told(engine)
     assert (action, dag_id, run_id) == (
-        "run.poison",
+        "run.quarantine",
         "poison",
         "scheduled__2024-01-01T00:00:00+00:00",
     )
@@ -286,4 +286,4 @@ def test_a_run_whose_deadline_cannot_be_told_is_poison_for_its_dag_alone(
 
     assert start_runs(replica, NOW) == 1
     assert seed.run_states(engine) == {"queued": 1, "running": 1}
-    assert [it[:2] for it in told(engine)] == [("dag.poison", "poison")]
+    assert [it[:2] for it in told(engine)] == [("dag.quarantine", "poison")]
