@@ -127,5 +127,5 @@ def test_the_statements_of_each_part_are_found() -> None:
         statements_of(Login.SCHEDULER)
     )
     assert {"versions.ADD", "processes.REGISTER"} <= set(statements_of(Login.PARSER))
-    assert {"views.RUNS", "pools.SET", "runs.CREATE"} <= set(statements_of(Login.USER))
+    assert {"run_views.OF_DAG", "pools.SET", "runs.CREATE"} <= set(statements_of(Login.USER))
     assert not {"attempts.CLAIM", "versions.ADD"} & set(statements_of(Login.USER))
