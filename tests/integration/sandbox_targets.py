@@ -249,7 +249,7 @@ def _of_status(status: str) -> dict[str, str]:
     return {name: fields[name].strip() for name in wanted}
 
 
-def surroundings() -> dict[str, Any]:
+def host_environment() -> dict[str, Any]:
     import tempfile
 
     return {
@@ -354,7 +354,7 @@ ATTEMPTS: dict[str, Callable[..., Any]] = {
     for each in (
         read, read_of_parent, link, listing, change, make_set_id, everyday,
         write, append, raw, mount, connect, pair, kill, kill_parent, become,
-        clone_user_namespace, capabilities, capabilities_of_a_program, surroundings,
+        clone_user_namespace, capabilities, capabilities_of_a_program, host_environment,
         open_many, write_much, raise_limits, grab, fill_scratch, daemon,
         own_rank, ruin_parent, compute,
     )

@@ -19,7 +19,7 @@ from headway.testing.database.logins import bare_connection
 
 
 @pytest.fixture(autouse=True)
-def surroundings(
+def host_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> Iterator[None]:
     """Nothing from outside but the database of the test, as its owner."""

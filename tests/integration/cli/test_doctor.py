@@ -19,7 +19,7 @@ from headway.testing.time.clock import until
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
+def host_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
     """Nothing from outside but the database of the test, as its owner."""
     for name in configuration.environment():
         if name.startswith("HEADWAY_"):

@@ -102,14 +102,14 @@ class Launcher:
         return service
 
 
-def surroundings(folder: Path) -> dict[str, str]:
+def host_environment(folder: Path) -> dict[str, str]:
     (folder / "programs.py").write_text(PROGRAMS)
     return {**configuration.environment(), "PYTHONPATH": str(folder), "KNOWN_TO_ALL": "yes"}
 
 
 @pytest.fixture
 def launcher(tmp_path: Path) -> Iterator[Launcher]:
-    with Prefork(("programs",), surroundings(tmp_path)) as prefork:
+    with Prefork(("programs",), host_environment(tmp_path)) as prefork:
         yield Launcher(prefork, tmp_path / "output")
 
 
@@ -208,7 +208,7 @@ def test_the_prefork_server_and_its_programs_end_when_the_launcher_is_killed(
     output = tmp_path / "output"
     launcher = subprocess.Popen(
         [sys.executable, "-c", LAUNCHER, str(output)],
-        env=surroundings(tmp_path),
+        env=host_environment(tmp_path),
         stdout=subprocess.PIPE,
     )
     assert launcher.stdout is not None
@@ -227,7 +227,7 @@ def test_the_prefork_server_and_its_programs_end_when_the_launcher_is_killed(
 def test_a_prefork_server_that_cannot_read_its_modules_is_an_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with Prefork(("no_such_module",), surroundings(tmp_path)) as prefork:
+    with Prefork(("no_such_module",), host_environment(tmp_path)) as prefork:
         launcher = Launcher(prefork, tmp_path / "output")
         with pytest.raises(PreforkError, match="does not start"):
             launcher.fork("stay")

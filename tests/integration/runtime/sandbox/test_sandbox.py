@@ -106,7 +106,7 @@ def test_nothing_of_a_file_can_be_changed_that_its_account_owns(
 ) -> None:
     """Landlock lets who may read a file change its mode: the filter of system calls does not."""
     if strong:  # what such a child may read belongs to it nowhere but in its scratch folder
-        owned = Path(outcomes(forker, ("surroundings",))[0]["scratch"]) / "owned"
+        owned = Path(outcomes(forker, ("host_environment",))[0]["scratch"]) / "owned"
         before: list[tuple[object, ...]] = [("write", str(owned))]
     else:
         owned = tmp_path / "database-url"
@@ -192,7 +192,7 @@ def test_nobody_else_can_be_become(forker: Forker) -> None:
 
 
 def test_home_is_nowhere_and_scratch_is_gone_in_the_end(forker: Forker) -> None:
-    (found,) = outcomes(forker, ("surroundings",))
+    (found,) = outcomes(forker, ("host_environment",))
 
     assert found["home"] == "/nonexistent"
     assert found["scratch_is_empty"]
@@ -205,7 +205,7 @@ def test_a_tree_that_no_path_can_name_is_removed(forker: Forker) -> None:
     (folder,) = outcomes(forker, ("fill_scratch",))
 
     assert list(Path(folder).iterdir()) == []
-    assert outcomes(forker, ("surroundings",))[0]["scratch_is_empty"]
+    assert outcomes(forker, ("host_environment",))[0]["scratch_is_empty"]
 
 
 def test_a_file_cannot_grow_large_and_limits_cannot_be_raised(forker: Forker) -> None:
@@ -254,7 +254,7 @@ def test_a_daemon_dies_with_its_child(forker: Forker) -> None:
 
 
 def test_what_a_killed_child_has_left_is_gone(forker: Forker) -> None:
-    child = spawn(forker, "attempt", attempts=[["daemon"], ["surroundings"]], stay=True)
+    child = spawn(forker, "attempt", attempts=[["daemon"], ["host_environment"]], stay=True)
     told = receive_frame(child.channel)
     assert told is not None
 
@@ -269,8 +269,8 @@ def test_what_a_killed_child_has_left_is_gone(forker: Forker) -> None:
 
 
 def test_who_kills_its_nanny_kills_itself_at_most(forker: Forker, strong: bool) -> None:
-    (found,) = outcomes(forker, ("surroundings",))  # by the nanny that raises the next, too
-    child = spawn(forker, "attempt", attempts=[["kill_parent"], ["surroundings"]])
+    (found,) = outcomes(forker, ("host_environment",))  # by the nanny that raises the next, too
+    child = spawn(forker, "attempt", attempts=[["kill_parent"], ["host_environment"]])
     end = child.wait(LONG)
 
     assert end is not None
@@ -281,7 +281,7 @@ def test_who_kills_its_nanny_kills_itself_at_most(forker: Forker, strong: bool) 
         assert not Path(found["scratch"]).exists()
     assert below(forker.pid) == []
     child.close()
-    assert outcomes(forker, ("surroundings",))[0]["scratch_is_empty"]
+    assert outcomes(forker, ("host_environment",))[0]["scratch_is_empty"]
 
 
 def test_nannies_are_not_shared_with_children_that_are_not_sandboxed(forker: Forker) -> None:
@@ -303,7 +303,7 @@ def test_nannies_are_not_shared_with_children_that_are_not_sandboxed(forker: For
 def test_when_the_forker_ends_no_folder_is_left() -> None:
     for layers in (EVERY, WEAK):
         forker = start(layers)
-        (found,) = outcomes(forker, ("surroundings",))
+        (found,) = outcomes(forker, ("host_environment",))
         home = Path(found["scratch"]).parent
         assert home.exists()
         forker.close()
@@ -312,7 +312,7 @@ def test_when_the_forker_ends_no_folder_is_left() -> None:
 
 def test_when_forker_or_nanny_are_killed_no_folder_is_left() -> None:
     forker = start(EVERY)
-    (found,) = outcomes(forker, ("surroundings",))
+    (found,) = outcomes(forker, ("host_environment",))
     home = Path(found["scratch"]).parent
 
     os.kill(forker.pid, signal.SIGKILL)

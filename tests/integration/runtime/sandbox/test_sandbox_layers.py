@@ -115,7 +115,7 @@ def test_a_folder_that_is_swapped_is_followed(landlocked: Forker, tmp_path: Path
 
 
 def test_landlock_lets_nothing_be_written_but_in_scratch(landlocked: Forker, bundle: Path) -> None:
-    (found,) = outcomes(landlocked, ("surroundings",))
+    (found,) = outcomes(landlocked, ("host_environment",))
     attempts = [
         ("write", str(bundle / "new.py")),
         ("write", str(Path.home() / "headway-test")),
@@ -169,7 +169,7 @@ def test_landlock_stops_what_reaches_into_others(landlocked: Forker, victim: int
 
 def test_in_a_namespace_nobody_else_is_there(namespaced: Forker) -> None:
     found, sent, reached = outcomes(
-        namespaced, ("surroundings",), ("kill", os.getpid(), signal.SIGKILL), ("kill_parent",)
+        namespaced, ("host_environment",), ("kill", os.getpid(), signal.SIGKILL), ("kill_parent",)
     )
 
     assert found["pid"] > 1
@@ -302,7 +302,7 @@ from pathlib import Path
 from headway.runtime.sandbox import Sandbox
 from headway.testing.processes import sandboxes
 forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), Sandbox())
-attempts = [("surroundings",), ("capabilities",), ("kill", os.getpid(), 0),
+attempts = [("host_environment",), ("capabilities",), ("kill", os.getpid(), 0),
             ("read", f"/proc/{os.getpid()}/environ"), ("daemon",)]
 print(json.dumps((forker.isolation.to_frame(), sandboxes.outcomes(forker, *attempts))))
 forker.close()
@@ -360,7 +360,7 @@ forker = sandboxes.start(sandboxes.EVERY, Path(sys.argv[1]), dict(os.environ), S
 with tempfile.TemporaryDirectory() as private:
     users = []
     for sandbox in (Sandbox(), Sandbox(readable=(private,)), Sandbox(), Sandbox(user=None)):
-        (found,) = sandboxes.outcomes(forker, ("surroundings",), sandbox=sandbox)
+        (found,) = sandboxes.outcomes(forker, ("host_environment",), sandbox=sandbox)
         users.append(found["user"])
 print(json.dumps(users))
 forker.close()
@@ -382,7 +382,7 @@ from headway.runtime.sandbox import Layer, Sandbox
 from headway.testing.processes import sandboxes
 layers = sandboxes.EVERY - {Layer.NAMESPACE, Layer.PROC}
 forker = sandboxes.start(layers, Path(sys.argv[1]), dict(os.environ), Sandbox())
-child = sandboxes.spawn(forker, "attempt", attempts=[["surroundings"]], stay=True)
+child = sandboxes.spawn(forker, "attempt", attempts=[["host_environment"]], stay=True)
 found = receive_frame(child.channel)["told"][0]
 pid = found["pid"]
 nanny = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -159,11 +159,11 @@ def test_a_task_that_is_tried_again() -> None:
 @pytest.mark.parametrize(("seconds", "reason"), [(1, Reason.RETRY), (0, Reason.NO_SCHEDULER)])
 def test_a_retry_that_is_due_needs_a_scheduler(seconds: int, reason: Reason) -> None:
     task = replace(TASK, state=TaskState.UP_FOR_RETRY, retry_at=NOW + seconds * SECOND)
-    situation = AttemptSnapshot(run=RUN, task=task, attempt=ATTEMPT, now=NOW)
+    snapshot = AttemptSnapshot(run=RUN, task=task, attempt=ATTEMPT, now=NOW)
     scheduler = replace(WORKER, kind="scheduler")
 
-    assert explain_attempt(situation).reason is reason
-    assert explain_attempt(replace(situation, schedulers=[scheduler])).reason is Reason.RETRY
+    assert explain_attempt(snapshot).reason is reason
+    assert explain_attempt(replace(snapshot, schedulers=[scheduler])).reason is Reason.RETRY
 
 
 def test_a_task_that_has_deferred_itself() -> None:

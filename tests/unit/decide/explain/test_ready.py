@@ -52,7 +52,7 @@ REASONS = {
 }
 
 
-def situation(**free: int) -> ReadySnapshot:
+def snapshot(**free: int) -> ReadySnapshot:
     """How it stands when these limits have so much left, and all others enough."""
     given = {Limit[name]: left for name, left in free.items()}
     return ReadySnapshot(
@@ -78,7 +78,7 @@ def ahead(count: int, **changes: object) -> list[WaitingTask]:
 def test_every_limit_has_its_reason() -> None:
     found = {
         limit: explain_ready(
-            situation(**{limit.name: TASK.pool_slots - 1 if limit is Limit.POOL else 0})
+            snapshot(**{limit.name: TASK.pool_slots - 1 if limit is Limit.POOL else 0})
         )
         for limit in Limit
     }
@@ -89,7 +89,7 @@ def test_every_limit_has_its_reason() -> None:
 
 
 def test_of_several_limits_the_widest_is_the_reason_and_the_others_are_facts() -> None:
-    told = explain_ready(situation(RUN=0, DAG=0, TASK_IN_RUN=0))
+    told = explain_ready(snapshot(RUN=0, DAG=0, TASK_IN_RUN=0))
 
     assert told.reason is Reason.MAX_ACTIVE_TASKS
     assert told.facts == (
@@ -99,21 +99,21 @@ def test_of_several_limits_the_widest_is_the_reason_and_the_others_are_facts() -
 
 
 def test_that_nobody_schedules_comes_before_all_limits() -> None:
-    told = explain_ready(replace(situation(POOL=0, SCHEDULER=0), schedulers=()))
+    told = explain_ready(replace(snapshot(POOL=0, SCHEDULER=0), schedulers=()))
 
     assert told.reason is Reason.NO_SCHEDULER
     assert [fact.split()[1] for fact in told.facts] == ["It"]  # the pool; no parallelism is short
 
 
 def test_a_paused_dag_comes_before_all_limits() -> None:
-    told = explain_ready(replace(situation(POOL=0), dag=replace(DAG, paused=True)))
+    told = explain_ready(replace(snapshot(POOL=0), dag=replace(DAG, paused=True)))
 
     assert told.reason is Reason.DAG_PAUSED
     assert len(told.facts) == 1
 
 
 def test_a_queue_that_nobody_serves_is_told_from_one_that_is_full() -> None:
-    full = situation(QUEUE=0)
+    full = snapshot(QUEUE=0)
     unserved = replace(
         full, limits={it: most for it, most in full.limits.items() if it.limit is not Limit.QUEUE}
     )
@@ -127,11 +127,11 @@ def test_a_queue_that_nobody_serves_is_told_from_one_that_is_full() -> None:
     ("free", "said"), [(0, "The end of one of these, or"), (-2, "The end of 3 of these, or")]
 )
 def test_how_many_of_those_before_it_must_end(free: int, said: str) -> None:
-    assert explain_ready(situation(QUEUE=free)).change.startswith(said)
+    assert explain_ready(snapshot(QUEUE=free)).change.startswith(said)
 
 
 def test_workers_that_drain_serve_nobody_and_are_named() -> None:
-    unserved = replace(situation(QUEUE=0), limits={Budget(Limit.POOL, ("p",)): 9})
+    unserved = replace(snapshot(QUEUE=0), limits={Budget(Limit.POOL, ("p",)): 9})
     drains = replace(SCHEDULER, id=7, kind="worker", draining=True)
 
     found = explain_ready(replace(unserved, draining=[drains]))
@@ -142,14 +142,14 @@ def test_workers_that_drain_serve_nobody_and_are_named() -> None:
 
 def test_the_number_of_slots_that_would_do() -> None:
     """As many as those who hold slots and the task need together."""
-    assert "`headway pools set p 10`" in explain_ready(situation(POOL=1)).change
-    assert "`headway pools set p 14`" in explain_ready(situation(POOL=-3)).change
-    assert "The end of what holds 5 slots" in explain_ready(situation(POOL=-3)).change
+    assert "`headway pools set p 10`" in explain_ready(snapshot(POOL=1)).change
+    assert "`headway pools set p 14`" in explain_ready(snapshot(POOL=-3)).change
+    assert "The end of what holds 5 slots" in explain_ready(snapshot(POOL=-3)).change
 
 
 def test_a_task_that_takes_more_slots_than_its_pool_has() -> None:
     """Slots that become free would not help."""
-    small = situation()
+    small = snapshot()
     pool = next(budget for budget in BUDGETS if budget.limit is Limit.POOL)
     found = explain_ready(
         replace(small, limits={**small.limits, pool: 1}, free={**small.free, pool: 1})
@@ -161,7 +161,7 @@ def test_a_task_that_takes_more_slots_than_its_pool_has() -> None:
 
 
 def test_a_queue_of_which_nothing_is_known_to_be_free_is_full() -> None:
-    full = situation()
+    full = snapshot()
     queue = next(budget for budget in BUDGETS if budget.limit is Limit.QUEUE)
     free = {budget: left for budget, left in full.free.items() if budget != queue}
 
@@ -169,7 +169,7 @@ def test_a_queue_of_which_nothing_is_known_to_be_free_is_full() -> None:
 
 
 def test_it_is_behind_when_those_before_it_take_what_is_left() -> None:
-    free = situation(POOL=5)
+    free = snapshot(POOL=5)
 
     two = explain_ready(replace(free, ahead=ahead(2), place=QueuePlace("the pool p", 3, 3)))
     one = explain_ready(replace(free, ahead=ahead(1), place=QueuePlace("the pool p", 2, 2)))
@@ -180,7 +180,7 @@ def test_it_is_behind_when_those_before_it_take_what_is_left() -> None:
 
 
 def test_those_before_it_that_do_not_fit_are_not_in_its_way() -> None:
-    too_big = explain_ready(replace(situation(POOL=5), ahead=ahead(2, pool_slots=6)))
+    too_big = explain_ready(replace(snapshot(POOL=5), ahead=ahead(2, pool_slots=6)))
 
     assert too_big.reason is Reason.ADMITTED_NEXT
 
@@ -189,10 +189,10 @@ def test_only_those_before_it_that_draw_on_what_is_short_are_named() -> None:
     """Those of another DAG, before it in the same pool, take no place of its DAG."""
     others = replace(TASK, id=50, dag_id="other", dag_run_id=2, task_id="x", pool_slots=1)
     both = [*ahead(1), WaitingTask(others, "r", -1)]
-    free = dict(situation(DAG=1).free)
+    free = dict(snapshot(DAG=1).free)
     free |= {budget: 9 for budget, _ in others.draws() if budget not in free}
 
-    told = explain_ready(replace(situation(), ahead=both, free=free))
+    told = explain_ready(replace(snapshot(), ahead=both, free=free))
 
     assert told.reason is Reason.BEHIND
     assert "the max_active_tasks of d, 1 place, goes to 1 task before it" in told.sentence
@@ -211,7 +211,7 @@ def test_what_it_is_short_of_is_all_that_it_needs_to_be_admitted(free: dict[Budg
 
 def test_a_task_that_takes_more_than_the_share_of_its_backfill_starts_alone() -> None:
     share = next(budget for budget in BUDGETS if budget.limit is Limit.BACKFILL)
-    held = situation(BACKFILL=0)
+    held = snapshot(BACKFILL=0)
 
     assert "may take 9 slots" in explain_ready(held).sentence
     assert explain_ready(replace(held, limits=dict(held.limits) | {share: 1})).sentence == (

@@ -66,7 +66,7 @@ def row(number: int, task_id: str, state: str) -> TaskRow:
     )
 
 
-def situation(
+def snapshot(
     tasks: tuple[TaskSpec, ...], states: Mapping[str, str], about: str
 ) -> UndecidedSnapshot:
     """How it stands around a task of a DAG of unmapped tasks; of those left out nothing is."""
@@ -112,7 +112,7 @@ DIAMOND = (task("a"), task("b", "a"), task("c", "a"), task("d", "b c"), task("e"
     ],
 )
 def test_what_a_task_waits_for_in_the_end(states: dict[str, str], roots: list[str]) -> None:
-    assert sorted(waited_for(situation(DIAMOND, {**states, "e": "none"}, "e"))) == roots
+    assert sorted(waited_for(snapshot(DIAMOND, {**states, "e": "none"}, "e"))) == roots
 
 
 @pytest.mark.regression
@@ -129,7 +129,7 @@ def test_tasks_that_succeeded_are_not_to_be_cleared_if_others_did_not(
 ) -> None:
     tasks = (task("a"), task("b"), task("c"), task("d", "a b c", rule))
 
-    found = explain_undecided(situation(tasks, {**states, "d": "none"}, "d"))
+    found = explain_undecided(snapshot(tasks, {**states, "d": "none"}, "d"))
 
     assert found.reason is Reason.TRIGGER_RULE
     assert found.change == (
@@ -152,7 +152,7 @@ def test_tasks_that_succeeded_are_not_to_be_cleared_if_others_did_not(
 )
 def test_what_helps_a_task_that_depends_on_its_past(state: str, change: str) -> None:
     """A task of the run before that has ended ends no more by itself."""
-    alone = situation((replace(task("t"), depends_on_past=True),), {"t": "none"}, "t")
+    alone = snapshot((replace(task("t"), depends_on_past=True),), {"t": "none"}, "t")
     past = replace(alone.run_counts, past={"t": {TaskState(state)}})
     found = explain_undecided(
         replace(
@@ -168,7 +168,7 @@ def test_what_helps_a_task_that_depends_on_its_past(state: str, change: str) -> 
 
 def test_tasks_above_are_named_with_how_they_stand() -> None:
     found = explain_undecided(
-        situation(
+        snapshot(
             (task("a"), task("b"), task("c", "a b")),
             {"a": "success", "b": "queued", "c": "none"},
             "c",
@@ -189,7 +189,7 @@ def test_the_reason_agrees_with_what_is_settled(
 ) -> None:
     """It waits when it is left undecided, runs next when it is scheduled, else it never runs."""
     tasks = (task("a"), task("b"), task("c", "a b", rule))
-    it = situation(tasks, {"a": one, "b": other, "c": "none"}, "c")
+    it = snapshot(tasks, {"a": one, "b": other, "c": "none"}, "c")
     settlement = settle(it.run_counts)
 
     reason = explain_undecided(it).reason
@@ -208,9 +208,9 @@ def test_what_has_not_run_is_explained_by_what_would_be_settled_again(
 ) -> None:
     """Only where it would end the same way: else it was somebody who ended it so."""
     tasks = (task("a"), task("c", "a", rule))
-    again = settle(situation(tasks, {"a": above, "c": "none"}, "c").run_counts)
+    again = settle(snapshot(tasks, {"a": above, "c": "none"}, "c").run_counts)
 
-    found = explain_not_run(situation(tasks, {"a": above, "c": ended}, "c"))
+    found = explain_not_run(snapshot(tasks, {"a": above, "c": ended}, "c"))
 
     never = {TaskState.SKIPPED, TaskState.UPSTREAM_FAILED}
     assert (found is not None) == (1 in again.moves.get(ended, ()))

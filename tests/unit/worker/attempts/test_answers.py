@@ -30,7 +30,7 @@ from headway_worker.supervision.scratch import ScratchFolders
 LARGE = {"found": True, "value": "x" * 2**20}
 
 
-class Line:
+class AnsweredChild:
     """An attempt whose child is this test: what it reads, and what its nanny is ordered."""
 
     def __init__(self, folder: Path, clock: FakeClock) -> None:
@@ -82,74 +82,78 @@ class Line:
 
 
 @pytest.fixture
-def line(tmp_path: Path, clock: FakeClock) -> Iterator[Line]:
-    line = Line(tmp_path, clock)
-    yield line
-    line.close()
+def answered(tmp_path: Path, clock: FakeClock) -> Iterator[AnsweredChild]:
+    answered = AnsweredChild(tmp_path, clock)
+    yield answered
+    answered.close()
 
 
-def test_a_small_answer_is_sent_at_once(line: Line) -> None:
-    line.answer({"saved": True})
+def test_a_small_answer_is_sent_at_once(answered: AnsweredChild) -> None:
+    answered.answer({"saved": True})
 
-    assert line.heeds() == selectors.EVENT_READ
-    assert line.read() == [{"saved": True}]
-
-
-def test_a_large_answer_waits_for_its_reader_and_holds_up_nobody(line: Line) -> None:
-    line.answer(LARGE)
-    line.answer({"saved": True})
-    assert line.heeds() == selectors.EVENT_WRITE  # and so no further question is heard
-
-    assert line.read() == [LARGE, {"saved": True}]
-    assert line.heeds() == selectors.EVENT_READ
-    assert not line.killed()
+    assert answered.heeds() == selectors.EVENT_READ
+    assert answered.read() == [{"saved": True}]
 
 
-def test_a_child_that_never_reads_is_killed_before_it_takes_all_memory(line: Line) -> None:
+def test_a_large_answer_waits_for_its_reader_and_holds_up_nobody(answered: AnsweredChild) -> None:
+    answered.answer(LARGE)
+    answered.answer({"saved": True})
+    assert answered.heeds() == selectors.EVENT_WRITE  # and so no further question is heard
+
+    assert answered.read() == [LARGE, {"saved": True}]
+    assert answered.heeds() == selectors.EVENT_READ
+    assert not answered.killed()
+
+
+def test_a_child_that_never_reads_is_killed_before_it_takes_all_memory(
+    answered: AnsweredChild,
+) -> None:
     answers = 0
-    while not line.killed():
-        line.answer(LARGE)
+    while not answered.killed():
+        answered.answer(LARGE)
         answers += 1
         assert answers < 50
 
     assert answers > 16
-    assert "did not read the worker" in (line.log.folder / line.log.relative).read_text()
+    assert "did not read the worker" in (answered.log.folder / answered.log.relative).read_text()
 
 
-def test_a_child_that_has_gone_needs_no_answer(line: Line) -> None:
-    line.childs.close()
-    line.answer(LARGE)
+def test_a_child_that_has_gone_needs_no_answer(answered: AnsweredChild) -> None:
+    answered.childs.close()
+    answered.answer(LARGE)
 
-    assert line.killed()
-    assert line.heeds() == selectors.EVENT_READ
-
-
-def test_a_child_whose_channel_is_no_longer_watched_may_be_answered(line: Line) -> None:
-    line.selector.unregister(line.child.channel)
-    line.answer({"saved": True})
-
-    assert line.reader.feed(line.childs.recv(4096)) == [{"saved": True}]
+    assert answered.killed()
+    assert answered.heeds() == selectors.EVENT_READ
 
 
-def test_one_is_told_to_stop_once(line: Line) -> None:
-    line.execution.cancel(5)
-    line.execution.cancel(5)
+def test_a_child_whose_channel_is_no_longer_watched_may_be_answered(
+    answered: AnsweredChild,
+) -> None:
+    answered.selector.unregister(answered.child.channel)
+    answered.answer({"saved": True})
 
-    assert line.nannys.recv(4096) == encode_frame({"stop": 5})
-    assert (line.log.folder / line.log.relative).read_text().count("told to stop") == 1
+    assert answered.reader.feed(answered.childs.recv(4096)) == [{"saved": True}]
 
 
-def test_a_child_that_says_what_nobody_has_thought_of_ends_alone(line: Line) -> None:
+def test_one_is_told_to_stop_once(answered: AnsweredChild) -> None:
+    answered.execution.cancel(5)
+    answered.execution.cancel(5)
+
+    assert answered.nannys.recv(4096) == encode_frame({"stop": 5})
+    assert (answered.log.folder / answered.log.relative).read_text().count("told to stop") == 1
+
+
+def test_a_child_that_says_what_nobody_has_thought_of_ends_alone(answered: AnsweredChild) -> None:
     class Surprised(FrameReader):
         def feed(self, data: bytes) -> list[dict[str, object]]:
             raise OverflowError("cannot convert float infinity to integer")
 
-    line.execution.reader = Surprised()
-    line.childs.sendall(b"x")
+    answered.execution.reader = Surprised()
+    answered.childs.sendall(b"x")
 
-    assert not line.execution.receive([])
-    assert line.killed()
-    assert "spoiled its channel" in (line.log.folder / line.log.relative).read_text()
+    assert not answered.execution.receive([])
+    assert answered.killed()
+    assert "spoiled its channel" in (answered.log.folder / answered.log.relative).read_text()
 
 
 @pytest.mark.parametrize(
@@ -161,22 +165,22 @@ def test_a_child_that_says_what_nobody_has_thought_of_ends_alone(line: Line) -> 
     ],
 )
 def test_an_answer_that_cannot_be_sent_is_an_error_for_its_task_alone(
-    line: Line,
+    answered: AnsweredChild,
     found: dict[str, object],
     told: dict[str, object],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """As the text of an environment variable that is no Unicode."""
     questions: Any = Answers(TaskAnswer(found, frozenset({"secret-1"})))
-    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
+    answered.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=None))
     found_one = Event()
     answering = Answering(questions, 1, found_one.set)
     try:
-        answering.ask(line.execution, {})
+        answering.ask(answered.execution, {})
         assert found_one.wait(60)
-        answering.send(line.selector)
+        answering.send(answered.selector)
 
-        assert line.read() == [told]
+        assert answered.read() == [told]
         assert questions.spark.masked == ["***"]
         assert "secret-1" not in caplog.text
         assert ("action=no_answer" in caplog.text) is ("error" in told)
@@ -247,33 +251,33 @@ ASKED = {"ask": "spark", "conn_id": "spark_default", "session": True}
 
 
 def test_where_spark_is_is_asked_again_while_the_database_is_away(
-    answering: Answering, spark: Spark, line: Line, keys: list[AttemptKey], rung: Event
+    answering: Answering, spark: Spark, answered: AnsweredChild, keys: list[AttemptKey], rung: Event
 ) -> None:
     spark.away = 3
     spark.may_board.set()
-    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    answered.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
 
-    answering.ask(line.execution, ASKED)
+    answering.ask(answered.execution, ASKED)
     assert rung.wait(60)
-    answering.send(line.selector)
+    answering.send(answered.selector)
 
-    (answer,) = line.read()
+    (answer,) = answered.read()
     assert answer["master"] == "local[2]"
     assert spark.present == [keys[0]]
 
 
 def test_an_attempt_that_has_ended_before_it_boards_takes_no_place(
-    answering: Answering, spark: Spark, line: Line, keys: list[AttemptKey], rung: Event
+    answering: Answering, spark: Spark, answered: AnsweredChild, keys: list[AttemptKey], rung: Event
 ) -> None:
-    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
-    answering.ask(line.execution, ASKED)
+    answered.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    answering.ask(answered.execution, ASKED)
 
-    line.execution.closed = True
+    answered.execution.closed = True
     spark.leave(keys[0])
     spark.may_board.set()
     assert rung.wait(60)
     assert spark.present == [keys[0]]
-    answering.send(line.selector)
+    answering.send(answered.selector)
 
     assert spark.present == []
 
@@ -282,7 +286,7 @@ def test_an_attempt_that_has_ended_before_it_boards_takes_no_place(
 def test_secrets_are_indexed_in_the_thread_that_answers(
     answering: Answering,
     spark: Spark,
-    line: Line,
+    answered: AnsweredChild,
     keys: list[AttemptKey],
     rung: Event,
     monkeypatch: pytest.MonkeyPatch,
@@ -297,13 +301,13 @@ def test_secrets_are_indexed_in_the_thread_that_answers(
         prepare(masker, *secrets)
 
     monkeypatch.setattr(Masker, "prepare", seen)
-    line.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
+    answered.execution.work = SimpleNamespace(claimed=SimpleNamespace(key=keys[0]))
 
-    answering.ask(line.execution, {"ask": "variable", "name": "v"})
+    answering.ask(answered.execution, {"ask": "variable", "name": "v"})
     assert rung.wait(60)
-    assert line.execution.masker.mask("secret-1") == "***", "before it is sent"
-    answering.send(line.selector)
+    assert answered.execution.masker.mask("secret-1") == "***", "before it is sent"
+    answering.send(answered.selector)
 
-    assert line.read() == [{"text": "secret-1"}]
+    assert answered.read() == [{"text": "secret-1"}]
     assert spark.masked == ["***"]
     assert [name[:6] for name in (*indexed_in, spark.masked_in)] == ["answer", "answer"]
