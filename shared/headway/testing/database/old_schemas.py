@@ -88,6 +88,10 @@ ROWS_OF_0023: Final = (
                ('scheduler:8', 'dag.poison', '{"error": "why"}'),
                ('scheduler:8', 'run.poison', '{"error": "why"}')
     """),
+    *(
+        text(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 100")
+        for table in ("dag_version", "process", "backfill", "dag_run")
+    ),
     text("CREATE FUNCTION headway_run_ties(bigint[]) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
     text("CREATE FUNCTION headway_process_ties(bigint[]) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
 )
