@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
+# Python keeps what it has compiled, also where the environment says otherwise, as in containers.
+export PYTHONDONTWRITEBYTECODE :=
 TESTS  := $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 .DEFAULT_GOAL := help
 
@@ -15,6 +17,9 @@ demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedd
 
 test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real services
 	$(TESTS) -m "not images and not acceptance and not long"
+
+test-unit: $(STAMP)  ## Run the unit tests, in about a minute
+	$(TESTS) tests/unit
 
 test-long: $(STAMP)  ## Run the tests that repeat at length what those of make test prove
 	$(TESTS) -m long
@@ -107,4 +112,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean

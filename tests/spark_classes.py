@@ -75,7 +75,7 @@ def write_archives(home: Path) -> None:
                 java_home=home,
                 scratch=Path(folder) / "spark",
                 environment=path_and_home(),
-                java_options=(f"-XX:ArchiveClassesAtExit={unfinished}",),
+                java_options=(*_SHORT_LIVED, f"-XX:ArchiveClassesAtExit={unfinished}"),
             )
         )
         try:

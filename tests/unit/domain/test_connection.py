@@ -122,7 +122,7 @@ connections = st.builds(
     password=st.none() | words,
     port=st.none() | st.integers(1, 65535),
     schema=st.none() | words,
-    extra=st.dictionaries(words, json_values),
+    extra=st.dictionaries(words, json_values, max_size=3),
 )
 
 

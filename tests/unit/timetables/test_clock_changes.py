@@ -26,10 +26,10 @@ ALWAYS = ("Australia/Lord_Howe", "America/Havana", "America/St_Johns", "Pacific/
 
 
 def sample() -> list[Window]:
-    """Four zones that are unlike any other, and one change in each of 60 more."""
+    """Four zones that are unlike any other, and one change in each of 24 more."""
     chance = Random(SEED)
-    changed = filter(None, map(windows, chance.sample(zones(), 90)))
-    some = [chance.choice(found) for found, _ in zip(changed, range(60), strict=False)]
+    changed = filter(None, map(windows, chance.sample(zones(), 40)))
+    some = [chance.choice(found) for found, _ in zip(changed, range(24), strict=False)]
     return some + [window for zone in ALWAYS for window in windows(zone)[-4:]]
 
 
@@ -40,7 +40,7 @@ def test_cron_strings_around_changes_of_clocks(capsys: pytest.CaptureFixture[str
         sys.stdout.write(f"[seed {SEED}: {len(chosen) * len(CRONS)} cases]")
 
     assert wrong == [], f"TEST_ZONES_SEED={SEED}"
-    assert len(chosen) >= 50
+    assert len(chosen) >= 30
 
 
 @pytest.mark.parametrize("cron", CRONS)

@@ -36,16 +36,18 @@ def has_few_runs(timetable: Timetable) -> bool:
     return len(list(islice(day, MANY))) < MANY
 
 
-TIMETABLES: Final = st.sampled_from(
-    [
-        DataTimetable("0 0 * * *", timezone=NEW_YORK),
-        DataTimetable("0 */6 * * *", timezone="UTC"),
-        DataTimetable("0 0 * * MON-FRI", timedelta(days=1)),
-        DataTimetable("0 0 * * *", timedelta(days=7)),
-        CronTimetable("30 2 * * *", NEW_YORK),
-        TimeDeltaTimetable(timedelta(hours=5)),
-        *filter(has_few_runs, (it.in_zone(NEW_YORK) for it in every_timetable.TIMETABLES)),
-    ]
+TIMETABLES: Final = st.deferred(
+    lambda: st.sampled_from(
+        [
+            DataTimetable("0 0 * * *", timezone=NEW_YORK),
+            DataTimetable("0 */6 * * *", timezone="UTC"),
+            DataTimetable("0 0 * * MON-FRI", timedelta(days=1)),
+            DataTimetable("0 0 * * *", timedelta(days=7)),
+            CronTimetable("30 2 * * *", NEW_YORK),
+            TimeDeltaTimetable(timedelta(hours=5)),
+            *filter(has_few_runs, (it.in_zone(NEW_YORK) for it in every_timetable.TIMETABLES)),
+        ]
+    )
 )
 RULES: Final = st.builds(
     ScheduleRules,

@@ -26,7 +26,7 @@ def launch(program: ServiceProgram, output: int, _gate: int | None) -> "subproce
 def children(tmp_path: Path, clock: FakeClock) -> Iterator[ServiceGroup]:
     children = ServiceGroup(launch, tmp_path, clock, Pace(retry_first=1, retry_longest=3))
     yield children
-    children.stop(patience=10)
+    children.stop(patience=0)  # which kills what has not ended at once
 
 
 def start(children: ServiceGroup, script: str) -> None:
